@@ -1,7 +1,7 @@
-"""A mix of work: which workloads a cluster is for, how large, and how often.
+"""Read a mix of workloads: which ones a cluster is for, how large they are, and how often they run.
 
-In: texts ``NAME:SIZE[:HOW OFTEN[:OPTION=VALUE,…]]``, such as ``terasort:1TB:daily``. Out: :class:`Work`. What is left
-out: once a day, and as many tasks as run at once where the workload's are not told.
+In: texts ``NAME:SIZE[:HOW OFTEN[:OPTION=VALUE,…]]``, for example ``terasort:1TB:daily``. Out: :class:`Work`. Defaults:
+once a day, and one wave of tasks or, where the workload counts files, files of 1 GB.
 """
 
 import re
@@ -16,7 +16,7 @@ from assay.workloads.catalogue import workloads
 
 DAY_S = 86_400.0
 OFTEN = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
-"""Words to how often a day."""
+"""Word to runs per day."""
 _PER = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)/(hour|day|week|month)")
 WORKS_MAX = 20
@@ -35,16 +35,16 @@ class Work:
 
     @property
     def label(self) -> str:
-        """What it is called: ``terasort 1 TB daily``."""
+        """The workload with its size and frequency: ``terasort 1 TB daily``."""
         return f"{self.workload} {format_bytes(self.data_bytes)} {self.often}"
 
     def entry(self, factor: float = 1.0) -> dict[str, dict[str, str]]:
-        """Return it as a plan's ``workloads`` have it, its data times ``factor``."""
+        """Return the entry in a plan's ``workloads``, with the data multiplied by ``factor``."""
         return {self.workload: {"data": f"{round(self.data_bytes * factor)}B", **self.options}}
 
 
 def parse_mix(texts: Sequence[str]) -> tuple[Work, ...]:
-    """Return the mix; raise SpecificationError, in words, for what is not of the form."""
+    """Return the mix. Raises SpecificationError for a text of another form."""
     if not 0 < len(texts) <= WORKS_MAX:
         raise SpecificationError(
             f"a mix has 1 to {WORKS_MAX} workloads, and {len(texts)} are named", where="--workload", hint=_FORM
@@ -98,7 +98,7 @@ def _options(name: str, text: str) -> dict[str, str]:
 
 
 def _completed(name: str, options: Mapping[str, str], data_bytes: int) -> dict[str, str]:
-    """Return the options with what a run needs: files of 1 GB, or one wave of tasks."""
+    """Return the options, completed by files of 1 GB or one wave of tasks where the workload needs them."""
     workload = workloads()[name]
     if "waves" in options or any(option in options for option in workload.waved):
         return dict(options)
