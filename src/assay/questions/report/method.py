@@ -24,7 +24,8 @@ NAMES_MAX = 6
 def method_facts(
     table: RunTable, whole: Sequence[Run], decisions: Sequence[Decision], *, all_whole: bool
 ) -> tuple[Fact, ...]:
-    """Return the facts. ``whole``: runs with their environments; ``all_whole``: these are all runs of the table."""
+    """Return the facts. ``whole``: runs with their environments; ``all_whole``: whether these are all runs of the
+    table."""
     baselines = dict.fromkeys(run.baseline_id for run in whole if run.baseline_id)
     facts = (
         Fact("Plan", _names(table, "plan")),
@@ -54,7 +55,7 @@ def method_facts(
 
 
 def _names(table: RunTable, *columns: str) -> str:
-    """Return the levels of these columns, the first of them where there are many."""
+    """Return the levels of ``columns``, at most :data:`NAMES_MAX` of each."""
     parts = [present_levels(table, name) for name in columns]
     texts = [", ".join(levels[:NAMES_MAX]) for levels in parts if levels]
     more = sum(max(0, len(levels) - NAMES_MAX) for levels in parts)
@@ -111,7 +112,7 @@ def _when(table: RunTable) -> str:
 
 
 def _order(runs: Sequence[Run]) -> str:
-    """Return how runs are interleaved; empty where nothing records it, or in simulation, where runs are independent."""
+    """Return how runs are interleaved; empty where no run records it, and in simulation, where runs are independent."""
     blocks: dict[tuple[str, int], set[str]] = {}
     for run in runs:
         blocks.setdefault((run.campaign_id, run.block), set()).add(f"{run.workload} {run.layout} {run.levels}")

@@ -1,4 +1,4 @@
-"""What a report is asked for, and the named facts that it is made of."""
+"""Define the request for a report, and the named facts that a report consists of."""
 
 from dataclasses import dataclass
 from enum import StrEnum
