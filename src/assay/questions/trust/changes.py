@@ -1,6 +1,6 @@
-"""When configurations became faster or slower: the changes in the history of their repetitions.
+"""Find when configurations became faster or slower, in the history of their repetitions.
 
-In: runs as a table. Out: the histories with changes, each with what tells its configuration apart.
+In: runs as a table. Out: the histories with changes, each with the levels that distinguish its configuration.
 """
 
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ class ConfigurationHistory:
 
 @dataclass(frozen=True, slots=True)
 class ChangesView:
-    """All changes, and what they were looked for in."""
+    """All changes, and how they were found."""
 
     histories: tuple[ConfigurationHistory, ...]
     searched: int
     """Configurations with enough valid runs."""
     correlation: float
-    """Of neighbouring runs."""
+    """Correlation of neighbouring runs."""
     wander: float
     """The step by which levels wander from run to run, in standard deviations of a run."""
     runs_without_start: int
-    """Valid runs that are left out."""
+    """Valid runs without a start time; they are left out."""
 
 
 def changes_of(table: RunTable) -> ChangesView:

@@ -1,6 +1,7 @@
-"""Which runs are odd, by two opinions in one list: repetitions and floors, and what the other runs let one expect.
+"""List the outliers that two methods find: repetitions and lower bounds, and predictions from the other runs.
 
-In: a repository and its flagged runs. Out: each odd run once, the one that is most times off first, with who says so.
+In: a repository and its flagged runs. Out: each outlier once, with the method that found it, the largest deviation
+first.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ _FARTHEST = float(np.log(1000.0))
 
 
 class FlagSource(StrEnum):
-    """Whose opinion it is that a run is odd."""
+    """The method that found an outlier."""
 
     REPETITIONS = "repetitions"
     PREDICTION = "prediction"
@@ -29,7 +30,7 @@ class FlagSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgedOutlier:
-    """One odd run."""
+    """One outlier."""
 
     run_id: str
     workload: str
@@ -38,14 +39,14 @@ class JudgedOutlier:
     flagged_by: FlagSource
     reason: str
     predicted_s: float | None
-    """What the other configurations let one expect."""
+    """Time that the other configurations predict; None where they predict none."""
     errors_off: float | None
-    """How many usual errors of its workload on its cluster the run is off that."""
+    """Deviation from ``predicted_s``, as a multiple of the usual error of the workload on the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutlierComparison:
-    """All odd runs of those that were picked."""
+    """All outliers among the selected runs."""
 
     odd: tuple[JudgedOutlier, ...]
     looked_at: int
@@ -53,7 +54,7 @@ class OutlierComparison:
 
 
 def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> OutlierComparison:
-    """Return the odd runs of ``table``, judged among all. SpecificationError when they are too few to learn from."""
+    """Return the outliers of ``table``, compared with all runs. Raises SpecificationError for too few runs."""
     every = with_hardware(repository, flagged.table)
     not_done = np.zeros(len(every), dtype=np.bool_)
     not_done[flagged.anomalies.of_kind(Kind.NOT_DONE)] = True
@@ -75,7 +76,7 @@ def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> O
 
 
 def _times_off(table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int) -> float:
-    """Return by how much a run is off, as the logarithm of a ratio, by the opinion that says more."""
+    """Return the deviation of a run as the logarithm of a ratio, by the method that finds the larger one."""
     duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
     by_model = abs(np.log(duration_s / expected_s)) if abs(opinion.errors_off[at]) >= FAR else 0.0
     if anomaly is None:
