@@ -60,7 +60,7 @@ class Finalists:
     """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
 
     def margin(self) -> float:
-        """Return the factor on a time that nine of ten runs keep, for the median finalist."""
+        """Return the factor on an expected time that 90 % of runs keep, for the median finalist."""
         variance = sum(np.square(sensitivity.slopes) for sensitivity in self.sensitivities)
         return math.exp(_TARGET_Z * math.sqrt(float(np.median(variance))))
 

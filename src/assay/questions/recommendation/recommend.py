@@ -35,7 +35,7 @@ EXTRAPOLATION_STATED = 2.0
 EXTRAPOLATION_MAX = 8.0
 """The same multiple, above which no share of draws is stated: the draws do not cover errors of this extrapolation."""
 FRONT_SHARE_MIN = 0.05
-"""Minimum share of draws on the Pareto front of a candidate that is listed without being on it at the middle."""
+"""Minimum share of draws on the Pareto front for listing a candidate that is not on the front of the middle values."""
 _LOW, _HIGH = 0.05, 0.95
 
 
@@ -272,7 +272,7 @@ class _Ranking:
         return next((number for number in self.order if self.confident[number] and self.hardware[number] != best), None)
 
     def why_none(self) -> str:
-        """Return which finalist comes nearest to keeping every constraint."""
+        """Return why no finalist was chosen, with the one that comes nearest to keeping every constraint."""
         shares = self.kept.mean(axis=0)
         nearest = int(np.argmax(shares))
         label = self.search.candidates.label(int(self.finalists.rows[nearest]))

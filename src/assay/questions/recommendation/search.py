@@ -139,7 +139,7 @@ class Surrogate:
 
 @dataclass(slots=True)
 class ClusterSearch:
-    """One search: what it asks, the clusters that no bound ruled out, and the results so far."""
+    """One search: its request, the clusters that no bound ruled out, and the results so far."""
 
     candidates: Candidates
     works: Sequence[Work]
@@ -346,7 +346,7 @@ def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:
 
 
 def _moved(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataVolumes:
-    """Return what a run of a workload moves, with the best codec that the catalogue offers."""
+    """Return the data volumes of a run of a workload, with the best codec that the catalogue offers."""
     workload, size = workloads()[work.workload], _size(candidates, work, data_factor)
     learned = profile.workloads[work.workload].compression
     ratios = [learned.get(codec, CODECS.get(codec, (None, 0.0))[0]) for codec in candidates.codecs]

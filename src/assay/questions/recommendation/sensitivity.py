@@ -37,9 +37,9 @@ class AnswerChange:
     what: str
     now: str
     at: str
-    """From where on the recommendation changes; empty if it does not."""
+    """Value from which the recommendation changes; empty if it does not."""
     then: str
-    """The best cluster then."""
+    """The best cluster after the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def changes_of(
 
 
 def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, book: PriceBook) -> list[AnswerChange]:
-    """Return for each price where another finalist with other hardware becomes the best."""
+    """Return, for each price, the break-even prices at which other hardware becomes the best."""
     eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
     if search.constraints.budget is not None:
         eligible &= finalists.prices.rates_per_h * search.constraints.years * YEAR_H <= search.constraints.budget
@@ -144,7 +144,7 @@ def _growth(
     hardware: Hardware,
     progress: Progress | None,
 ) -> AnswerChange:
-    """Return from which multiple of the data on another cluster is the best."""
+    """Return the multiple of the data from which another cluster is the best."""
     last = 1.0
     for number, factor in enumerate(DATA_FACTORS):
         if progress is not None:

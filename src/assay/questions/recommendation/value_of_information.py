@@ -54,7 +54,7 @@ INPUT_TEXTS: Mapping[str, tuple[str, str]] = {
         "a measured run with more data per worker (assay run, assay learn)",
     ),
 }
-"""Uncertain input, and how to measure it."""
+"""Uncertain input to its name in words and how to measure it."""
 
 
 def input_text(name: str) -> tuple[str, str]:
