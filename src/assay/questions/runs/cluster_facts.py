@@ -45,7 +45,7 @@ def facts_by_hardware(repository: Repository, table: RunTable) -> dict[Hardware,
 
 
 def priced_parts(facts: FactsByHardware, levels: Mapping[str, str]) -> Counts:
-    """Return what a configuration with ``levels`` consists of, as far as prices count it."""
+    """Return the parts of a configuration with ``levels`` that prices count."""
     return counts_from_facts(facts.get(hardware_key(levels)), levels.get(LAYOUT_FACTOR, ""), levels)
 
 

@@ -1,4 +1,4 @@
-"""Select runs of an exported dataset with Spark, as the table that questions are asked about.
+"""Select runs of an exported dataset with Spark, as the table of runs that questions take.
 
 In: a dataset's address, a Spark master, and conditions as for a repository. Out: a :class:`RunTable` with the order and
 the levels of the exported repository, so that answers are the same to the last digit.

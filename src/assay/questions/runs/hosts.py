@@ -13,7 +13,7 @@ from assay.store.kept_checks import newest_checks
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
-    """One criterion over all hosts; a grade for each host, None where it has nothing to say of one."""
+    """One criterion with its grade on each host; None where a host has no reading of it."""
 
     criterion: Criterion
     grades: tuple[Grade | None, ...]
@@ -21,7 +21,7 @@ class CriterionRow:
 
 @dataclass(frozen=True, slots=True)
 class HostProblem:
-    """One thing to change, with who recommends what."""
+    """One reading to improve, with its criterion."""
 
     reading: CheckReading
     criterion: Criterion
@@ -29,7 +29,8 @@ class HostProblem:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCluster:
-    """A cluster's newest check. ``rows``: criteria by which something is not fit; the others are counted in ``fit``."""
+    """A cluster's newest check. ``rows``: criteria with a note or worse on some host; ``fit``: number of the other
+    criteria."""
 
     report: HostCheckReport
     hosts: tuple[str, ...]
@@ -40,7 +41,7 @@ class CheckedCluster:
 
 
 def checked_hosts(repository: Repository) -> tuple[CheckedCluster, ...]:
-    """Return the newest check of every cluster that was checked and kept."""
+    """Return the newest stored check of every cluster."""
     return tuple(_shown(report) for report in newest_checks(repository))
 
 

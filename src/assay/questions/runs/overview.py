@@ -10,7 +10,7 @@ from assay.analysis.statistics import LevelCount, RunTable, level_counts
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many runs a repository holds, and of what."""
+    """Number of runs of a repository, in total and by column."""
 
     runs: int
     by: dict[str, tuple[LevelCount, ...]]

@@ -1,7 +1,7 @@
-"""The plan and the cluster that a run was made with: what a simulation of the run begins from.
+"""Find the plan and the cluster file of a run, which a simulation of the run starts from.
 
-In: a repository, a run, and perhaps a cluster file of the user. Out: the texts of both, from the campaign that made the
-run, else from the run's own bundle, which carries them wherever it is copied to.
+In: a repository and a run. Out: the texts of both, from the campaign that made the run, or else from the run's own
+bundle, which holds copies of them.
 """
 
 import json
@@ -19,14 +19,14 @@ _BYTES_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The texts of a plan and of a cluster file; empty where nothing carries them."""
+    """The texts of a plan and of a cluster file; empty where neither the campaign nor the bundle has them."""
 
     plan: str
     cluster: str
 
 
 def made_with(store: Repository, run: Run) -> RunFiles:
-    """Return what a run was made with, as far as the repository has it."""
+    """Return the plan and the cluster file of a run, as far as they are stored."""
     campaigns, plan, cluster = store.folders.campaigns, "", ""
     if run.campaign_id and Path(run.campaign_id).name == run.campaign_id:
         plan, cluster = plan_text(campaigns, run.campaign_id), cluster_text(campaigns, run.campaign_id)
@@ -42,7 +42,7 @@ def made_with(store: Repository, run: Run) -> RunFiles:
 def recorded_plan(run: Run) -> str:
     """Return the text of a plan of one configuration and one workload, from what the run itself recorded.
 
-    It is for bundles of older versions, which carry no plan.
+    It serves bundles of older versions, which hold no plan.
     """
     options = {name: value for name, value in run.workload_parameters.items() if name != "program"}
     program, scale = run.workload_parameters.get("program", run.workload), run.lab_scale or 1.0

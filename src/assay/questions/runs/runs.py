@@ -169,7 +169,7 @@ def levels_in(table: RunTable, name: str) -> list[str]:
 
 
 def distinguishing_levels(table: RunTable, position: int) -> dict[str, str]:
-    """Return a run's levels of the factors that not all runs of the table have alike."""
+    """Return a run's levels of the factors in which runs of the table differ."""
     several = [name for name in table.factors if len(table.columns[name].levels) > 1]
     return {name: text for name in several if (text := table.columns[name].text(position)) is not None}
 
