@@ -11,7 +11,8 @@ from msgspec.structs import asdict
 
 
 def json_value(value: Any) -> Any:
-    """Return ``value`` made of dictionaries, lists, strings, numbers, booleans and None; what is not finite is None."""
+    """Return ``value`` as dictionaries, lists, strings, numbers, booleans and None; a number that is not finite is
+    None."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_value(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Struct):
