@@ -1,4 +1,4 @@
-"""The chart of what factors do to each other: the expected time of each combination of two or three factors' levels.
+"""Draw how factors interact: the expected time of each combination of levels of two or three factors.
 
 In: combinations with their expected times. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -19,15 +19,15 @@ class Combination(Protocol):
 
     @property
     def levels(self) -> Sequence[str]:
-        """One of each factor."""
+        """One level of each factor."""
 
     @property
     def expected_s(self) -> float:
-        """The expected time."""
+        """The expected run time."""
 
     @property
     def configurations(self) -> int:
-        """Measured ones in it; 0: the model guesses."""
+        """Number of measured configurations with this combination; 0: the time is predicted."""
 
 
 def _order(levels: Sequence[str]) -> list[str]:
@@ -38,7 +38,8 @@ def _order(levels: Sequence[str]) -> list[str]:
 
 
 def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: int = FULL_PX) -> Spec:
-    """Return a line for each level of the first factor (and of the second, where there are three) over the last one."""
+    """Return lines over the last factor: one for each level of the first factor, and of the second if there are
+    three."""
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.levels[0]] = counts.get(cell.levels[0], 0) + cell.configurations

@@ -9,12 +9,12 @@ from assay.analysis.run_profile.traffic import TrafficSeries
 from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, Spec, chart, colour_scale
 
 STACKED_PX, PAPER_PX, SIDE_PX = 90, 70, 110
-"""A panel's height: below each other, side by side on paper, on a screen."""
+"""Height of a panel: in one column, side by side on paper, side by side on a screen."""
 GAP_PX = 24
 AXIS_PX = 44
-"""Room for the labels of the y axis: a facet's panels, unlike other charts, are sized without them."""
+"""Width of the y axis labels, which Vega does not include in the width of a facet's panels."""
 SHADES = (1.0, 0.55)
-"""Opacity of neighbouring devices in a stack, so that each can be seen."""
+"""Opacities that alternate between the devices of a stack, so that each can be seen."""
 
 
 def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
@@ -40,8 +40,8 @@ def disk_traffic_areas(
 ) -> Spec:
     """Return read and write MB/s over time, devices stacked, one panel for each configuration and direction.
 
-    All panels share both axes, so that heights and lengths compare. ``sides``: configuration to its series. A width
-    below the usual one puts all panels under each other.
+    All panels share both axes, so that heights and lengths compare. ``sides``: configuration to its series. Below the
+    default width, the panels are in one column.
     """
     stacked = width_px < HALF_PX
     panel = {

@@ -1,4 +1,4 @@
-"""The chart of a history: each run's time over when it started, with those that are flagged as odd apart.
+"""Draw a history: the time of each run over its start, with flagged runs highlighted.
 
 In: points in the order of their starts. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -17,19 +17,19 @@ class Dated(Protocol):
 
     @property
     def run_id(self) -> str:
-        """Its id."""
+        """Id of the run."""
 
     @property
     def started_at(self) -> str:
-        """When it started, ISO 8601."""
+        """Start of the run, in ISO 8601."""
 
     @property
     def value(self) -> float:
-        """What is drawn."""
+        """The value to draw."""
 
     @property
     def anomaly(self) -> str | None:
-        """What is odd about it; None: nothing."""
+        """The anomaly of the run; None without one."""
 
 
 _MOMENTS = {
@@ -41,11 +41,11 @@ _MOMENTS = {
     "seconds": "%H:%M:%S",
     "milliseconds": "%H:%M:%S.%L",
 }
-"""Vega's own hours go to twelve, without saying which half of the day it is."""
+"""Time formats with 24 hours; Vega's default has 12 hours without AM or PM."""
 
 
 def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
-    """Return the history; ``title`` says what the values are."""
+    """Return the history; ``title`` names the values."""
     rows = [
         {"at": p.started_at, "value": p.value, "kind": ODD if p.anomaly else PLAIN, "what": p.anomaly, "run": p.run_id}
         for p in points

@@ -12,21 +12,22 @@ from assay.interfaces.charts.drawing.style import HALF_PX, INK, PALETTE, Spec, c
 
 _LINES_NUMBERED_MAX = 15
 _NUMBERED = 6
-"""With more lines than that their numbers would cover each other: the thickest have theirs, a table has all."""
+"""Maximum number of numbered lines in a chart with many lines: the thickest. A table has all numbers."""
 _NEARER = 0.6
-"""A number stands so far along its line: not in the middle, where lines through the circle cross."""
+"""Position of a number on its line, as a share: off the middle, where lines through the circle cross."""
 _APART_UP_TO = 8
-"""With more levels than this neighbours on the circle are so near that numbers of lines to both would touch."""
+"""Maximum number of levels with a number on every line. With more, numbers of lines to neighbouring levels would
+overlap."""
 _SIDE = 0.2
-"""Names of points farther than this from the middle stand to their side."""
+"""Minimum distance of a point from the vertical middle for its name to be at its side."""
 _NUMBERED_LEVELS_MAX = 12
-"""With more levels no line has a number: a table has them."""
+"""Maximum number of levels in a chart with numbers; with more, only a table has them."""
 _EDGE = 1.5
 _HEIGHT_PX = 300
 
 
 def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
-    """Return the drawing; a line is as thick as its sets are many, and has their number where there is room."""
+    """Return the drawing; the thickness of a line, and its number where there is room, give its matched groups."""
     levels = {level: index for index, level in enumerate(network.levels)}
     lines: list[Spec] = [
         {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
@@ -55,7 +56,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
 
 
 def _apart(lines: list[Spec], levels: int) -> list[Spec]:
-    """Return the lines whose numbers cover no thicker one's: those from a level to two neighbours lie side by side."""
+    """Return the lines whose numbers do not overlap the number of a thicker line."""
     if levels <= _APART_UP_TO:
         return lines
     return [
@@ -66,7 +67,7 @@ def _apart(lines: list[Spec], levels: int) -> list[Spec]:
 
 
 def _share_a_level(line: Spec, other: Spec, levels: int) -> bool:
-    """Return whether two lines share an end, and their other ends are neighbours on the circle."""
+    """Return whether two lines share a level, and their other levels are neighbours on the circle."""
     for end, far in (("a", "b"), ("b", "a")):
         for same, rest in (("a", "b"), ("b", "a")):
             if line[end] == other[same] and (line[far] - other[rest]) % levels in (1, levels - 1):

@@ -1,8 +1,8 @@
-"""Charts of a single run over time: phases, tasks and series of its trace, panels below each other on one axis.
+"""Draw a single run over time: phases, tasks and series of its trace, in panels with one time axis.
 
 In: phases, attempts in their lanes and thinned series (seconds from the run's start). Out: Vega-Lite specifications.
-Nothing is computed here. A line's colour says its node and its dashes say the device, by the lists of all that the run
-has: what is shown of it, a span or one node, changes neither.
+Nothing is computed here. The colour of a line shows its node, and its dashes show the device. Both depend on all nodes
+and devices of the run, so they stay the same when only a span or one node is shown.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LABELS_PX = 112
 """Width of the names next to every panel, equal for all panels so that their time axes align."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
 _DASHES_SIZE = 1200
-"""A stroke in the legend is as long as its root in px: long enough for the longest dashes to show."""
+"""Size of a legend symbol; its length in pixels is the square root, long enough to show the longest dashes."""
 _PHASE_PX = 20
 _LANE_PX = 14
 _LANES_PX = 360
@@ -28,7 +28,7 @@ _LINES_PX = 110
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A panel of lines. ``nodes`` and ``devices``: all that the run has, in order, shown or not."""
+    """A panel of lines. ``nodes`` and ``devices``: all of the run, in order, including those not shown."""
 
     title: str
     series: Sequence[Series]
@@ -38,7 +38,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """What is drawn of a run between two times."""
+    """The data to draw of a run between two times."""
 
     start_s: float
     end_s: float
@@ -49,12 +49,12 @@ class OverTime:
 
 
 def device_of(series: Series) -> str:
-    """Return the device that a series is of, empty where there is one of its kind."""
+    """Return the device of a series; empty where there is only one device of the kind."""
     return series.subject.partition(":")[2]
 
 
 def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
-    """Return all of it, a panel for each kind of thing, with the same axis of time."""
+    """Return the chart, with a panel for each kind of data and one time axis."""
     panels = []
     if seen.phases:
         panels.append(_phase_panel(seen, width_px))
@@ -145,7 +145,7 @@ def _task_panel(seen: OverTime, width_px: int) -> Spec:
     y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
     panel = _bars(seen.tasks_title, _spans(spans, seen), y, step_px, seen, width_px)
     if not {name for _, name, _ in spans} <= {phase.name for phase in seen.phases}:
-        panel["encoding"]["color"].pop("legend")  # the panel of phases does not name all colours
+        panel["encoding"]["color"].pop("legend")  # the legend of the phase panel lacks some of these colours
     return panel
 
 
@@ -174,7 +174,7 @@ def trace_lines(
 ) -> Spec:
     """Return a line for each series, coloured by node and dashed by device.
 
-    ``highest``: the value that the axis reaches at least, for charts that are to be read side by side.
+    ``highest``: the upper end of the axis, for charts that are read side by side.
     """
     rows = [
         {"t": t, "value": value, "node": line.node, "device": device_of(line)}

@@ -1,4 +1,4 @@
-"""The chart of the cost-effectiveness plane: seconds against money, with the Pareto front.
+"""Draw the cost-effectiveness plane: seconds against money, with the Pareto front.
 
 In: points with their intervals (:class:`CostEffectivenessPoint`). Out: a Vega-Lite specification. Nothing is computed
 here.
@@ -17,24 +17,24 @@ HEIGHT_PX = 380
 WIDE = 5.0
 LABELS_MAX = 8
 LABELS_NARROW_MAX = 4
-"""With more points than this (the other in a chart narrower than a page) only those of the front are named, and a
-legend names the layouts."""
+"""Maximum number of points that all have names in a narrow chart (:data:`LABELS_MAX` in a wide one). With more, only
+the Pareto front has names, and a legend names the layouts."""
 _AXIS_PX = 75
 """Width of the vertical axis with its title and labels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
-"""Widths of the plot between which names keep their places."""
+"""Plot widths at which the positions of names change."""
 
 
 class QuadrantLines(Protocol):
-    """Where the plane is divided."""
+    """The lines that divide the plane into quadrants."""
 
     @property
     def time_s(self) -> float:
-        """Slower than this is slow."""
+        """Limit between fast and slow."""
 
     @property
     def cost(self) -> float:
-        """Dearer than this is expensive."""
+        """Limit between economical and expensive."""
 
 
 class CostEffectivenessPoint(Protocol):
@@ -42,15 +42,15 @@ class CostEffectivenessPoint(Protocol):
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Name of the configuration."""
 
     @property
     def levels(self) -> Mapping[str, str]:
-        """Its levels by factor."""
+        """Levels of the configuration by factor."""
 
     @property
     def time_s(self) -> float:
-        """Seconds of a run; the next fields are the ends of its interval."""
+        """Time of a run in seconds; the next two fields are the ends of its interval."""
 
     @property
     def time_low_s(self) -> float | None:
@@ -62,7 +62,7 @@ class CostEffectivenessPoint(Protocol):
 
     @property
     def cost(self) -> float | Decimal:
-        """Cost of a run; the next fields are the ends of its interval."""
+        """Cost of a run; the next two fields are the ends of its interval."""
 
     @property
     def cost_low(self) -> float | None:
@@ -74,15 +74,15 @@ class CostEffectivenessPoint(Protocol):
 
     @property
     def runs(self) -> int:
-        """How many runs it stands for."""
+        """Number of runs behind the point."""
 
     @property
     def on_pareto_front(self) -> bool:
-        """Whether nothing else is as fast and as cheap, and better in one."""
+        """Whether no other configuration is at least as fast and as cheap, and better in one of them."""
 
     @property
     def pareto_front_probability(self) -> float | None:
-        """In which share of the draws it is on the front; None where nothing tells."""
+        """Share of the draws in which it is on the Pareto front; None where this is unknown."""
 
 
 def _ends(value: float, low: float | None, high: float | None) -> tuple[float, float]:
@@ -90,7 +90,7 @@ def _ends(value: float, low: float | None, high: float | None) -> tuple[float, f
 
 
 def _is_wide(values: Sequence[float]) -> bool:
-    """Return whether values differ so much that small ones would touch on a linear axis."""
+    """Return whether the values differ so much that the small ones would overlap on a linear axis."""
     return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
 
 
@@ -101,7 +101,7 @@ def _axis(title: str, extent: Extent, drawn: Sequence[tuple[float, float]]) -> S
 
 
 def _quadrants(divide: QuadrantLines, x: Spec, y: Spec) -> list[Spec]:
-    """Return the two lines that divide the plane, and the name of each quadrant in its corner."""
+    """Return the two lines that divide the plane, and the names of the quadrants in the corners."""
     rule: Spec = {"type": "rule", "color": INK, "opacity": 0.3}
     layers: list[Spec] = [
         {"data": {"values": [{"time": divide.time_s}]}, "mark": rule, "encoding": {"x": {"field": "time", **x}}},
@@ -194,7 +194,7 @@ def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str
 
 
 def _names(rows: Sequence[Spec], at: Spec) -> Spec:
-    """Return the points' names, each where it covers nothing at the width of the plot."""
+    """Return the points' names, each at a position where it covers nothing at the present width."""
     offsets = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
     fits = "datum.from <= width && width < datum.below"
     return {
@@ -207,7 +207,7 @@ def _names(rows: Sequence[Spec], at: Spec) -> Spec:
 def _ghosts(
     before: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
 ) -> list[Spec]:
-    """Return where points stood before prices were changed: hollow, and joined with where they are now."""
+    """Return the positions of points before prices were changed: hollow, with a line to the present position."""
     now = {p.label: float(p.cost) for p in rows}
     moved = [
         {"label": p.label, "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
@@ -250,10 +250,10 @@ def cost_effectiveness_chart(
     before: Sequence[CostEffectivenessPoint] = (),
     of: tuple[str, str] = ("Time of a run", "Cost of a run"),
 ) -> Spec:
-    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and the front.
+    """Return the plane: each configuration with its number of runs as area, its intervals and its name; and the front.
 
-    ``divide``: where it is divided into fast and slow, economical and expensive. ``before``: the same points before
-    prices were changed, by which axes are linear or logarithmic. ``of``: what the axes are of.
+    ``divide``: the limits of fast and slow, economical and expensive. ``before``: the same points before prices were
+    changed; they decide whether an axis is linear or logarithmic. ``of``: titles of the time axis and the cost axis.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)

@@ -1,4 +1,4 @@
-"""Charts of single runs: where the time went, how many tasks were in each phase, which container ran what, I/O sizes.
+"""Draw single runs: time by phase, tasks in each phase over time, tasks by container, and I/O sizes.
 
 In: breakdowns, occupancies, lanes and disk traffic of ``analysis``. Out: Vega-Lite specifications. Nothing is computed
 here.
@@ -24,7 +24,7 @@ _LEGEND_COLUMNS = 4
 _LEGEND_HALF_MAX = 6
 _LANE_PX = 15
 _LANES_PX = 420
-"""A timeline is at most so high: its lanes get thinner as they get more."""
+"""Maximum height of a timeline; with more lanes, each lane is thinner."""
 
 
 def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
@@ -35,7 +35,7 @@ def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
 
 
 def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec:
-    """Return each run's time as one bar that is made of its phases. ``sides``: configuration to one of its runs."""
+    """Return each run's time as one bar, divided into its phases. ``sides``: configuration to one of its runs."""
     rows: list[Spec] = [
         {"level": level, "phase": phase.name, "seconds": phase.share_s, "rank": index}
         for level, breakdown in sides.items()
@@ -59,7 +59,7 @@ def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec
 
 
 def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FULL_PX) -> Spec:
-    """Return how many tasks were in each phase over time, a panel for each configuration, all on the same axes."""
+    """Return the number of tasks in each phase over time, a panel for each configuration, with the same axes."""
     stacked = width_px < HALF_PX or len(sides) < 2
     rows: list[Spec] = [
         {"level": level, "phase": line.phase, "t": t_s, "tasks": tasks, "rank": index}
@@ -99,7 +99,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
 
 
 def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HALF_PX) -> Spec:
-    """Return when which container ran what: a lane for each, nodes one below the other, up to ``end_s``."""
+    """Return the tasks of each container over time, up to ``end_s``: a lane for each container, grouped by node."""
     rows: list[Spec] = [
         {
             "slot": f"{attempt.node} · {attempt.lane + 1}",

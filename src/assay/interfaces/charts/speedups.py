@@ -1,4 +1,4 @@
-"""The chart of speedups: a dot and its 95 % interval for each comparison, on a logarithmic axis.
+"""Draw speedups: a dot and its 95 % interval for each comparison, on a logarithmic axis.
 
 In: comparisons over one or many matched groups, with their names. Out: a Vega-Lite specification.
 """
@@ -18,7 +18,7 @@ _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 _TICKS_MIN = 3
 _FINER_PER_UNIT = (5, 10, 20, 50, 100)
-"""Steps of an axis that none of those above divides: 0.2, 0.1, …"""
+"""Finer tick steps, as ticks per unit (0.2, 0.1, …), for an axis with too few of the ticks above."""
 
 
 class ForestRow(Protocol):
@@ -30,7 +30,7 @@ class ForestRow(Protocol):
 
     @property
     def baseline(self) -> str:
-        """What it is compared with."""
+        """The baseline."""
 
     @property
     def ratio(self) -> float | None:
@@ -62,13 +62,13 @@ class ForestRow(Protocol):
 
 
 def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
-    """Return the ends of an axis that holds all of ``compared`` and 1, for charts that are to be read side by side."""
+    """Return the ends of an axis that contains all of ``compared`` and 1, for charts that are read side by side."""
     ends = [end for c in compared for end in (c.ratio, c.low, c.high) if end is not None]
     return max(0.01, min([0.9, *(0.9 * end for end in ends)])), min(100.0, max([1.2, *(1.1 * end for end in ends)]))
 
 
 def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]:
-    """Return what sets each comparison apart: its group, its candidate, or both."""
+    """Return the name that distinguishes each comparison: its group, its candidate, or both."""
     several, grouped = len({c.candidate for c in compared}) > 1, len(set(groups)) > 1
     return [
         ", ".join(part for part in (group * (grouped or not several), c.candidate * several) if part) or c.candidate
@@ -77,14 +77,14 @@ def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]
 
 
 def named_speedups(speedups: Sequence[SpeedupResult]) -> list[tuple[str, SpeedupResult]]:
-    """Return speedups over matched groups with their names; several lab scales are named."""
+    """Return speedups over matched groups with their names; names of lab runs include the scale."""
     scales = (f" (lab {scale_text(float(s.lab_scale))})" if s.lab_scale else "" for s in speedups)
     groups = [workload_title(s.group) + scale for s, scale in zip(speedups, scales, strict=True)]
     return list(zip(row_names(speedups, groups), speedups, strict=True))
 
 
 def _ticks(domain: tuple[float, float]) -> list[float]:
-    """Return where the axis is labelled: at three places at least, and at few enough that labels do not touch."""
+    """Return the labelled values of the axis: enough to read it, and few enough not to overlap."""
     steps = _TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS
     ticks = [tick for tick in steps if domain[0] <= tick <= domain[1]]
     for per_unit in _FINER_PER_UNIT:
@@ -128,8 +128,8 @@ def speedup_forest(
 ) -> Spec:
     """Return a row for each comparison that has a ratio: baseline time / candidate time.
 
-    One without an interval has a ring instead of a dot. ``domain``: the axis' ends, from these comparisons if left out.
-    ``counted``: print the ratio and the number of matched groups at the right.
+    A row without an interval has a ring instead of a dot. ``domain``: the ends of the axis; None: from these
+    comparisons. ``counted``: print the ratio and the number of matched groups at the right.
     """
     shown = [(name, c) for name, c in named if c.ratio is not None]
     compared = [c for _, c in shown]

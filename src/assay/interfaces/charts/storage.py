@@ -1,4 +1,4 @@
-"""The chart of what storage costs: per performance against per capacity, as shares of a baseline's.
+"""Draw storage costs: per performance against per capacity, as shares of a baseline's.
 
 In: rows as of ``report.costs`` (see :class:`StoragePoint`). Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -17,15 +17,15 @@ class StoragePoint(Protocol):
 
     @property
     def layout(self) -> str:
-        """Its name."""
+        """Name of the layout."""
 
     @property
     def cost_per_performance(self) -> float:
-        """Price over speed."""
+        """Price / speed."""
 
     @property
     def cost_per_capacity(self) -> float | None:
-        """Price over what its devices hold; None when that is not known."""
+        """Price / capacity of its devices; None where the capacity is unknown."""
 
 
 def storage_costs(

@@ -1,4 +1,4 @@
-"""The chart of a tuning: each run's time in the order in which they were made, and the fastest so far.
+"""Draw the course of a tuning: the time of each run in the order of the runs, and the fastest time so far.
 
 In: trials. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -17,31 +17,31 @@ class Trial(Protocol):
 
     @property
     def number(self) -> int:
-        """Its place in the order."""
+        """Number of the run in the order."""
 
     @property
     def levels(self) -> Mapping[str, str]:
-        """What was varied."""
+        """Levels of the tuned factors."""
 
     @property
     def is_default(self) -> bool:
-        """Whether it is of the plan's configuration."""
+        """Whether the run has the plan's configuration."""
 
     @property
     def comparison(self) -> bool:
-        """Whether it is of the comparison afterwards."""
+        """Whether the run belongs to the comparison after the search."""
 
     @property
     def duration_s(self) -> float | None:
-        """Its time; None where it was not valid."""
+        """Run time; None for a run that is not valid."""
 
     @property
     def fastest_s(self) -> float | None:
-        """The fastest of the search so far."""
+        """Time of the fastest run of the search so far."""
 
 
 def tuning_course(trials: Sequence[Trial], width_px: int = FULL_PX) -> Spec:
-    """Return times over the order of the runs, those of the plan's configuration and of the comparison apart."""
+    """Return run times in run order; runs of the plan's configuration and of the comparison have their own marks."""
     rows = [
         {
             "number": trial.number,

@@ -1,4 +1,4 @@
-"""Charts of a what-if answer: where it moves on the plane of time and money, and what limits before and after.
+"""Draw a what-if answer: its change of time and cost, and the limiting resources before and after.
 
 In: the answer's numbers. Out: Vega-Lite specifications. Nothing is computed here.
 """
@@ -17,13 +17,13 @@ LIMIT_COLOURS = {
     "containers": "#A08A28",
     "fixed": "#8F8F8F",
 }
-"""Limits have different colours from configurations and phases."""
+"""Colours of limits: other colours than those of configurations and phases."""
 _HEIGHT_PX = 260
 
 
 @dataclass(frozen=True, slots=True)
 class TimeCostPoint:
-    """One point: what was measured, or what is simulated with its interval."""
+    """One point: a measured time, or a simulated time with its interval."""
 
     label: str
     time_s: float
@@ -33,7 +33,7 @@ class TimeCostPoint:
 
 
 def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px: int = FULL_PX) -> Spec:
-    """Return where a run was measured and where it would be; by time alone where nothing is priced."""
+    """Return the measured and the simulated point; by time alone where the price of one is unknown."""
     priced = measured.cost is not None and then.cost is not None
     rows = [
         {"label": side.label, "time": side.time_s, "cost": side.cost, "low": side.low_s, "high": side.high_s}
@@ -86,7 +86,7 @@ def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px:
 
 
 def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int = FULL_PX) -> Spec:
-    """Return a bar for each side, divided by what limited its tasks; the parts add up to all of their time."""
+    """Return a bar for each side, divided by the limiting resource of its tasks, as shares of their time."""
     names = [name for name in LIMIT_COLOURS if any(side.get(name, 0.0) > 0 for _, side in sides)]
     names += [name for _, side in sides for name in side if name not in LIMIT_COLOURS and name not in names]
     rows = [

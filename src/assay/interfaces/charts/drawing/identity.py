@@ -1,10 +1,10 @@
 """Give each configuration its colour and shape, from its name alone.
 
-In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order in which levels were
-found does not matter, so a configuration keeps its colour when runs are added. The usual layout codes
-(``model.layout_code``) have a colour each, that no other has: one disk, two and five differ as clearly as a disk
-and an SSD. Any other name takes the first colour that is still free, from a place that its own text gives. There are
-nineteen. Charts with more levels need names and shapes, which every chart has.
+In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order of the levels does not
+matter, so a configuration keeps its colour when runs are added. Each of the usual layout codes (``model.layout_code``)
+has its own colour: one disk, two and five differ as clearly as a disk and an SSD. Any other name takes the first unused
+colour, from a position that depends on its text. There are nineteen colours. Charts with more levels need names and
+shapes, which every chart has.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ _OF_CODES: Final[Mapping[tuple[str, int], str]] = {
     ("RR", 2): "#FC18F0",
     ("RR", 3): "#84786C",
 }
-"""Family and number of disks of the codes that ALOJA's and SanDisk's studies show together."""
+"""Family and number of disks of the layout codes that the ALOJA and SanDisk studies compare."""
 
 
 def _linear(channel: int) -> float:
@@ -81,7 +81,7 @@ def _number(name: str) -> int:
 
 
 def shape_of(name: str) -> str:
-    """Return the shape of a configuration's points: of layouts it tells how many disks."""
+    """Return the shape of a configuration's points; the shape of a layout depends on its number of disks."""
     layout_code = beginning(name)
     if layout_code is None:
         return SHAPES[_number(name) % len(SHAPES)]
@@ -90,7 +90,7 @@ def shape_of(name: str) -> str:
 
 
 def _colour_of_code(name: str) -> str | None:
-    """Return the colour of the usual layout code that ``name`` begins with; None for any other name."""
+    """Return the colour of the usual layout code at the beginning of ``name``; None for any other name."""
     code = beginning(name)
     return _OF_CODES.get((code[0].family, code[0].disks or 1)) if code is not None else None
 
@@ -101,7 +101,7 @@ def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name: the same for the same set of names, whatever their order."""
+    """Return a colour for each name; it depends on the set of names, not on their order."""
     given = list(dict.fromkeys(names))
     colours = {
         name: colour_of_code

@@ -1,10 +1,8 @@
-"""Where the names of points go in a scatter plot, so that no name covers another name or a point.
+"""Place the names of points in a scatter plot, so that no name covers another name or a point.
 
-In: points in pixels and their names, the most important first. Out: for each name the side of its point on which it
-stands, or None where no side is free.
-
-Names are placed one after the other, each on the first side that is free: greedy point-feature labelling as in
-J. Christensen, J. Marks and S. Shieber, "An Empirical Study of Algorithms for Point-Feature Label Placement" (1995).
+In: points in pixels and their names, the most important first. Out: for each name the side of its point, or None where
+no side is free. Names are placed in this order, each on the first free side: greedy point-feature labelling as in J.
+Christensen, J. Marks and S. Shieber, "An Empirical Study of Algorithms for Point-Feature Label Placement" (1995).
 """
 
 import math
@@ -24,21 +22,22 @@ _NICE: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)))
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What an axis shows: from ``low`` to ``high``, linearly or as logarithms, as Vega rounds it."""
+    """Range of an axis as Vega rounds it: from ``low`` to ``high``, linear or logarithmic."""
 
     low: float
     high: float
     is_log: bool
 
     def share(self, value: float) -> float:
-        """Return how far along the axis a value is, from 0 to 1."""
+        """Return the position of a value on the axis, from 0 to 1."""
         if self.is_log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
 
 def extent_of(drawn: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
-    """Return the extent of an axis that begins at 0, or of a logarithmic one. ``drawn``: the ends of what it shows."""
+    """Return the extent of a linear axis from 0, or of a logarithmic axis. ``drawn``: the lower and upper ends to
+    show."""
     ends = [end for pair in drawn for end in pair if end > 0] or [1.0]
     if is_log:
         low, high = (math.log10(end) for end in (min(ends), max(ends)))
@@ -51,7 +50,7 @@ def extent_of(drawn: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One place for a name: how it is aligned, and how far from its point it begins, in pixels."""
+    """One position of a name: its alignment, and its offset from its point in pixels."""
 
     align: str
     dx: float
@@ -68,7 +67,7 @@ SIDES: Final = (
     Side("center", 0, -18),
     Side("center", 0, 18),
 )
-"""In the order of preference: first those that the lines of intervals do not cross."""
+"""Sides in order of preference: first those that the lines of intervals do not cross."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def placed(
 ) -> list[Side | None]:
     """Return the side of each name; None for an empty name, and where no side is free.
 
-    ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: the least and the greatest
+    ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: the smallest and the largest
     width of the plot. A side must be free at both.
     """
     sides: list[Side | None] = []

@@ -1,6 +1,6 @@
-"""The letters of pages, reports and their charts: one font that comes with the product, the same on every machine.
+"""Load the font of pages, reports and charts. It comes with assay, so text has the same size on every machine.
 
-Source Sans Pro, SIL Open Font License; a package has it, with its licence.
+Source Sans Pro, SIL Open Font License; its package includes the licence.
 """
 
 from importlib.resources import files
@@ -8,7 +8,7 @@ from typing import Final
 
 FAMILY: Final = "Source Sans Pro"
 FILES: Final = {"400": "SourceSansPro-Regular.otf", "500 700": "SourceSansPro-Semibold.otf"}
-"""Weights, as CSS has them, to files."""
+"""CSS weight to font file."""
 
 
 def letters() -> dict[str, bytes]:

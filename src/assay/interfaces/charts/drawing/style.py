@@ -1,9 +1,9 @@
-"""How every chart looks: one theme, one colour for one configuration.
+"""Define the style of all charts: one theme, and one colour for each configuration.
 
-Colours begin with the blue and the vermilion of M. Okabe and K. Ito ("Color Universal Design", 2008); the others were
-searched for, so that each has a contrast of 3:1 on the light and on the dark theme, and any two lie far apart
-(CIEDE2000) as anybody sees them: with normal vision, and without one kind of cones (G. M. Machado et al., 2009). Text
-and rules use ``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
+Colours begin with the blue and the vermilion of M. Okabe and K. Ito ("Color Universal Design", 2008). The others were
+selected by a search: each has a contrast of 3:1 on the light and on the dark theme, and any two differ clearly
+(CIEDE2000) with normal vision and with each kind of dichromacy (G. M. Machado et al., 2009). Text and rules use
+``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE_VERSION = "5.21"
 """The version that charts are written for, and that renders them."""
 PALETTE = ("#0072B2", "#D55E00", "#009C3C", "#A8849C", "#9078FC", "#84906C", "#6C6C78")
-"""Seven colours with the largest distances; the last one is for everything without an assigned colour."""
+"""Seven colours with the largest distances; the last one is for levels without an assigned colour."""
 PHASE_COLOURS = {
     "overhead": "#8F8F8F",
     "setup": "#9C8C70",
@@ -28,24 +28,24 @@ PHASE_COLOURS = {
     "shuffle_map": "#3A9C8C",
     "result": "#CC6677",
 }
-"""Phases have different hues from configurations, with the same contrast."""
+"""Colours of phases: other hues than those of configurations, with the same contrast."""
 INK = "currentColor"
 FULL_PX = 980
 HALF_PX = 470
 NARROW_PX = 340
-"""Widths of a whole drawing, labels included: a page's full measure, half of it, and a phone's."""
+"""Widths of a whole drawing, labels included: the full text width of a page, half of it, and a phone's width."""
 _POWERS = range(-12, 13)
 _DECADES_FINE_MAX = 3
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
 def colour_scale(levels_colours: dict[str, str]) -> Spec:
-    """Return the Vega-Lite scale that holds the configurations to their colours."""
+    """Return the Vega-Lite scale that assigns the configurations their colours."""
     return {"domain": list(levels_colours), "range": list(levels_colours.values())}
 
 
 def phase_scale(names: Sequence[str]) -> Spec:
-    """Return the scale that gives each phase its colour; what is not Hadoop's has a neutral one."""
+    """Return the scale that assigns each phase its colour; unknown phases are neutral."""
     return colour_scale({name: PHASE_COLOURS.get(name, PALETTE[-1]) for name in dict.fromkeys(names)})
 
 
@@ -106,9 +106,9 @@ def theme() -> Spec:
 
 
 def log_axis(values: Sequence[float]) -> Spec:
-    """Return a logarithmic axis around positive values whose grid has only lines that are labelled.
+    """Return a logarithmic axis around positive values; every grid line has a label.
 
-    Vega's own has a line for each of 2 to 9 between two powers of ten, most of them without a label.
+    Vega's default axis has grid lines at 2 to 9 between two powers of ten, most of them without a label.
     """
     below = [power for power in _POWERS if float(f"1e{power}") <= min(values)]
     within = [power for power in _POWERS if power >= below[-1] and float(f"1e{power}") < max(values)]
@@ -119,10 +119,10 @@ def log_axis(values: Sequence[float]) -> Spec:
         "values": values,
         "tickCount": len(values),
         "format": ",~g",
-    }  # of more than its count Vega drops every second
+    }  # with more values than tickCount, Vega drops every second one
 
 
 def chart(description: str, body: Spec) -> Spec:
-    """Return a complete specification; ``description`` is the chart's text for who can't see it."""
-    whole_width = {"type": "fit-x", "contains": "padding"}  # a width is the drawing's, not the plot's
+    """Return a complete specification; ``description`` is the text of the chart for screen readers."""
+    whole_width = {"type": "fit-x", "contains": "padding"}  # the width includes labels and legends
     return {"$schema": SCHEMA, "description": description, "autosize": whole_width, "config": theme(), **body}
