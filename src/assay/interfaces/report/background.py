@@ -1,4 +1,4 @@
-"""The chapters that every report has: method, findings, caveats and threats, appendix, and how to reproduce it.
+"""Compose the chapters of every report: method, findings, caveats and threats, appendix, and how to reproduce it.
 
 In: a report. Out: chapters of a document. Nothing is computed here.
 """
@@ -25,7 +25,7 @@ from assay.questions.runs.hosts import CheckedCluster
 from assay.text import capitalised, numbers, plural, runs_flagged, slug
 
 LEVELS_MAX = 8
-"""Maximum number of levels that are named of one factor."""
+"""Maximum number of named levels of one factor."""
 PLAN_LINES_MAX = 60
 """Maximum number of lines of a plan in the document; the package has the whole file."""
 PLANS_MAX = 3

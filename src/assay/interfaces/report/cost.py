@@ -1,4 +1,4 @@
-"""The details on cost: of a job on each layout, and of a run on each layout, network and cluster.
+"""Compose the details on cost: of a job on each layout, and of a run on each layout, network and cluster.
 
 In: a report. Out: chapters of a document. Nothing is computed here. Cost ratios and break-even prices are part of the
 decisions.
@@ -31,7 +31,7 @@ ROWS_MAX = 5
 PLANES_MAX = 6
 """Maximum number of workloads with a chart and a table."""
 UNPRICED_MAX = 5
-"""Maximum number of combinations without a price that are named."""
+"""Maximum number of named combinations without a price."""
 
 Rows = list[tuple[Line | str, ...]]
 

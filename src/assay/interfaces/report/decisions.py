@@ -1,4 +1,4 @@
-"""The decisions of a report: page one has the first, the next chapter has every comparison of each.
+"""Compose the decisions of a report: page one has the first, the next chapter has every comparison of each.
 
 In: a report. Out: blocks and a chapter, with the sentences of ``questions/decisions``. Nothing is computed here.
 """
@@ -39,7 +39,7 @@ CAVEATS_MAX = 3
 CHART_ROWS_MAX = 14
 """Maximum number of rows of a chart."""
 DECISIONS_MAX = 4
-"""Maximum number of decisions with a chart and a table; further ones have their sentences."""
+"""Maximum number of decisions with a chart and a table; further decisions are only stated in sentences."""
 FURTHER_MAX = 3
 """Maximum number of further decisions on page one."""
 NAMES_MAX = 8
@@ -175,7 +175,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _chart(decision: Decision, name: str, palette: Mapping[str, str]) -> list[Block]:
-    """Return the chart of a decision; nothing where it compares nothing."""
+    """Return the chart of a decision; empty for a decision without comparisons."""
     rows = forest_rows(decision)
     shown = rows[:CHART_ROWS_MAX]
     if not shown:

@@ -1,4 +1,4 @@
-"""The charts of single configurations and of their costs, with captions.
+"""Draw the charts of single configurations and of their costs, with captions.
 
 In: a report and its colours. Out: figures that are not rendered yet.
 """

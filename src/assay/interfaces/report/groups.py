@@ -1,4 +1,4 @@
-"""The details over matched groups: inference scopes, pairs of options, and interactions of factors.
+"""Compose the details over matched groups: inference scopes, pairs of options, and interactions of factors.
 
 In: a report. Out: chapters of a document. Nothing is computed here.
 """
@@ -18,7 +18,7 @@ from assay.text import column_title, joined, origin_badge, plural, slug, workloa
 ROWS_MAX = 12
 """Maximum number of rows of one table."""
 DECISIONS_MAX = 2
-"""Maximum number of decisions with a chart of what was compared."""
+"""Maximum number of decisions with a chart of the compared levels."""
 
 
 def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:

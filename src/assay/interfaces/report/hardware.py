@@ -1,4 +1,4 @@
-"""The chapter on hardware: nodes and devices as described, with the rates measured on them without load.
+"""Compose the chapter on hardware: nodes and devices as described, with the rates measured on them without load.
 
 In: a :class:`HardwareView`. Out: a chapter. Nothing is computed here.
 """

@@ -1,4 +1,4 @@
-"""The files that a package holds besides its runs, so that others can check a report and run it again.
+"""Make the files of a package besides its runs, so that others can check a report and run it again.
 
 In: a report and its document, the repository's folder of campaigns, and files of the user. Out: names and contents of
 files: the report, its full tables, the plans with their cluster files, the price book, versions, and a README.

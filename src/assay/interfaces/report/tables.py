@@ -1,4 +1,4 @@
-"""Tables of a document: made from rows of text, shortened to what fits, and written in full as CSV.
+"""Make the tables of a document: from rows of text, shortened to what fits, and written in full as CSV.
 
 In: column titles and rows. Out: blocks of a document, and the CSV files of a package.
 """

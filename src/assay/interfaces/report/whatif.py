@@ -1,4 +1,4 @@
-"""The chapter on simulated changes: predicted times of the measured configurations with some settings changed.
+"""Compose the chapter on simulated changes: predicted times of measured configurations with some settings changed.
 
 In: what-if answers. Out: a chapter; each row has its origin and interval, and the assumptions are listed below. Nothing
 is computed here.

@@ -1,4 +1,4 @@
-"""The details of single configurations: a chapter for each workload, the throughputs, and workload profiles.
+"""Compose the details of single configurations: a chapter for each workload, the throughputs, and workload profiles.
 
 In: a report and its figures. Out: chapters of a document. Nothing is computed here.
 """
@@ -66,7 +66,7 @@ def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, li
 
 
 def _comparisons(details: ConfigurationDetails) -> Chapter:
-    """Return each matched group by itself."""
+    """Return the chapter of the matched groups, each by itself."""
     rows: list[tuple[Line | str, ...]] = [
         (
             name_of(c),

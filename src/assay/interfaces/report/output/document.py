@@ -31,7 +31,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """An id, or something to type."""
+    """An id, or text for the reader to type."""
 
     text: str
 
@@ -87,9 +87,9 @@ class Table:
     caption: str = ""
     dense: bool = False
     file: str = ""
-    """CSV file of a package with all rows; empty where ``rows`` are all."""
+    """Name of the package's CSV file with all rows; empty where ``rows`` has all."""
     all_rows: tuple[tuple[Line, ...], ...] = ()
-    """All rows, where ``rows`` are only some."""
+    """All rows, where ``rows`` has only some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> 
 
 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
-    """Return the cells two to a row, then those that need the whole width."""
+    """Return the cells, two to a row, then those that need the whole width."""
     cells: list[list[dict[str, Any]]] = []
     rest: list[dict[str, Any]] = []
     for cell in pair.cells:
