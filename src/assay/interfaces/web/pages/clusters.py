@@ -1,4 +1,4 @@
-"""The pages of a cluster and of a configuration, and the same under the API."""
+"""Show a cluster or a configuration, as pages and in the API."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -24,7 +24,7 @@ _FACTS = {
     "cores": "cores of a node",
     "service_type": "service",
 }
-"""What facts of a cluster are, in words."""
+"""Recorded fact of a cluster to its name in words."""
 
 
 def _cluster(context: Context, name: str) -> ClusterView:

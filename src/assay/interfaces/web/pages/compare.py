@@ -110,7 +110,7 @@ def _is_observed(seen: CompleteRun) -> bool:
 
 
 def _odd(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
-    """Return how many runs of each side are flagged; sides without one are left out."""
+    """Return the number of flagged runs of each side that has any."""
     store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
 
     def make(_: RunTable) -> dict[str, FlagCount]:
@@ -121,7 +121,7 @@ def _odd(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount
 
 
 def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
-    """Return a colour for each side: its layout's where the layouts differ, as on every page."""
+    """Return a colour for each side: that of its layout if all layouts differ, as on every page."""
     layouts = [side.layout for side in sides]
     if len(set(layouts)) == len(layouts):
         return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
@@ -131,7 +131,7 @@ def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> di
 def _drawn(
     sides: Sequence[ComparedSide], close: Sequence[CompleteRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    """Return the charts, the available views of traces, and the view that is drawn."""
+    """Return the charts, the available views of traces, and the drawn view."""
     charts: dict[str, Spec] = {}
     summaries = [side.summary for side in sides if side.summary.n]
     if summaries:

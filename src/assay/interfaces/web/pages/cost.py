@@ -1,7 +1,7 @@
-"""The page of costs: one workload, its prices in a table to change, and what follows from them. No file is written.
+"""Show costs: one workload, its prices in a table to change, and the resulting costs. No file is written.
 
-It has two views: what a run costs where time is paid for by the hour, and what a job costs where the hardware is bought
-and used for years (``view=years``). The address holds the question (``cost_asked.py``).
+The page has two views: the cost of a run where time is paid by the hour, and the cost of a job where the hardware is
+bought and used for years (``view=years``). The address holds the question (``cost_asked.py``).
 """
 
 import math
@@ -49,14 +49,14 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 
 def row_where(plane: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, str]]:
-    """Return the conditions that list a ranking row's runs."""
+    """Return the conditions that list the runs of a row."""
     return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
 
 
 _FROM_NOTHING = 100.0
-"""How far a price of 0 is from any other: behind all that have one."""
+"""Distance of a price of 0, whose ratio to its break-even price is undefined; it sorts before prices without one."""
 ROWS_OF_YEARS_MAX = 12
-"""Jobs that are listed on one page of years."""
+"""Maximum number of jobs listed on the page of years."""
 _NOTHING: dict[str, Any] = {
     "odd_kinds": tuple(TIME_ODD),
     "row_where": row_where,
@@ -79,7 +79,7 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PriceField:
-    """One price to change: in the book, now, and at break-even."""
+    """One price to change: its book price, present price and break-even price."""
 
     name: str
     per: str
@@ -92,17 +92,17 @@ class PriceField:
 
     @property
     def now_text(self) -> str:
-        """Return the price now, as a field has it."""
+        """The present price, as its form field shows it."""
         return _plain(self.now)
 
     @property
     def book_price_text(self) -> str:
-        """Return the book's price, as a field has it."""
+        """The book's price, as a form field shows it."""
         return _plain(self.book_price)
 
     @property
     def matters(self) -> bool:
-        """Return whether the price was changed or has a break-even price; the page shows it unfolded then."""
+        """Whether the price was changed or has a break-even price; only then the page shows it unfolded."""
         if self.now != self.book_price:
             return True
         return self.break_even is not None and (self.break_even.below is not None or self.break_even.above is not None)
@@ -146,7 +146,7 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
 
 
 def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return what the results show: the plane or the years with their charts and prices, or why there are none."""
+    """Return the values of the results: the plane or the years with their charts and prices, or why there are none."""
     asked = CostPageState()
     try:
         asked = asked_from(pairs)
@@ -163,7 +163,7 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
 
 
 def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields with a workload that there is: the one that is asked for, or that with the most valid runs."""
+    """Return the fields with a workload that exists: the requested one, or the one with the most valid runs."""
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
     kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
@@ -179,19 +179,19 @@ def _where(asked: CostPageState) -> list[str]:
 
 
 def job_text(plane: CostEffectivenessAnswer) -> str:
-    """Return what distinguishes a plane from others of its workload, as an address has it: origin, scale, size."""
+    """Return what distinguishes a plane from others of its workload, for an address: origin, scale, size."""
     return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
 
 
 def _job_title(plane: CostEffectivenessAnswer) -> str:
-    """Return the same for readers: ``simulated, lab 1/20, 100 MB``."""
+    """Return what distinguishes a plane, for readers: ``simulated, lab 1/20, 100 MB``."""
     job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
     where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
     return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
 
 
 def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
-    """Return one plane, now and under the book's own prices, with the prices that its rows pay."""
+    """Return one plane, with the present prices and with the book's own, and the prices that its rows pay."""
     state = asked.state
     book = api_views.book_of(context, asked.book_text, {})
     changes = asked.changed_in(book)
@@ -252,7 +252,7 @@ def _plain(amount: float) -> str:
 
 
 def _distance(price: BreakEvenPriceField) -> float:
-    """Return how many times a price must change, on a logarithmic scale, until another row is the cheapest."""
+    """Return the factor by which a price must change until another row is the cheapest, as a logarithm."""
     ends = [end for end in (price.below, price.above) if end is not None]
     if not ends:
         return math.inf

@@ -1,4 +1,4 @@
-"""What the page of costs is asked, from its address or a form; and the short address that asks the same.
+"""Read the question of the page of costs from its address or a form, and make the short address of the same question.
 
 The address holds only changed prices, by name (``price.InfiniBand=1.2``), so links stay short and Back restores the
 previous prices.
@@ -28,19 +28,19 @@ class CostPageState:
     """One question of the page of costs."""
 
     state: dict[str, str] = field(default_factory=lambda: dict(_USUAL))
-    """The fields of the form by their names, as texts; what is not given has its usual value."""
+    """The form's fields by name, as texts; missing fields have their default values."""
     changes: dict[str, float] = field(default_factory=dict)
     """New prices by their names."""
     book_text: str | None = None
-    """A price book that was pasted; None: the server's own."""
+    """A pasted price book; None: the server's own."""
 
     def changed_in(self, book: PriceBook) -> dict[str, float]:
-        """Return the changes that are other than the book's own prices."""
+        """Return the changes that differ from the book's own prices."""
         book_prices = amounts_of(book)
         return {name: amount for name, amount in self.changes.items() if book_prices.get(name) != Decimal(str(amount))}
 
     def address(self, **other: str) -> str:
-        """Return the page's address with ``other`` instead of what is asked."""
+        """Return the page's address, with the fields in ``other`` changed."""
         pairs = [(name, text) for name, text in {**self.state, **other}.items() if text and _USUAL.get(name) != text]
         pairs += [(f"{PRICE}{name}", _plain(amount)) for name, amount in self.changes.items()]
         return f"/cost?{urlencode(pairs)}" if pairs else "/cost"
@@ -59,13 +59,13 @@ def _plain(amount: float) -> str:
 
 
 def asked_from(pairs: Iterable[tuple[str, str]]) -> CostPageState:
-    """Return what names and values ask. Raises SpecificationError for a price that is no number."""
+    """Return the question of an address or a form. Raises SpecificationError for a price that is not a number."""
     state, text = dict(_USUAL), None
     changes: dict[str, float] = {}
     for name, value in pairs:
         if name in _NAMES:
             state[name] = value[:_LONGEST]
-        elif name == "where" and value.partition("=")[0] in ("workload", "cluster", DEVICE_CLASS):  # of the filter bar
+        elif name == "where" and value.partition("=")[0] in ("workload", "cluster", DEVICE_CLASS):  # filter bar
             column, _, level = value.partition("=")
             state[column] = level[:_LONGEST]
         elif name == "prices":

@@ -1,4 +1,4 @@
-"""The page Hosts and its address in the API: whether clusters are fit to be measured, hosts against checks."""
+"""Show the newest host checks, as the page Hosts and in the API: the result of each check on each host."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse

@@ -1,6 +1,7 @@
-"""The pages: the same answers as the API's, as HTML. State is in the address, so that a link shows the same to anybody.
+"""Show the pages: the same answers as the API's, as HTML. The address holds the state, so a link shows all readers the
+same.
 
-Pages work without scripts; what scripts add is charts, zoom in traces, and forms that apply at once.
+Pages work without scripts; scripts add charts, zoom in traces, and forms that apply at once.
 """
 
 import time
@@ -241,7 +242,7 @@ def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") 
 
 
 def _local_path(target: str) -> str:
-    """Return ``target`` when it is a path of this server, else its front page."""
+    """Return ``target`` if it is a path of this server, else the path of the front page."""
     plain = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if plain else "/"
 

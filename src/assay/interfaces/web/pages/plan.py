@@ -1,4 +1,4 @@
-"""The page that puts a plan together: every change shows at once how many runs it is and how long they should take."""
+"""Show the page that composes a plan: every change shows at once the number of runs and their estimated time."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs

@@ -1,4 +1,4 @@
-"""The page of what was learned: a prediction among measured runs, what matters, and what was never measured."""
+"""Show what a model learned: the prediction for a configuration, important factors, and combinations never measured."""
 
 from functools import partial
 

@@ -1,4 +1,5 @@
-"""The page of recommendations: a mix of work, limits and a catalogue; a ranked answer, how sure it is, and why.
+"""Show recommendations: a mix of workloads, constraints and a catalogue; a ranked answer with its confidence and
+reasons.
 
 The address holds the question. Sending the form starts the search on the server, and the address then shows its
 progress and its answer. Pasted texts are too long for an address: their searches have a key.
@@ -32,7 +33,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 _USUAL = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
 _NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
 _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
-"""Former options of ``assay recommend``; addresses of earlier versions have their names."""
+"""Former options of ``assay recommend``, which addresses of earlier versions use."""
 _WORKS_MAX = 20
 ROWS_MIN = 3
 UNCERTAINTIES_SHOWN = 5
@@ -74,7 +75,7 @@ def _query(asked: RecommendRequest) -> str:
 
 
 def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
-    """Return what names and values ask. Raises SpecificationError for a number that is none."""
+    """Return the request of a form or an address. Raises SpecificationError for a text that is not a number."""
     given: dict[str, Any] = {}
     for option in fields(RecommendRequest):
         values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, "").lstrip("-"), ()))
@@ -96,7 +97,7 @@ def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
 
 
 def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the workloads that the form's fields say, as texts. The fields of one workload have the same position."""
+    """Return the workloads in the form's fields as texts. The fields of one workload have the same position."""
     columns = [form.get(name, ())[:_WORKS_MAX] for name in ("work", "size", "often", "options")]
     rows = (tuple(text.strip() for text in row) for row in zip(*columns, strict=False))
     return [":".join((name, size, often, *filter(None, (options,)))) for name, size, often, options in rows if name]
@@ -104,7 +105,7 @@ def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class WorkFields:
-    """One workload of the mix, as the fields of the form show it."""
+    """The form fields of one workload of the mix."""
 
     name: str = ""
     size: str = ""
@@ -123,7 +124,7 @@ def default_request(context: Context) -> RecommendRequest:
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what the page shows."""
+    """Return the values of the page's template."""
     catalogues = list(stored_catalogues(context.cluster_folders))
     problem: AssayError | None = None
     asked = default_request(context)
@@ -177,7 +178,7 @@ def _shown(recommendation: Recommendation) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A candidate as the chart of money against time shows it."""
+    """A candidate in the chart of money against time."""
 
     label: str
     levels: Mapping[str, str]
@@ -190,7 +191,7 @@ class _Point:
     on_pareto_front: bool
     pareto_front_probability: float
     runs: int = 0
-    """Measured runs: none."""
+    """Measured runs; always 0."""
 
 
 def _point(choice: Choice) -> _Point:

@@ -1,4 +1,4 @@
-"""The page of one run, with its charts, its trace and its logs."""
+"""Show the page of one run, with its charts, its trace and its logs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ def _flags(context: Context, close: CompleteRun) -> tuple[Anomaly, ...]:
 
 
 def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
-    """Return the chart of request sizes; None where they are not known."""
+    """Return the chart of request sizes; None if they are unknown."""
     sizes = [(use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in close.detail.by_purpose]
     if all(size is None for pair in sizes for size in pair):
         return None
@@ -110,7 +110,7 @@ def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
 
 
 def _over_time(close: CompleteRun, span: Span) -> Spec | None:
-    """Return the chart of the run over time; None where nothing is known but its duration."""
+    """Return the chart of the run over time; None without phases, tasks or trace."""
     shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
     lines = _lines(close, span)
     if not (run.phases or shown.placed or lines):
@@ -140,7 +140,7 @@ def _lines(close: CompleteRun, span: Span) -> list[Lines]:
 
 
 def _note(group: Sequence[Series]) -> str:
-    """Return which lines are drawn as one."""
+    """Return a note that names the lines drawn as one."""
     names = [f"{line.node} {line.subject.partition(':')[2]}".strip() for line in group]
     if len(names) > COINCIDING_NAMED:
         names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]

@@ -16,7 +16,7 @@ router = APIRouter()
 
 
 def _state(context: Context, campaign: str) -> TuningState:
-    """Return the tuning whose campaign's id begins so. NotFoundError when there is none."""
+    """Return the tuning whose campaign's id begins with ``campaign``. Raises NotFoundError if there is none."""
     try:
         return tuning_state(context.store.repository, campaign)
     except NoTuningError as error:

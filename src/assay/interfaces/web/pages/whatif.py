@@ -1,7 +1,7 @@
-"""The page of what-if questions: sliders for disks, network, nodes, containers, data and prices, and what follows.
+"""Show what-if questions: sliders for disks, network, nodes, containers, data and prices, and the predicted effect.
 
 The address holds the question under the names that ``assay whatif --set`` takes (``?run=…&layout=SS2&nic=25Gbit/s``),
-prices by theirs (``price.NAME``): a link holds the whole state. Nothing is written anywhere.
+and prices under theirs (``price.NAME``), so a link holds the whole state. Nothing is written.
 """
 
 import re
@@ -60,7 +60,7 @@ class PriceControl:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What an address asks."""
+    """The question in an address."""
 
     run_id: str
     values: dict[str, str]
@@ -93,7 +93,7 @@ def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return what the page shows; what can't be asked is said on it."""
+    """Return the values of the page's template; an invalid question is a problem shown on the page."""
     values: dict[str, Any] = dict(_NOTHING)
     try:
         values["runs"] = runs = api_whatif.get_configurations(context)
@@ -130,7 +130,7 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorCh
 
 
 def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return what is other than measured; a bare number has its control's unit."""
+    """Return the changes from the measured values; a number without a unit has the control's unit."""
     controls = {control.name: control for control in controls_of(anchor, ())}
     changes = []
     for name, text in values.items():

@@ -40,16 +40,16 @@ def why(
 def of_speedups(
     speedups: Sequence[SpeedupResult], where: Sequence[str] | None
 ) -> list[tuple[SpeedupResult, WhyQuestion | None]]:
-    """Return the speedups that compare something, each with the question why; ``where`` None: it can't be asked."""
+    """Return the speedups with a ratio, each with the question why; None for the question if ``where`` is None."""
     return [(item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None]
 
 
 def observed_pairs(
     context: Context, workload: str | None = None, *, without: Sequence[str] = ()
 ) -> list[tuple[str, str, str]]:
-    """Return comparisons whose runs were observed closely: what, where from, and the address.
+    """Return comparisons of runs with detailed records: the compared options, the origin, and the address.
 
-    ``workload``: only its own; ``without``: not those of these runs.
+    ``workload``: None for all; ``without``: ids of runs that are left out.
     """
     pairs = []
     for decision in decisions_on(context, ""):

@@ -1,6 +1,6 @@
-"""The bar that shows how far a forecast is from what was learned, before its numbers: green within, red far beyond.
+"""Place a forecast on the extrapolation bar above its numbers: green within the learned range, red far beyond it.
 
-In: a multiple of the learned range, or what a prediction is based on. Out: a position from 0 to 1 with its text.
+In: a multiple of the learned range, or the basis of a prediction. Out: a position from 0 to 1 with its text.
 """
 
 import math
@@ -11,7 +11,7 @@ from assay.estimation.prediction.predict import Basis
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED
 
 _WITHIN: Final = 0.5
-"""Part of the bar for forecasts within the learned range."""
+"""Share of the bar for forecasts within the learned range."""
 _AT_BASIS: Final = {
     Basis.MEASURED: 0.1,
     Basis.NEW_PAIR: 0.55,
@@ -30,7 +30,7 @@ class ExtrapolationBar:
 
 
 def bar_of_multiple(times: float, of: str) -> ExtrapolationBar:
-    """Return the bar of a multiple of the learned range; ``of``: what is multiplied."""
+    """Return the bar of a multiple of the learned range; ``of`` names the multiplied quantity."""
     if times <= EXTRAPOLATION_STATED:
         position = _WITHIN * max(0.0, math.log2(max(1.0, times))) / math.log2(EXTRAPOLATION_STATED)
         return ExtrapolationBar(position, f"Within the learned range of {of}.")
@@ -40,7 +40,7 @@ def bar_of_multiple(times: float, of: str) -> ExtrapolationBar:
 
 
 def bar_of_basis(basis: str) -> ExtrapolationBar:
-    """Return the bar of a prediction by what it is based on."""
+    """Return the bar of a prediction with this basis."""
     known = Basis(basis)
     kind = "Within the learned range" if known is Basis.MEASURED else "Extrapolated"
     return ExtrapolationBar(_AT_BASIS[known], f"{kind}: based on {known}.")

@@ -1,6 +1,7 @@
-"""The filter bar: workload, cluster and storage class, kept in the address as ``where=COLUMN=LEVEL`` on every page.
+"""Make the filter bar: workload, cluster and storage class, kept in the address of every page as
+``where=COLUMN=LEVEL``.
 
-In: the pairs of an address and the table of runs. Out: the fields of the bar, and the conditions that links carry on.
+In: the pairs of an address and the table of runs. Out: the fields of the bar, and the conditions that links keep.
 """
 
 from collections.abc import Sequence
@@ -15,13 +16,14 @@ from assay.text import column_title, level_text
 
 COLUMNS: Final = ("workload", "cluster", DEVICE_CLASS)
 _NOT_KEPT: Final = ("offset", "job")
-"""Parameters that hold for the present choice of runs alone."""
+"""Parameters that apply only to the present selection of runs; a new choice drops them."""
 Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class FilterField:
-    """One select of the bar. With several chosen levels it is disabled: the list of runs changes them."""
+    """One select of the bar. It is disabled while the address has several of its levels; the list of runs changes
+    these."""
 
     title: str
     levels: tuple[tuple[str, str], ...]
@@ -37,13 +39,13 @@ class FilterBar:
     action: str
     fields: tuple[FilterField, ...]
     kept: Pairs
-    """Further pairs of the address, which a choice keeps."""
+    """Other pairs of the address that a new choice keeps."""
     active: bool
-    """Whether any condition of the bar is in the address."""
+    """Whether the address has any condition of the bar."""
 
 
 def carried(pairs: Pairs) -> list[tuple[str, str]]:
-    """Return the conditions of the bar in an address; the fields of the page Cost have their columns' names."""
+    """Return the bar's conditions in an address; the form of the page Cost names them by column."""
     named = [("where", f"{name}={text}") for name, text in pairs if name in COLUMNS and text]
     conditions = [("where", text) for name, text in pairs if name == "where" and text.partition("=")[0] in COLUMNS]
     return list(dict.fromkeys([*conditions, *named]))

@@ -21,7 +21,7 @@ class Area:
     title: str
     pages: tuple[PageLink, ...]
     details: tuple[str, ...] = ()
-    """Beginnings of the addresses of further pages, which are reached by links."""
+    """Prefixes of the addresses of further pages, which only links lead to."""
 
     def page_at(self, path: str) -> PageLink | None:
         """Return the page of this area at ``path``; the first for a page of details, None for another area."""

@@ -1,4 +1,4 @@
-"""How pages are made: templates, styles, scripts and the chart library, all read when a server starts.
+"""Render pages: templates, styles, scripts and the chart library, all read when a server starts.
 
 In: values of questions. Out: HTML. Nothing is measured or compared here.
 """
@@ -36,11 +36,11 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 class NotFoundError(AssayError):
-    """There is nothing under the address asked for."""
+    """The requested address does not exist."""
 
 
 class Rendering:
-    """One server's templates and what goes with them. It begins to make the chart library when it is made."""
+    """Templates, styles and scripts of one server. Creating it starts to build the chart library."""
 
     def __init__(self) -> None:
         self._templates = _environment()

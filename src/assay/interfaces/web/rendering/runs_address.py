@@ -1,4 +1,4 @@
-"""What the list of runs shows, as its address says it: a link shows the same to anybody."""
+"""Keep the state of the list of runs in its address, so that a link shows everyone the same list."""
 
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -8,7 +8,7 @@ from assay.questions.runs.runs import NEWEST_FIRST
 
 @dataclass(frozen=True, slots=True)
 class RunsAddress:
-    """What the list of runs shows, as its address says it."""
+    """State of the list of runs, as in its address."""
 
     where: tuple[str, ...]
     sort: str
@@ -16,9 +16,9 @@ class RunsAddress:
     columns: tuple[str, ...]
     page: int
     usual: str = NEWEST_FIRST
-    """The order that needs no word in the address."""
+    """Default order, which the address omits."""
     picked: tuple[str, ...] = ()
-    """Ids of the runs that are chosen to be compared."""
+    """Ids of the runs selected for comparison."""
 
     def address(self) -> str:
         """Return the address of the list."""
@@ -34,11 +34,12 @@ class RunsAddress:
         return f"/runs?{urlencode(pairs)}" if pairs else "/runs"
 
     def sorted_by(self, name: str) -> str:
-        """Return the address of the same list by a column; the other way round when it is by that already."""
+        """Return the address of the list sorted by a column, or in reverse order if it is sorted by this column
+        already."""
         return replace(self, sort=f"-{name}" if self.sort == name else name, offset=0).address()
 
     def direction(self, name: str) -> str:
-        """Return how the list is sorted by a column, in ARIA's words."""
+        """Return the sort direction of a column as an ARIA value."""
         return "ascending" if self.sort == name else "descending" if self.sort == f"-{name}" else "none"
 
     def without(self, condition: str) -> str:
@@ -54,7 +55,7 @@ class RunsAddress:
         return replace(self, where=(), offset=0).address()
 
     def unpicked(self) -> str:
-        """Return the address with nothing chosen to be compared."""
+        """Return the address without runs selected for comparison."""
         return replace(self, picked=()).address()
 
     def query(self) -> str:

@@ -1,4 +1,4 @@
-"""Decisions as pages show them: the answer with its chart and the links to two runs that show why."""
+"""Prepare decisions for pages: the answer with its chart, and links to pairs of runs that show why."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class ShownQuestion:
 
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
-    """Return a buyer's questions about the matching runs for a page. The question of costs has no chart of speedups."""
+    """Return a buyer's questions about the matching runs for a page. The question about costs has no speedup chart."""
     return [
         ShownQuestion(
             view_of(answer),

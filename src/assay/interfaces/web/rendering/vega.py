@@ -1,10 +1,10 @@
-"""Vega, Vega-Lite and Vega-Embed as one script that a browser loads from here.
+"""Serve Vega, Vega-Lite and Vega-Embed to browsers as one script.
 
-It comes out of vl-convert, which carries the libraries; nothing of them is part of this project. Making it takes
-seconds, so it is made once, in the background, and its address has the versions in it so that a browser keeps it.
+vl-convert contains the libraries; assay has no copy of them. Building the script takes seconds, so it is built once, in
+the background. Its address contains a hash of the versions, so that browsers can cache it.
 
-Vega's own way to evaluate expressions makes functions from text, which the Content-Security-Policy forbids; the pages
-use its interpreter instead (``ast`` of Vega-Embed).
+By default Vega compiles expressions to functions, which the Content-Security-Policy forbids; the pages use its
+interpreter instead (``ast`` of Vega-Embed).
 """
 
 import hashlib
@@ -17,20 +17,20 @@ from assay.interfaces.charts.drawing.style import VEGA_LITE_VERSION
 
 @cache
 def versions() -> str:
-    """Return what the script holds, for its address: it changes when that does."""
+    """Return a hash of the library versions, for the script's address."""
     parts = (version("vl-convert-python"), VEGA_LITE_VERSION)
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 
 class Script:
-    """The script, made when it is first asked for."""
+    """The script, built at the first request for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._text: bytes | None = None
 
     def text(self) -> bytes:
-        """Return it; the first caller makes it, others wait."""
+        """Return the script; the first caller builds it, others wait."""
         with self._lock:
             if self._text is None:
                 import vl_convert  # imported here: it carries a JavaScript engine
@@ -40,5 +40,5 @@ class Script:
             return self._text
 
     def prepare(self) -> None:
-        """Begin to make it in the background."""
+        """Start to build the script in the background."""
         threading.Thread(target=self.text, daemon=True).start()

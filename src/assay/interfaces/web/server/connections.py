@@ -72,7 +72,7 @@ class Connection(socket.socket):
     on_close: "Callable[[Connection], None] | None" = None
 
     def close(self) -> None:
-        """Close the descriptor, and tell the limiter."""
+        """Close the descriptor, and notify the limiter."""
         on_close, self.on_close = self.on_close, None
         if on_close is not None:
             on_close(self)

@@ -1,1 +1,1 @@
-"""Hold what the server knows of its repository between requests."""
+"""Hold the server's cached data of its repository between requests."""

@@ -44,7 +44,7 @@ class PreparedRoute(APIRoute):
 def page_of(
     request: Request, name: str, *, filtered: RunTable | None = None, status: int = 200, **values: Any
 ) -> HTMLResponse:
-    """Return a page, or a part of one, from its template. ``filtered``: the runs that its filter bar chooses from."""
+    """Return a page, or a part of one, from its template. ``filtered``: the runs that its filter bar selects from."""
     context, pairs = get_context(request), request.query_params.multi_items()
     root = context.store.repository.root
     html = context.rendering.html(
