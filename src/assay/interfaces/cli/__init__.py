@@ -1,1 +1,1 @@
-"""The command line: it shows, it computes nothing."""
+"""Define the command line: it shows answers and computes nothing."""

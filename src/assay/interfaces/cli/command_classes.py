@@ -15,7 +15,7 @@ class _WithExamples(click.Command):
     """A command whose help ends with the examples that the table of commands lists for it."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples of the command; a subcommand has those of its group that call it."""
+        """Write the examples of the command; a subcommand shows the examples of its group that call it."""
         parent = ctx.parent
         named = parent if parent is not None and parent.parent is not None else ctx
         entry = COMMANDS.get(named.info_name or "")

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RenamedOption(click.Option):
-    """An option whose last name is an old one: it is accepted, and not shown in the help text."""
+    """An option whose last name is an old name, which is accepted but not shown in the help text."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the help text without the old name."""

@@ -1,6 +1,6 @@
 """Print text to the terminal with its control characters escaped.
 
-Names, causes and messages may come from runs and servers that others made. Only newlines, tabs and the codes for bold
+Names, causes and messages may come from runs and servers of other people. Only newlines, tabs and the codes for bold
 are printed unchanged. assay's own cursor movements go through :func:`send_control`, or to the stream that
 :func:`unescaped` returns.
 """

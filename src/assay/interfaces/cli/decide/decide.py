@@ -42,8 +42,8 @@ def print_decision(
 ) -> None:
     """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet.
 
-    ``view``: the buyer's question that the decision answers. Its sentences are printed then. ``asked``: the question,
-    for the line under the answer.
+    ``view``: the buyer's question that the decision answers; its sentences replace the decision's. ``asked``: the
+    question, for the line under the answer.
     """
     if view is not None:
         answer, *reasons = (view.answer, view.evidence, view.cost)

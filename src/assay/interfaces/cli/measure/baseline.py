@@ -98,7 +98,7 @@ def _marks(measurement: Measurement) -> str:
 
 
 def _print(measured: Baseline, limit: int | None) -> None:
-    """Print the answer, then the figures, those that are off first."""
+    """Print the answer, then the measurements, deviating ones first."""
     off = sum(measurement.is_off for measurement in measured.measurements)
     figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"
     check = " Check that nothing else uses the machine." if off else ""

@@ -111,7 +111,7 @@ def run_campaign_request(
 ) -> dict[str, Any]:
     """Execute a campaign with its progress on stderr; return the summary as plain values.
 
-    ``first_runs``: print the provisional ratios of this collection as soon as they are known.
+    ``first_runs``: collection whose provisional ratios are printed as soon as they are known.
     """
     from assay.execution.campaign.execute import execute_campaign, prepare_campaign
     from assay.interfaces.cli.measure.progress import CampaignDisplay

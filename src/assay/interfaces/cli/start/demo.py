@@ -1,5 +1,7 @@
-"""``assay demo``: the main job at a small scale. HDD against SSD on the lab; on a machine that can't emulate a cluster,
-two configurations of a real Hadoop on this host, with the reason said aloud."""
+"""``assay demo``: decide between HDD and SSD on a small lab cluster.
+
+On a machine that can't emulate a cluster, it compares two configurations of a real Hadoop on this host, and states why.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -47,7 +49,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     examples = example_folder()
     missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
     _require_programs(("java",) if local or missing else tuple(_PROGRAMS))
-    require(None, lambda line: click.echo(line, err=True))  # what is in its way shows now, not after the baseline
+    require(None, lambda line: click.echo(line, err=True))  # fail now, not after the baseline
     if local or missing:
         for line in missing:
             click.echo(f"no emulated cluster here: {line}", err=True)
@@ -70,12 +72,12 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
 
 
 def _require_programs(programs: Sequence[str]) -> None:
-    """Raise HostError with the packages to install when this machine lacks one of the programs."""
+    """Raise HostError with the packages to install if this machine lacks one of the programs."""
     lacking = [program for program in programs if shutil.which(program) is None]
     if lacking:
         packages = " ".join(_PROGRAMS[program] for program in lacking)
         raise HostError(f"not installed: {', '.join(lacking)}", hint=f"as root: apt-get install {packages}")
 
 
-# Program to the Debian package that has it; what the lab needs besides is probed.
+# Program to its Debian package; other needs of the lab are probed.
 _PROGRAMS = {"java": "openjdk-17-jre-headless", "fio": "fio", "iperf3": "iperf3"}
