@@ -1,1 +1,2 @@
-"""One module per question: a repository and what was asked in, a frozen answer out. All that faces ask."""
+"""Answer questions, one module for each question: a repository and a request in, a frozen answer out. Interfaces
+show these answers."""

@@ -1,6 +1,6 @@
-"""Choose the level of a factor that others are compared with.
+"""Choose the baseline level of a factor.
 
-In: whole runs, the factor, the named level if there is one. Out: the level.
+In: whole runs, the factor, and the requested level, if any. Out: the level.
 """
 
 from collections.abc import Sequence

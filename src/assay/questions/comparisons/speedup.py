@@ -1,7 +1,7 @@
-"""Compute the speedups of a factor's levels over matched groups, the fastest candidates, and what else differed.
+"""Compute the speedups of a factor's levels over matched groups, the fastest candidates, and other differences.
 
 In: a repository and its table of runs, the factors, the baseline. Out: one :class:`SpeedupView`, which the terminal,
-pages and report show; and the figures as published studies define them.
+pages and report show; and the speedups as published studies define them.
 """
 
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ class SpeedupRequest:
 
 @dataclass(frozen=True, slots=True)
 class SpeedupView:
-    """Every level of a factor against its baseline, the fastest candidates, and what else differed."""
+    """Every level of a factor against its baseline, the fastest candidates, and other differences."""
 
     factor: str
     baseline: str
@@ -107,7 +107,7 @@ class SpeedupView:
     """Each level against each, by workload."""
     warnings: tuple[CodedWarning, ...]
     decisions: tuple[DecisionAnswer, ...] = ()
-    """What the runs decide; the rest are details. Empty where the question has no decision."""
+    """The decisions on the factor; the other fields are details. Empty where the question has no decision."""
 
 
 def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None) -> SpeedupView:

@@ -32,9 +32,10 @@ class SpeedupTable:
 
 
 def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
-    """Return the results with a ratio; of more than ``most``, the one of each group with most matched groups.
+    """Return the results with a ratio. If there are more than ``most``, only the one of each group with most matched
+    groups.
 
-    The choice does not depend on the ratio, so no result is picked for being large.
+    The choice does not depend on the ratio, so no result is selected for being large.
     """
     compared = [item for item in results if item.ratio is not None]
     if len(compared) <= most:
@@ -53,7 +54,7 @@ def _same(name: str) -> str:
 def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[SpeedupTable]:
     """Return the tables that have a row; ``titled`` names groups.
 
-    Where origins differ, a group's name says which one it is of: measured and simulated runs make separate rows.
+    With several origins, a group's name includes its origin: measured and simulated runs make separate rows.
     """
     everything: Sequence[SpeedupResult | LevelPairs | FastestLevels] = [*view.results, *view.level_pairs, *view.best]
     several = len({(item.origin, item.lab_scale) for item in everything}) > 1

@@ -462,7 +462,7 @@ def cost_effectiveness(
     request: CostEffectivenessRequest | None = None,
     spread: SessionSpread | None = None,
 ) -> list[JobCostEffectiveness]:
-    """Return the answer for each job, priced by what one run recorded of each cluster and layout."""
+    """Return the answer for each job, priced by the facts that one run recorded of each cluster and layout."""
     request = request or CostEffectivenessRequest()
     table = with_factors(table, request.by)
     facts = facts_by_hardware(repository, table)

@@ -1,4 +1,4 @@
-"""What limits a decision, with numbers, the most harmful first.
+"""List the limits of a decision, with numbers, the most harmful first.
 
 In: a decision and the runs behind it. Out: caveats in the order of :class:`~.values.CaveatKind`.
 """

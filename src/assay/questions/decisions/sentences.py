@@ -30,7 +30,7 @@ def question(decision: Decision) -> str:
 
 
 def basis_text(time: TimeRatio) -> str:
-    """Return what an estimate rests on: ``3 runs each`` or ``214 matched groups, 495 runs``."""
+    """Return the basis of an estimate: ``3 runs each`` or ``214 matched groups, 495 runs``."""
     return groups_and_runs(time.groups, time.runs_baseline, time.runs_option)
 
 
@@ -93,7 +93,7 @@ def headline(decision: Decision) -> str:
 
 
 def evidence(decision: Decision) -> str:
-    """Return what the headline rests on: interval, runs and scope, single workloads, and ties with the leader."""
+    """Return the evidence for the headline: interval, runs and scope, single workloads, and ties with the leader."""
     compared, best, named = _compared(decision)
     if not named:
         briefs = [_brief(decision, option) for option in compared[:OPTIONS_NAMED]]
@@ -141,7 +141,7 @@ def _tie_text(decision: Decision, option: OptionResult) -> str:
 
 
 def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
-    """Return what a job costs on an option, and at which price that changes, as a sentence."""
+    """Return the cost of a job on an option, and its break-even price, as a sentence."""
     option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
     amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
     break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price of {baseline}"
@@ -208,7 +208,7 @@ class DecisionAnswer:
     question: str
     headline: str
     evidence: str
-    """What the headline rests on."""
+    """The evidence for the headline."""
     cost: str | None
     """Which option is the cheapest, and what the leading option costs; None without prices."""
     sentences: tuple[str, ...]

@@ -51,7 +51,7 @@ class DecisionRequest:
 
 @dataclass(frozen=True, slots=True)
 class TimeRatio:
-    """Baseline time / option time, with its 95 % interval and what it rests on."""
+    """Baseline time / option time, with its 95 % interval and its basis."""
 
     ratio: float
     low: float | None

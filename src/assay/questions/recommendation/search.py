@@ -48,7 +48,7 @@ _PRIOR_RATIO = 1.5
 
 @dataclass(frozen=True, slots=True)
 class SearchStage:
-    """One stage of the search: how many clusters remained after it, and what it did."""
+    """One stage of the search: its action, and the number of clusters that remained after it."""
 
     name: str
     left: int

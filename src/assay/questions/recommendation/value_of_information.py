@@ -99,7 +99,7 @@ def draw_inputs(
     run_sigma: float = 0.0,
     draws: int = DRAWS,
 ) -> InputDraws:
-    """Return the draws. An input has the same draws for a seed, whichever clusters are finalists.
+    """Return the draws. With the same seed, an input has the same draws for every set of finalists.
 
     ``run_sigma``: standard deviation of the logarithm of single runs around their mean.
     """

@@ -1,6 +1,6 @@
-"""The matched groups behind the decisions of a report: each inference scope, each pair of options.
+"""Collect the matched groups behind the decisions of a report: each inference scope, each pair of options.
 
-In: a table of runs and the decisions on it. Out: :class:`GroupDetails`, and the warnings about what else differed.
+In: a table of runs and the decisions on it. Out: :class:`GroupDetails`, and the warnings about other differences.
 """
 
 from collections.abc import Sequence
