@@ -1,6 +1,6 @@
-"""The chart of disk traffic over time, one run of each configuration.
+"""Draw disk traffic over time, one run of each configuration.
 
-In: traffic series of ``analysis.traffic``, MB/s. Out: a Vega-Lite specification. Nothing is computed here.
+In: series of :mod:`assay.analysis.run_profile.traffic`, MB/s. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence

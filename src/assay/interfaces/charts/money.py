@@ -1,6 +1,6 @@
-"""The chart of the cost of one job.
+"""Draw the cost of one job.
 
-In: rows of ``cost.tco``. Out: a Vega-Lite specification. Nothing is computed here.
+In: rows of :mod:`assay.analysis.cost.tco`. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ _FINER_PER_UNIT = (5, 10, 20, 50, 100)
 
 
 class ForestRow(Protocol):
-    """A ratio with its interval and what it rests on."""
+    """A ratio with its interval and its basis."""
 
     @property
     def candidate(self) -> str:

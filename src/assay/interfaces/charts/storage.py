@@ -1,6 +1,6 @@
 """Draw storage costs: per performance against per capacity, as shares of a baseline's.
 
-In: rows as of ``report.costs`` (see :class:`StoragePoint`). Out: a Vega-Lite specification. Nothing is computed here.
+In: one :class:`StoragePoint` for each layout. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
-"""Charts of run times, throughputs and phases.
+"""Draw run times, throughputs and phases.
 
-In: summaries of ``compare``. Out: Vega-Lite specifications. Nothing is computed here.
+In: summaries of :mod:`assay.analysis.comparison.details.summary`. Out: Vega-Lite specifications. Nothing is computed
+here.
 """
 
 from collections.abc import Mapping, Sequence

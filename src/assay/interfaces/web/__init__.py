@@ -1,1 +1,1 @@
-"""The web app: a REST API and pages over one repository. A face: it shows, it computes nothing."""
+"""Serve a REST API and pages over one repository. They show answers and compute nothing."""

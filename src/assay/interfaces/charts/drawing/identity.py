@@ -1,10 +1,10 @@
 """Give each configuration its colour and shape, from its name alone.
 
 In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order of the levels does not
-matter, so a configuration keeps its colour when runs are added. Each of the usual layout codes (``model.layout_code``)
-has its own colour: one disk, two and five differ as clearly as a disk and an SSD. Any other name takes the first unused
-colour, from a position that depends on its text. There are nineteen colours. Charts with more levels need names and
-shapes, which every chart has.
+matter, so a configuration keeps its colour when runs are added. Each of the usual layout codes
+(:mod:`assay.model.clusters.layout_code`) has its own colour: one disk, two and five differ as clearly as a disk and an
+SSD. Any other name takes the first unused colour, from a position that depends on its text. There are nineteen colours.
+Charts with more levels need names and shapes, which every chart has.
 """
 
 import hashlib

@@ -76,7 +76,7 @@ class Snapshot:
 
 
 class _Purpose(Enum):
-    """What the answers inside a block are computed for."""
+    """Purpose of the answers computed inside a block."""
 
     REQUEST = "a request"
     PREPARED = "a request for prepared answers"
