@@ -16,8 +16,7 @@ _NUMBERED = 6
 _NEARER = 0.6
 """Position of a number on its line, as a share: off the middle, where lines through the circle cross."""
 _APART_UP_TO = 8
-"""Maximum number of levels with a number on every line. With more, numbers of lines to neighbouring levels would
-overlap."""
+"""Above this number of levels, numbers of lines to neighbouring levels would overlap; only the thicker line has one."""
 _SIDE = 0.2
 """Minimum distance of a point from the vertical middle for its name to be at its side."""
 _NUMBERED_LEVELS_MAX = 12

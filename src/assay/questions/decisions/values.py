@@ -159,7 +159,7 @@ class FurtherRuns:
     new_groups: bool
     """Whether each of the groups has runs of only one of the two options so far."""
     clusters: tuple[str, ...]
-    """Clusters of these groups; empty where a group may span several clusters."""
+    """Clusters of these groups; empty where clusters are compared, or may differ within a group."""
     aim: RunGoal
     ratio: float
     """The present estimate. The runs reach ``aim`` if the ratio stays as it is."""

@@ -35,7 +35,7 @@ EXTRAPOLATION_STATED = 2.0
 EXTRAPOLATION_MAX = 8.0
 """The same multiple, above which no share of draws is stated: the draws do not cover errors of this extrapolation."""
 FRONT_SHARE_MIN = 0.05
-"""Minimum share of draws on the Pareto front for listing a candidate that is not on the front of the middle values."""
+"""Minimum share of draws on the Pareto front to list a candidate that is not on the front of the middle inputs."""
 _LOW, _HIGH = 0.05, 0.95
 
 
