@@ -1,2 +1,1 @@
-"""Answer questions, one module for each question: a repository and a request in, a frozen answer out. Interfaces
-show these answers."""
+"""Answer questions, one module for each: a repository and a request in, a frozen answer for every interface out."""

@@ -11,8 +11,7 @@ from msgspec.structs import asdict
 
 
 def json_value(value: Any) -> Any:
-    """Return ``value`` as dictionaries, lists, strings, numbers, booleans and None; a number that is not finite is
-    None."""
+    """Return ``value`` as dictionaries, lists, strings, numbers, booleans and None; infinities and NaN become None."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_value(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Struct):

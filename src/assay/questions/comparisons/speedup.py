@@ -31,8 +31,7 @@ SAMPLED = 50
 
 
 def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
-    """Return a warning for each of ``names`` that changes together with another factor: few runs then differ in it
-    alone."""
+    """Return a warning for each of ``names`` that changes with another factor: few runs then differ in it alone."""
     pairs = [(name, moves_with(name, table)) for name in names]
     return [
         CodedWarning(
@@ -53,8 +52,7 @@ def _confounding(results: Sequence[SpeedupResult]) -> list[CodedWarning]:
 def differences(
     repository: Repository, table: RunTable, factor: str, results: Sequence[SpeedupResult]
 ) -> list[CodedWarning]:
-    """Return a warning for each recorded host fact that differs between levels, from up to :data:`SAMPLED` runs of
-    each."""
+    """Return a warning for each recorded host fact that differs between levels, from :data:`SAMPLED` runs of each."""
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
 

@@ -32,8 +32,7 @@ class SpeedupTable:
 
 
 def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
-    """Return the results with a ratio. If there are more than ``most``, only the one of each group with most matched
-    groups.
+    """Return the results with a ratio; of more than ``most``, one for each group, with the most matched groups.
 
     The choice does not depend on the ratio, so no result is selected for being large.
     """

@@ -183,7 +183,7 @@ def _error(times: OptionEstimates, row: _Open, *, over_groups: bool) -> _Error |
 
 
 def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
-    """Return the standard deviation of log times of repetitions, and its degrees of freedom; None without
+    """Return the standard deviation of log times of repetitions, with its degrees of freedom; None without
     repetitions."""
     matched = times.matched
     column = matched.table.columns[matched.factor].codes[matched.positions].astype(np.int64)

@@ -40,8 +40,7 @@ def interval_text(time: TimeRatio | CostRatio) -> str:
 
 
 def time_text(time: TimeRatio) -> str:
-    """Return interval, basis and scope of a ratio: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings
-    only``."""
+    """Return interval, basis and scope: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
     return evidence_text(time.low, time.high, basis_text(time), time.scope)
 
 

@@ -33,8 +33,7 @@ class CompleteConfiguration:
 
 
 def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
-    """Return factor to level. Raises SpecificationError for a text that is not ``COLUMN=LEVEL``, and for an unknown
-    factor."""
+    """Return factor to level. Raises SpecificationError for another form than ``COLUMN=LEVEL``, and unknown factors."""
     named = []
     for text in (part.strip() for condition in where for part in condition.split(",")):
         name, equals, level = text.partition("=")
@@ -45,8 +44,7 @@ def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
 
 
 def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[str, str]:
-    """Return factor to level from names and levels. Raises SpecificationError for a factor that is unknown or named
-    twice."""
+    """Return factor to level from pairs. Raises SpecificationError for a factor that is unknown or named twice."""
     levels: dict[str, str] = {}
     for name, level in named:
         factor = factor_named(name, encoding, "--where")

@@ -33,8 +33,7 @@ class DecisionSummary:
 def decision_summaries(
     repository: Repository, table: RunTable, factors: Iterable[str], where: Sequence[str]
 ) -> tuple[DecisionSummary, ...]:
-    """Return the first decision on each factor that has one. The workload and factors that define a stratum have
-    none."""
+    """Return the first decision on each factor that has one; workload, origin and lab scale have none."""
     summaries = []
     for factor in factors:
         if factor in (*STRATA, "workload"):

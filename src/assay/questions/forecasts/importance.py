@@ -47,7 +47,7 @@ def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
 
 
 def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> ImportanceView:
-    """Return the importance of factors. Raises SpecificationError for unknown conditions or factors, and too few
+    """Return the importance of factors. Raises SpecificationError for unknown conditions or factors, or too few
     runs."""
     return what_matters_by(learned(repository), repository, flags_in(repository).table, where, by)
 

@@ -29,8 +29,7 @@ def learned_from(root: Path, where: Sequence[str] = (), name: str | None = None)
 
 
 def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile:
-    """Return the profile of these runs. With several engines, the first engine's profile includes those of the
-    others."""
+    """Return the profile of these runs. With several engines, the first engine's profile includes the others."""
     engines = sorted({run.engine for run in runs if run.origin is Origin.MEASURED})
     if len(engines) < 2:
         return learned_profile([_watched(store, run) for run in runs], name)

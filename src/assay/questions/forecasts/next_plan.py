@@ -39,8 +39,7 @@ class NextPlan:
 
 
 def newest_plan(repository: Repository, cluster: str | None) -> Plan:
-    """Return the newest campaign's plan, on ``cluster`` unless that is None. Raises SpecificationError if there is
-    none."""
+    """Return the newest plan, on ``cluster`` unless that is None. Raises SpecificationError if there is none."""
     for stored in plan_texts(repository.folders.campaigns):
         text = cluster_text(repository.folders.campaigns, stored.campaign_id)
         try:
@@ -164,7 +163,6 @@ def _first_levels(base: Plan) -> dict[str, str]:
 
 
 def _without_rivals(parameters: dict[str, str], name: str, words: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return the parameters without the words that also set ``name``, and without those that ``name`` sets as a
-    word."""
+    """Return the parameters without words that also set ``name``, and without those that ``name`` sets as a word."""
     rivals = {word for word, targets in words.items() if name in targets} | {*words.get(name, ())}
     return {key: value for key, value in parameters.items() if key not in rivals}

@@ -86,8 +86,7 @@ class NextRunsAnswer:
 
     @property
     def duration_range_s(self) -> tuple[float, float] | None:
-        """The total if each of these runs takes the lower, or the upper, end of its interval; None without a predicted
-        run.
+        """The total if each of these runs takes the lower, or the upper, end of its interval; None without these runs.
 
         Errors of predictions resemble each other, so they do not average out over the runs.
         """

@@ -58,8 +58,7 @@ class WhatIfQuestion:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The answer for one configuration. Times are in seconds of one run; ``ratio`` is measured time / predicted
-    time."""
+    """The answer for one configuration. Times are in seconds of a run; ``ratio`` is measured time / predicted time."""
 
     workload: str
     configuration: str
@@ -77,16 +76,14 @@ class WhatIf:
     ratio_low: float
     ratio_high: float
     limit_before: str
-    """Resource that limited the tasks most in the simulation of the measured runs; ``limit_after``: with the
-    changes."""
+    """Resource that limited the tasks most as simulated for the measured runs; ``limit_after``: with the changes."""
     limit_after: str
     limits_before: Mapping[str, float]
     """Shares of the tasks' time by limiting resource."""
     limits_after: Mapping[str, float]
     cost_before: float | None
     cost_after: float | None
-    """Cost of a run by the price book, in ``currency``; None without a book, and where it does not price the
-    cluster."""
+    """Cost of a run by the price book, in ``currency``; None without a book, or if it does not price the cluster."""
     cost_unknown: str
     """Why the book does not price the cluster as measured or as changed; empty where it does."""
     currency: str
@@ -293,8 +290,7 @@ def _largest(limits: Mapping[str, float]) -> str:
 
 
 def _scatter(runs: Sequence[Run]) -> float:
-    """Return the standard deviation of log run times, at least ``SCATTER_SIGMA``, which also applies to a single
-    run."""
+    """Return the standard deviation of log run times, at least ``SCATTER_SIGMA``, also used for a single run."""
     spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
     return max(spread, SCATTER_SIGMA)
 

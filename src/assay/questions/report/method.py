@@ -24,8 +24,7 @@ NAMES_MAX = 6
 def method_facts(
     table: RunTable, whole: Sequence[Run], decisions: Sequence[Decision], *, all_whole: bool
 ) -> tuple[Fact, ...]:
-    """Return the facts. ``whole``: runs with their environments; ``all_whole``: whether these are all runs of the
-    table."""
+    """Return the facts. ``whole``: runs with their environments; ``all_whole``: whether ``whole`` has all runs."""
     baselines = dict.fromkeys(run.baseline_id for run in whole if run.baseline_id)
     facts = (
         Fact("Plan", _names(table, "plan")),

@@ -29,7 +29,7 @@ class HostProblem:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCluster:
-    """A cluster's newest check. ``rows``: criteria with a note or worse on some host; ``fit``: number of the other
+    """A cluster's newest check. ``rows``: criteria with a note or worse on some host; ``fit``: number of other
     criteria."""
 
     report: HostCheckReport

@@ -41,7 +41,8 @@ class JudgedOutlier:
     predicted_s: float | None
     """Time that the other configurations predict; None where they predict none."""
     errors_off: float | None
-    """Deviation from ``predicted_s``, as a multiple of the usual error of the workload on the cluster."""
+    """Deviation of the log time from ``predicted_s``, in usual errors of the workload on its cluster; negative if
+    faster."""
 
 
 @dataclass(frozen=True, slots=True)
