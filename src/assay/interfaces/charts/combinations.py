@@ -38,8 +38,8 @@ def _order(levels: Sequence[str]) -> list[str]:
 
 
 def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: int = FULL_PX) -> Spec:
-    """Return lines over the last factor: one for each level of the first factor, and of the second if there are
-    three."""
+    """Return lines over the last factor, one for each level of the first factor (and of the second, of three
+    factors)."""
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.levels[0]] = counts.get(cell.levels[0], 0) + cell.configurations

@@ -18,7 +18,7 @@ _NEARER = 0.6
 _APART_UP_TO = 8
 """Above this number of levels, numbers of lines to neighbouring levels would overlap; only the thicker line has one."""
 _SIDE = 0.2
-"""Minimum distance of a point from the vertical middle for its name to be at its side."""
+"""Minimum horizontal distance of a point from the middle for its name to be at its side."""
 _NUMBERED_LEVELS_MAX = 12
 """Maximum number of levels in a chart with numbers; with more, only a table has them."""
 _EDGE = 1.5

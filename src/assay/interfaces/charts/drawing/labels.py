@@ -36,8 +36,7 @@ class Extent:
 
 
 def extent_of(drawn: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
-    """Return the extent of a linear axis from 0, or of a logarithmic axis. ``drawn``: the lower and upper ends to
-    show."""
+    """Return the extent of a linear axis from 0, or of a logarithmic axis. ``drawn``: the intervals to show."""
     ends = [end for pair in drawn for end in pair if end > 0] or [1.0]
     if is_log:
         low, high = (math.log10(end) for end in (min(ends), max(ends)))

@@ -1,5 +1,4 @@
-"""Show the pages: the same answers as the API's, as HTML. The address holds the state, so a link shows all readers the
-same.
+"""Show the pages: the same answers as the API's, as HTML. The address holds the whole state, so links can be shared.
 
 Pages work without scripts; scripts add charts, zoom in traces, and forms that apply at once.
 """

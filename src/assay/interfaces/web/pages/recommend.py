@@ -1,5 +1,4 @@
-"""Show recommendations: a mix of workloads, constraints and a catalogue; a ranked answer with its confidence and
-reasons.
+"""Show recommendations: a mix of workloads, constraints and a catalogue; a ranked answer with confidence and reasons.
 
 The address holds the question. Sending the form starts the search on the server, and the address then shows its
 progress and its answer. Pasted texts are too long for an address: their searches have a key.

@@ -1,5 +1,4 @@
-"""Make the filter bar: workload, cluster and storage class, kept in the address of every page as
-``where=COLUMN=LEVEL``.
+"""Make the filter bar: workload, cluster and storage class, kept in each address as ``where=COLUMN=LEVEL``.
 
 In: the pairs of an address and the table of runs. Out: the fields of the bar, and the conditions that links keep.
 """
@@ -22,8 +21,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class FilterField:
-    """One select of the bar. It is disabled while the address has several of its levels; the list of runs changes
-    these."""
+    """One select of the bar. It is disabled with several levels in the address; the list of runs changes these."""
 
     title: str
     levels: tuple[tuple[str, str], ...]

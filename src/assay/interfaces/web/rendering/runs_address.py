@@ -34,8 +34,7 @@ class RunsAddress:
         return f"/runs?{urlencode(pairs)}" if pairs else "/runs"
 
     def sorted_by(self, name: str) -> str:
-        """Return the address of the list sorted by a column, or in reverse order if it is sorted by this column
-        already."""
+        """Return the address of the list sorted by a column; in reverse order if it is sorted by it already."""
         return replace(self, sort=f"-{name}" if self.sort == name else name, offset=0).address()
 
     def direction(self, name: str) -> str:
