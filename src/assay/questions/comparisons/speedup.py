@@ -52,7 +52,7 @@ def _confounding(results: Sequence[SpeedupResult]) -> list[CodedWarning]:
 def differences(
     repository: Repository, table: RunTable, factor: str, results: Sequence[SpeedupResult]
 ) -> list[CodedWarning]:
-    """Return a warning for each recorded host fact that differs between levels, from :data:`SAMPLED` runs of each."""
+    """Return a warning for each host fact that differs between levels, from at most :data:`SAMPLED` runs of each."""
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
 
