@@ -1,16 +1,17 @@
 """Calibrate prediction intervals by the errors for configurations that were left out.
 
 In: absolute errors of logarithms of times, each from a model that had not seen the run's configuration. Out: quantiles
-of these errors, by which an interval reaches to either side on the logarithm. Two cases:
+of these errors: the half widths of intervals on the logarithm. Two cases:
 
 - *Like what was measured*: the conformal quantile of the errors, divided by the usual error that the model expects (V.
   Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005)). Every level of workload, cluster and
-  layout has its own quantile, raised by one standard deviation of its sampling error, so that 90 % hold in about five
-  of six levels, and not only on average over levels. A prediction takes the largest quantile of its levels.
-- *A level that was never measured*: the errors for whole levels that were left out, each level counting alike
-  (hierarchical conformal prediction: Y. Lee, R. F. Barber, R. Willett, arXiv 2306.06342). With fewer than nine levels
-  that has no finite answer. The quantile is then multiplied by a factor (:data:`WIDENING`), so that nine of ten new
-  levels are covered even if all configurations of a level are off by the same normally distributed offset.
+  layout has its own quantile, raised by one standard deviation of its sampling error, so that about five of six levels
+  reach 90 % coverage, and not only their average. A prediction takes the largest quantile of its levels.
+- *A level that was never measured*: the errors for whole levels that were left out, with equal weights of levels
+  (hierarchical conformal prediction: Y. Lee, R. F. Barber, R. Willett, arXiv 2306.06342). With fewer than nine levels,
+  this quantile is infinite. Instead, the 90 % quantile of the errors is multiplied by a factor (:data:`WIDENING`), so
+  that nine of ten new levels are covered even if all configurations of a level are off by the same normally distributed
+  offset.
 """
 
 import math
@@ -24,12 +25,13 @@ LEVEL = 0.9
 LEVEL_ERRORS_MIN = 20
 """Minimum number of errors for a level to get a separate quantile."""
 WIDENING = {2: 2.322, 3: 1.667, 4: 1.400, 5: 1.253, 6: 1.158, 7: 1.091, 8: 1.040}
-"""Factor by number of levels: a normal offset exceeds the factor times the largest of that many absolute offsets in
-10 % of cases. It solves E[2Φ(c·M) - 1] = 0.9 for c, where M has the distribution function (2Φ(m) - 1)^levels."""
+"""Factor by number of levels. A new normally distributed offset exceeds the factor times the largest absolute offset of
+these levels in 10 % of cases. The factor c solves E[2Φ(c·M) - 1] = 0.9, where M has the distribution function (2Φ(m) -
+1)^levels."""
 
 
 def conformal_quantile(errors: Floats) -> float:
-    """Return the value that one more error stays below with probability :data:`LEVEL`; infinite for fewer than 9."""
+    """Return the upper bound of one more error with probability :data:`LEVEL`; infinite for fewer than 9 errors."""
     n = len(errors)
     rank = math.ceil((n + 1) * LEVEL)
     return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else math.inf
@@ -38,8 +40,8 @@ def conformal_quantile(errors: Floats) -> float:
 def level_quantile(errors: Floats) -> float:
     """Return the conformal quantile, raised by one standard deviation of the share of errors below it.
 
-    A conformal quantile keeps :data:`LEVEL` on average over samples; of one sample of a level, half fall short.
-    The rank is raised by the binomial standard deviation (S. S. Wilks, Ann. Math. Stat. 12 (1941), approximated).
+    A conformal quantile reaches :data:`LEVEL` on average over samples, but about half of all samples stay below it. The
+    rank is raised by the binomial standard deviation (S. S. Wilks, Ann. Math. Stat. 12 (1941), approximated).
     """
     n = len(errors)
     rank = math.ceil((n + 1) * LEVEL + math.sqrt(n * LEVEL * (1 - LEVEL)))
@@ -47,7 +49,8 @@ def level_quantile(errors: Floats) -> float:
 
 
 def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
-    """Return the quantile of each level. Levels with too few errors share one; NaN where even that has too few."""
+    """Return the quantile of each level. Levels with too few errors share one quantile, which is NaN if they have too
+    few together."""
     quantiles = np.full(count, np.nan)
     sizes = np.bincount(codes, minlength=count)
     rare = np.flatnonzero(sizes < LEVEL_ERRORS_MIN)

@@ -5,8 +5,8 @@ factors, and the ratio of each level's time to the mean time. The method is func
 J. Comput. Graph. Stat. 16 (2007)) over the measured configurations: a factor is set to each of its levels in turn, and
 everything else stays as measured. The interval of a share is from the folds of the model, each without an eighth of the
 configurations (delete-a-group jackknife: P. S. Kott, J. Off. Stat. 17 (2001)). Trees understate small effects. The
-upper end is therefore raised by the factor by which measured times differ more between the levels than expected times
-(least squares on the effects). Combinations that were never measured are counted, because the model extrapolates there.
+upper end is therefore raised by the ratio of measured to expected differences between the levels (least squares on the
+effects). Combinations that were never measured are counted, because the model extrapolates there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,8 +71,8 @@ class FactorImportance:
     factors: tuple[FactorEffect, ...]
     pairs: tuple[PairEffect, ...]
     rest: float
-    """Share that neither single factors nor these pairs explain: interactions of three or more factors, or noise, which
-    can't be distinguished in single runs."""
+    """Share that neither single factors nor these pairs explain: interactions of three or more factors, or noise.
+    Single runs can't distinguish the two."""
     usual_s: float
     alike: tuple[str, ...]
     """Factors with only one level here, whose effect is unknown."""
@@ -168,7 +168,7 @@ def _levels(table: RunTable, name: str) -> tuple[list[int], Floats]:
 
 
 def _single(background: _Background, table: RunTable, name: str, middle: Floats) -> tuple[Floats, Floats]:
-    """Return by fold the variance that a factor explains, and the mean of each level."""
+    """Return, by fold, the variance that a factor explains, and the mean of each level."""
     codes, weights = _levels(table, name)
     means = background.means([{name: code} for code in codes])
     apart = means - weights @ means
@@ -193,9 +193,9 @@ def _pair(background: _Background, table: RunTable, pair: tuple[str, str], varia
 
 
 def _understated(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -> dict[str, float]:
-    """Return by factor the ratio of measured to expected differences between its levels, 1 to :data:`SHRUNK_MAX`.
+    """Return, by factor, the ratio of measured to expected differences between its levels, 1 to :data:`SHRUNK_MAX`.
 
-    ``effects``: levels, as :func:`_levels` has them, × folds.
+    ``effects``: by factor, the effects of the levels of :func:`_levels` × folds.
     """
     columns = []
     for name, by_fold in effects.items():

@@ -1,11 +1,10 @@
 """Encode configurations as features for a learner.
 
 In: a table of runs. Out: an :class:`Encoding`, learned once, which returns a matrix of features with one row for each
-run. Each level is a feature of 1 or 0. A factor whose levels are numbers is also that number, as a logarithm if all are
-positive. A layout is also its number of devices of each kind. A cluster is also its hardware, where the values
-``cluster.…`` have it. The data size is also divided by the memory, cores and devices of the cluster. Columns that never
-differ, or that repeat another column, are left out. The only column names with a special meaning are workload, cluster
-and layout.
+run. Each level is a feature of 1 or 0. Further features: the number of a numeric level (its logarithm if all are
+positive), the number of devices of each kind of a layout, the hardware of a cluster (the values ``cluster.…``), and the
+data size over the memory, cores and devices of the cluster. Columns that never differ, or that repeat another column,
+are left out. The only column names with a special meaning are workload, cluster and layout.
 """
 
 import math
@@ -25,8 +24,7 @@ LEVELS_MAX = 60
 """Maximum number of levels of a factor, the most frequent ones, that become features."""
 NUMBERS_AS_LEVELS_MAX = 16
 NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
-"""A text whose number of levels exceeds this share of the runs, of which there are at least 20, names runs. It is no
-factor."""
+"""A text whose number of levels exceeds this share of at least 20 runs is a name of runs, not a factor."""
 DEVICES = ("hdd", "ssd", "nvme", "remote")
 DEVICES_ALL = "devices:all"
 HARDWARE = "cluster."
@@ -41,7 +39,7 @@ KINDS = ("workload", "cluster", "layout")
 
 @dataclass(frozen=True, slots=True)
 class EncodedFactor:
-    """One factor with the levels that were learned from."""
+    """One factor with its learned levels."""
 
     name: str
     levels: tuple[str, ...]
@@ -73,7 +71,7 @@ class Encoding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of each feature: of a factor's features the factor, of hardware and devices the value."""
+        """Name of each feature: the factor's name, or the name of the hardware value or device kind."""
         of_factors: list[str] = []
         for factor in self.factors:
             if factor.varied:
@@ -227,7 +225,7 @@ def learned_encoding(table: RunTable) -> Encoding:
 
 
 def distinguishing_factors(table: RunTable) -> list[str]:
-    """Return the factors, without texts that differ in most runs: those are names of runs."""
+    """Return the factors. Texts that differ in most runs are omitted, because they are names of runs."""
     names = []
     for name in table.factors:
         column = table.columns[name]
@@ -239,6 +237,6 @@ def distinguishing_factors(table: RunTable) -> list[str]:
 
 
 def _follows(codes: Codes, other: Codes) -> bool:
-    """Say whether another column implies this one: it has one level for each level of the other."""
+    """Return whether another column implies this one: each level of the other occurs with one level of this one."""
     pairs = len(np.unique(other.astype(np.int64) * (int(codes.max(initial=0)) + 2) + codes + 1))
     return pairs == len(np.unique(other))

@@ -1,8 +1,9 @@
 """Extremely randomised trees and boosted trees as flat arrays: grown by scikit-learn, evaluated without it.
 
-In: features (a row a configuration) and logarithms of times. Out: :class:`Forest` and :class:`Boosting`, plain arrays
-that are written and read as they are, so that a model file never executes anything, and a prediction needs no import of
-scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006); J. H. Friedman, Ann. Stat. 29 (2001).
+In: features (one row per configuration) and logarithms of times. Out: :class:`Forest` and :class:`Boosting`, plain
+arrays that are written and read as they are, so that a model file never executes anything, and a prediction needs no
+import of scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006); J. H. Friedman, Ann. Stat. 29
+(2001).
 """
 
 from collections.abc import Sequence
@@ -81,12 +82,12 @@ class Forest:
 
 @dataclass(frozen=True, slots=True)
 class Boosting:
-    """Boosted trees, grown several times from different rows; each set of trees adds up to an estimate."""
+    """Sets of boosted trees, each grown from different rows; the sum over the trees of a set is an estimate."""
 
     forest: Forest
-    """The trees of all sets, one set after another, equally many in each."""
+    """The trees of all sets, one set after another; every set has the same number of trees."""
     starts: Floats
-    """By set, the constant that its trees add to."""
+    """By set, the constant to which the trees' values are added."""
 
     def by_set(self, features: Features) -> Floats:
         """Return the estimate of each set for each row: rows × sets."""
@@ -101,7 +102,7 @@ class Boosting:
 
 
 def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, leaf: int = 1) -> Forest:
-    """Return a forest that estimates ``logs`` from ``features``; rows count by their weights.
+    """Return a forest that estimates ``logs`` from ``features``; ``weights``: of the rows.
 
     ``leaf``: smallest number of rows in a leaf. With :data:`COARSE_LEAF` or more, every feature is tried at each split.
     """
@@ -175,7 +176,7 @@ def _histogram_tree(nodes: NDArray[Any]) -> Forest:
 
 
 def _rounded_down(thresholds: Floats) -> Floats:
-    """Return thresholds as numbers of single precision that split single-precision features at the same point."""
+    """Return thresholds in single precision that split single-precision features at the same point."""
     single = thresholds.astype(np.float32)
     down: Floats = np.where(single > thresholds, np.nextafter(single, np.float32(-np.inf)), single).astype(np.float64)
     return down

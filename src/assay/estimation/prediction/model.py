@@ -29,15 +29,15 @@ LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
 """Maximum number of levels that are left out in turn to estimate the error for a new one."""
 LEFT_OUT_PAIRS_MAX = 10
 TRIED_MAX = 10
-"""Maximum number of left-out levels that a learner is chosen by."""
+"""Maximum number of left-out levels with which a learner is chosen."""
 CHOICE_MIN = 5
-"""Minimum number of left-out levels to choose a learner by; the first one is taken below."""
+"""Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
 HARDWARE_MIN = 5
 """With at most this many clusters, hardware features are left out, because they only identify the clusters."""
 LEFT_OUT_TREES = 8
 LEFT_OUT_ROWS_MAX = 2_000
 NAMELESS_ROWS_MAX = 10_000
-"""Maximum number of configurations that the trees without names are grown from."""
+"""Maximum number of configurations from which the trees without names are grown."""
 NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layout"))
 
 
@@ -56,7 +56,7 @@ class Learner:
     """A way to learn times of a new cluster or layout."""
 
     lined: bool
-    """Whether a ridge regression comes first, and trees learn what it misses."""
+    """Whether a ridge regression comes first, and trees learn its residuals."""
     boosted: bool = False
     leaf: int = 1
     """Smallest leaf of extremely randomised trees."""
@@ -69,11 +69,12 @@ LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
 
 @dataclass(frozen=True, slots=True)
 class TransferModel:
-    """Estimates times of a new cluster or layout: trees that do not know the names, added to a line or to zero."""
+    """Estimates times of a new cluster or layout, with trees that have no names as features, and with or without a
+    line."""
 
     forest: Forest
     columns: Ints
-    """The features that they know."""
+    """Indices of the features that the trees and the line use."""
     line: Floats
     """Coefficients by feature, the constant last; zeros where trees alone were more accurate for left-out levels."""
 
@@ -93,7 +94,8 @@ class TimeModel:
     quantile: float
     """Quantile of absolute errors of logarithms, divided by the usual errors that the stack expects."""
     level_quantiles: Mapping[str, Floats]
-    """Kind (workload, cluster, layout) to the quantile of each level in the encoding's order, and last of no level."""
+    """Kind (workload, cluster, layout) to the quantile of each level in the encoding's order; the last is for no
+    level."""
     pairs: Mapping[str, Mask]
     """For example ``cluster × layout``: which pairs were measured."""
     unseen: Mapping[str, Unseen]
@@ -232,7 +234,7 @@ class _LeaveOneOut:
         return transfer, Unseen(left_out_quantile(left_out), len(left_out))
 
     def _transferable(self, kind: str, codes: Ints) -> Mask:
-        """Return the features that a new level of the kind shares with the levels that were learned from."""
+        """Return which features a new level of the kind shares with the learned levels."""
         shared: Mask = self.names != kind
         if kind == "cluster" and len(np.unique(codes)) <= HARDWARE_MIN:
             shared &= ~self.of_cluster

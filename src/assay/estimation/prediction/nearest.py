@@ -1,7 +1,7 @@
 """Find the measured configurations that are most similar to one, to check its prediction against.
 
 In: measured configurations, and one configuration. Out: the configurations of the same workload with the smallest
-weighted number of differing factors. Numbers count by their ratio.
+weighted number of differing factors. A difference of numbers has a weight that grows with their ratio.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class MeasuredConfigurations:
     logs: Floats
     """The medians of their log times."""
     sizes: Ints
-    """Number of runs of each."""
+    """Number of runs of each configuration."""
     positions: Ints
     """Position of one of its runs in the table."""
 

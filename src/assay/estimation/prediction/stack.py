@@ -1,7 +1,7 @@
 """Estimate times with two kinds of trees, stacked, and the usual error of the estimate for each configuration.
 
-In: features (a row a configuration) and logarithms of times. Out: a :class:`Stack`, and from :func:`stacked` also the
-estimates of each row by trees that had not seen it. An estimate is the weighted mean of the median of extremely
+In: features (one row per configuration) and logarithms of times. Out: a :class:`Stack`, and from :func:`stacked` also
+the estimates of each row by trees that had not seen it. An estimate is the weighted mean of the median of extremely
 randomised trees and the median of boosted trees, of which each fold has one set (stacked generalisation: D. H. Wolpert,
 Neural Networks 5 (1992)). The weight minimises the mean absolute error of the out-of-fold estimates.
 
@@ -32,7 +32,8 @@ TREES: Final = 24
 """Extremely randomised trees in each fold."""
 SCALE_LEAF: Final = 2 * COARSE_LEAF
 SPREAD_MIN: Final = 0.02
-"""Trees that agree more closely than this are not more certain: times of one configuration vary by as much."""
+"""Minimum spread of trees: closer agreement is no better estimate, because times of one configuration vary by as
+much."""
 ERROR_MIN: Final = 0.01
 """Added to each absolute error before the usual error is learned, so that its logarithm is finite."""
 SCALE_ROWS_MAX: Final = 10_000
@@ -63,12 +64,12 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """By row."""
+    """Estimates by row."""
 
     logs: Floats
     """Expected logarithms of times."""
     usual_error: Floats
-    """Expected absolute errors of these."""
+    """Expected absolute errors of ``logs``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Learn profiles from measured runs: data flow and CPU per byte of each workload, fixed costs of the engine.
 
 In: measured runs with their attempts and traces, where there are any. Out: a
-:class:`~assay.model.plans.workload_profile. CostProfile` whose values have intervals. It depends on these runs alone.
+:class:`~assay.model.plans.workload_profile.CostProfile` whose values have intervals. It depends on these runs alone.
 
 *Fixed costs* come from the jobs' times. *CPU* has two parts. The first is what tasks counted (Hadoop's
 CPU_MILLISECONDS, which starts when the task's JVM has started). The second is what the nodes used in addition while
@@ -289,9 +289,8 @@ def _mapped_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
 
 
 def _times(observed: ObservedRun) -> tuple[float, float, float, float, tuple[float, float]]:
-    """Return the seconds before submission, from there to the first attempt, after the last attempt, after the job; and
-    the interval in which attempts ran.
-    """
+    """Return seconds: before submission, to the first attempt, after the last attempt, after the job; and the interval
+    in which attempts ran."""
     run, metrics = observed.run, observed.run.metrics
     if run.jobs and observed.tasks:
         first, last = min(t.start_s for t in observed.tasks), max(t.end_s for t in observed.tasks)

@@ -32,7 +32,7 @@ class StagedRun:
 
     @property
     def data_bytes(self) -> float:
-        """Size of the run's data, the unit of every profile. Runs of unknown size are left out before."""
+        """Size of the run's data, the unit of every profile. The caller omits runs of unknown size."""
         assert self.run.data_bytes
         return float(self.run.data_bytes)
 

@@ -1,8 +1,8 @@
 """Enumerate the clusters of a hardware catalogue, and make the plan that simulates one of them. Pure.
 
-In: a catalogue. Out: :class:`Candidates`, one row of numbers each, so that a hundred thousand are a few arrays; and of
-one row the plan of a workload on that cluster, checked as every plan is. A layout decides which disks are bought: those
-that it uses.
+In: a catalogue. Out: :class:`Candidates`, one row of numbers per cluster, so that a hundred thousand clusters take a
+few arrays; and for one row the plan of a workload on that cluster, checked like every plan. The disks of a cluster are
+those that its layout uses.
 """
 
 import itertools
@@ -78,7 +78,8 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """All clusters, by row. ``machine`` points into ``machines``, ``codec`` into ``codecs`` ('': as parameters say)."""
+    """All clusters, by row. ``machine`` is an index of ``machines``, ``codec`` of ``codecs`` ('': set by
+    parameters)."""
 
     catalogue: HardwareCatalogue
     machines: tuple[Machine, ...]

@@ -1,8 +1,8 @@
 """Compute lower bounds of a workload's time on many clusters, from bytes and CPU cycles alone. Pure.
 
-In: the clusters' resources (:class:`Powers`, one array for each), a workload's costs. Out: the shortest possible time
-of a run in seconds, if the costs are right. Every request gets the disk's full rate, caches hold everything that fits
-into memory, nothing waits. A cluster whose bound is too long need not be simulated.
+In: the clusters' resources (:class:`Powers`, one array per resource) and a workload's costs. Out: the shortest possible
+time of a run in seconds, if the costs are right. It assumes that every request gets the disk's full rate, that caches
+hold everything that fits into memory, and that nothing waits. A cluster whose bound is too long need not be simulated.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class DataVolumes:
     data_bytes: float
     iterations: int
     copies: int
-    """Copies of the input; ``output_copies``: of the output."""
+    """Number of copies of the input; ``output_copies``: of the output."""
     output_copies: int
     compressed: float = 1.0
     """Compressed share of map output."""
@@ -93,12 +93,12 @@ def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved
     cpu_s = data * workload.map_cpu_s_per_byte.value + put_out * workload.reduce_cpu_s_per_byte.value
     left = moved.compressed * put_out
     written = data * workload.written * moved.output_copies
-    # What caches hold need not have reached a disk when the run is over.
+    # Data in caches need not be on a disk at the end of the run.
     to_disk = np.maximum(0.0, written - powers.memory_bytes)
     spilled = np.maximum(0.0, left - powers.memory_bytes)
     hdfs_s = data * workload.read / powers.hdfs_read + to_disk / powers.hdfs_write
     spill_s = spilled / powers.intermediate_read + spilled / powers.intermediate_write
-    # Where both share devices, they take turns: but which devices, the sums do not say, so the longer one alone counts.
+    # On shared devices both take turns. The sums do not say which devices are shared, so only the longer time counts.
     disk_s = np.maximum(hdfs_s, spill_s)
     remote = left * (1 - 1 / powers.workers) + data * workload.written * max(0, moved.output_copies - 1)
     work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)

@@ -40,8 +40,8 @@ class ParameterDraw:
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:
     """Yield ``count`` draws; the first has the middle of every input.
 
-    So few draws scatter by chance less or more than they stand for (8 of one seed by a quarter less), and every answer
-    has the same ones. So each uncertain thing's draws are stretched to its own middle and spread.
+    The spread of so small a sample differs from the intended spread by chance (8 draws of one seed: a quarter less),
+    and every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
     """
     chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))
@@ -54,7 +54,8 @@ def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw
 
 
 def _stretched(drawn: Sequence[float]) -> list[float]:
-    """Return 0 and draws around it with a standard deviation of 1 in total, for two or more draws."""
+    """Return 0 followed by the draws, shifted and scaled to mean 0 and standard deviation 1 if there are two or
+    more."""
     if len(drawn) < 2:
         return [0.0, *drawn]
     middle = fmean(drawn)
@@ -64,14 +65,17 @@ def _stretched(drawn: Sequence[float]) -> list[float]:
 
 
 def spread_of(value: Uncertain) -> float:
-    """Return the standard deviation of log values that an interval corresponds to."""
+    """Return the standard deviation of log values that corresponds to a 90 % interval."""
     if value.value <= 0 or value.high <= value.value:
         return 0.0
     return min(_SIGMA_MAX, math.log(value.high / value.value) / Z90)
 
 
 def cpu_sigma(profile: CostProfile) -> float:
-    """Return how sure the CPU of a task is: the costs of many runs stand for each other, so less than any of them."""
+    """Return the standard deviation of log CPU costs: half the root mean square of their spreads.
+
+    The spread of a cost is that of single runs; the mean of many runs is more certain.
+    """
     parts = [spread_of(profile.costs.task_cpu_s)]
     parts += [
         spread_of(workload.map_cpu_s_per_byte)

@@ -1,11 +1,11 @@
-"""The simulated engine: what a workload would take on the described cluster, behind the contract of all engines.
+"""The simulated engine: the time of a workload on the described cluster, behind the contract of all engines.
 
-In: a cluster's description, a profile of what workloads cost, and a workload of a size as the program. Out: a
-:class:`ProgramResult` whose times are virtual, with jobs, attempts, phases, trace and counters as a real engine tells
-them, and with the interval in which a measured run's time would lie nine times of ten. Nothing runs and nothing is
-written: there is no input to make, no output to judge, and no host.
+In: a cluster's description, a profile with the costs of workloads, and a workload with its size as the program. Out: a
+:class:`ProgramResult` with virtual times, with jobs, attempts, phases, trace and counters as from a real engine, and
+with the interval that contains nine of ten measured run times. Nothing runs and nothing is written: there is no input
+to generate, no output to validate, and no host.
 """
-# ruff: noqa: ARG002 - what there is nothing to say of is answered here
+# ruff: noqa: ARG002 - the contract has parameters that a simulation does not need
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class SimulatedEngine(NoDaemons):
     ) -> ProgramResult:
         """Simulate a workload. ``timeout_s`` limits the computation; virtual time has no limit.
 
-        Raises EngineError where the program is no workload, and SpecificationError for what can't be simulated.
+        Raises EngineError if the program is not a workload, and SpecificationError if it can't be simulated.
         """
         if not isinstance(program, WorkloadProgram):
             words = f"{program.main_class} is a program of {program.engine}, which does not run here"
@@ -143,8 +143,8 @@ class SimulatedEngine(NoDaemons):
     async def _spread(self, name: str, request: SimulationRequest, simulated_s: float) -> tuple[float, float]:
         """Return the median simulated time over the draws, and the standard deviation of a run's log time around it.
 
-        Of a large cluster a smaller one is drawn, whose middle is to its first draw, at the middle of all that is
-        uncertain, as the large one's is to the time that was simulated.
+        Draws of a large cluster simulate a smaller one. Its first draw has the middle of every input. The median of the
+        large cluster is ``simulated_s`` times the smaller one's ratio of median to first draw.
         """
         configuration = request.configuration
         read_result = (
@@ -241,11 +241,11 @@ class Simulator(LockedProvider[SimulatedEngine]):
         self._storages: dict[str, InMemoryStorage] = {}
 
     async def open(self, show: Show) -> None:
-        """Show which cluster is simulated."""
+        """Set the facts of the engine; there is nothing to connect to."""
         self._facts = await self.install(show)
 
     async def install(self, show: Show) -> EngineFacts:
-        """Return the profile's engine; nothing is installed."""
+        """Return the facts of the engine; nothing is installed."""
         return EngineFacts(self.rules.name, VERSION, origin=Origin.SIMULATED)
 
     async def engine_for(self, configuration: Configuration) -> SimulatedEngine:
@@ -263,7 +263,8 @@ class Simulator(LockedProvider[SimulatedEngine]):
 def simulator_of(rules: Rules, profile: CostProfile, trace_by: str = "group") -> MakeProvider:
     """Return a function that provides the simulated engine with the costs in ``profile``.
 
-    ``trace_by``: ``node`` observes each node of a large cluster alone; ``group`` those of a rack or a type together.
+    ``trace_by``: on large clusters, ``node`` observes each node alone, ``group`` the nodes of a rack or a type
+    together.
     """
 
     def provide(cluster: Cluster, _transports: Mapping[str, Transport]) -> Simulator:

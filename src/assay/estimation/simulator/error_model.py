@@ -1,14 +1,14 @@
 """Model the simulator's error by limiting resource, and correct a simulated run by a measured one.
 
-In: the shares of a simulated run's time by limiting resource. Out: the standard deviation of its log error; and with
-what was measured of one run, the correction of another. Pure.
+In: the shares of a simulated run's time by limiting resource. Out: the standard deviation of its log error; and, from
+the measured time of one run, the correction of another run. Pure.
 
-The model: the logarithm of measured over simulated time is the sum of an error of each resource, times the share of the
-time in which that resource was the limit, and of a rest that is the run's own. The errors are independent and normal,
-with the spreads of :data:`SIGMAS`. So a run that was measured describes the resources that limited *it*: hard disks
-that were simulated too fast say that of hard disks, and little of a run that waits for its CPU (the conditional mean
-and variance of a normal distribution). What a profile leaves uncertain of both runs, as draws tell it, counts in the
-same way: a measured run describes it as far as its own time hangs on it.
+The model: the logarithm of measured over simulated time is a sum over the resources, plus a remainder that differs from
+run to run. Each resource adds its error times the share of the time in which it was the limit. The errors are
+independent and normal, with the standard deviations :data:`SIGMAS`. A measured run is therefore evidence about the
+resources that limited *it*: if hard disks were simulated too fast, runs limited by hard disks are corrected, and runs
+limited by the CPU hardly change (the conditional mean and variance of a normal distribution). The uncertainty of the
+profile counts in the same way, by the covariance of the two runs over the draws.
 """
 
 import math
@@ -74,8 +74,8 @@ def correction(
     """Return the correction of a run with shares ``after`` by one with shares ``before``.
 
     ``log_miss``: the logarithm of measured over simulated time of the latter; ``mean_sigma``: the standard error of the
-    measured mean; ``drawn``: the variances of both over the draws. The rest is the run's own in both, and so the spread
-    that stays contains it once more.
+    measured mean; ``drawn``: the variances and the covariance of both over the draws. A measured run says nothing about
+    the remainder of another run, so the remaining spread is at least :data:`REST_SIGMA`.
     """
     variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
     variance += drawn.before

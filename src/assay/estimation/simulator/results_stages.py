@@ -1,4 +1,4 @@
-"""Add the parts of a Spark run to a simulation's result: stages, executors, attempts by stage, the event log's sums.
+"""Add the parts of a Spark run to a simulation's result: stages, executors, attempts by stage, sums of the event log.
 
 In: the run of :mod:`assay.estimation.simulator.results`, the simulator's result, and the scenario. Out: the run with
 stages, so that every view of measured Spark runs also shows simulated runs. Values that are not simulated are 0:
@@ -87,7 +87,7 @@ def _stage(
         written_bytes=sum(task.hdfs_write_bytes for task in tasks),
         shuffle_read_bytes=sum(task.local_read_bytes for task in tasks),
         shuffle_write_bytes=sum(task.local_write_bytes for task in tasks),
-        # Spills of a stage that only writes are its shuffle files.
+        # Without shuffle input, simulated spills are the shuffle files that the stage writes.
         spilled_bytes=spilled_bytes if planned.shuffle is not None else 0,
         gc_s=0.0,
         peak_memory_bytes=0,

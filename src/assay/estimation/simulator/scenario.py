@@ -69,7 +69,7 @@ DAEMONS_RSS_BYTES = 450 * MIB
 CONTAINER_RSS_BYTES = 170 * MIB
 """Resident memory of a task's JVM with a heap of 256 MiB; a larger heap adds the difference."""
 TASK_WAIT_S = 0.3
-"""From a container's launch to its JVM's start: localisation, the shell that starts it."""
+"""Time from a container's launch to its JVM's start, in seconds: localisation, and the shell that starts the JVM."""
 LAB_LOCALITY_S = 0.5
 CODECS = {
     "snappy": (Uncertain.assumed(0.45), 4e-9),
@@ -235,7 +235,7 @@ def _nodes(
     at_once = containers.containers_per_node(parameters, containers.MAP_MEMORY)
     space_bytes: float = containers.node_memory_mb(parameters) * MIB
     cores: float | None = None
-    if executors is not None:  # their cores limit the tasks, not memory
+    if executors is not None:  # cores of executors limit the tasks, not memory
         at_once, asks = executors, stages.resident_bytes(parameters)
         space_bytes, cores = 1e15, max(1e-6, executors * stages.cores_of(parameters))
     elif parameters.get(containers.CALCULATOR) == containers.DOMINANT:
@@ -376,7 +376,7 @@ class _MapReduceJobs:
         return (codec or usual).value, cpu
 
     def _output(self, ratio: float) -> StageOutput:
-        """Return the output of a stage that writes to HDFS ``ratio`` bytes for each byte that it reads."""
+        """Return the output of a stage that writes ``ratio`` bytes to HDFS for each byte that it reads."""
         copies = workloads()[self.request.workload].output_copies(self.request.size)
         return StageOutput("dfs", dataset="output", ratio=ratio, replication=copies, remote_cpu_s_per_byte=self._io_cpu)
 

@@ -1,11 +1,14 @@
 """Convert a Spark program to the simulator's scenario: executors for the whole run, and the graph of its stages.
 
-In: what is asked, with the profile of a workload that has stages. Out: the scenario's parts in which Spark differs from
-MapReduce: how many tasks a node takes at once, one job of stages that wait for each other, and what they read. What
-Spark does with a byte is from its sources (4.x): tasks run in the cores of executors that are there from the start, a
-stage begins when those that it reads from have ended, a shuffle of few partitions writes a file for each and then all
-of them once more as one (BypassMergeSortShuffleWriter), a task sorts in its share of the heap's execution memory and
-spills what does not fit (UnifiedMemoryManager, ExternalSorter), and merges all spills at once.
+In: a run to simulate, with the profile of a workload that has stages. Out: the parts of the scenario in which Spark
+differs from MapReduce: how many tasks a node runs at once, one job of stages that depend on each other, and the inputs
+of the stages. The model follows Spark's sources (4.x):
+
+- Tasks run in the cores of executors, which exist from the start of the run.
+- A stage begins when the stages that it reads from have ended.
+- A shuffle of few partitions writes a file for each, and then one file of all of them (BypassMergeSortShuffleWriter).
+- A task sorts in its share of the heap's execution memory and spills what does not fit (UnifiedMemoryManager,
+  ExternalSorter). It merges all spills at once.
 """
 
 from collections.abc import Mapping
@@ -43,16 +46,18 @@ MIB = 2**20
 RESERVED_BYTES = 300 * MIB
 """Part of a heap that Spark reserves (UnifiedMemoryManager)."""
 EXECUTION_SHARE = 0.6
-"""Share of the rest for execution and storage (spark.memory.fraction)."""
+"""Share of the rest of the heap for execution and storage (spark.memory.fraction)."""
 BYPASS_MAX = 200
-"""A shuffle of so few partitions that combines nothing does not sort (spark.shuffle.sort.bypassMergeThreshold)."""
+"""Maximum number of partitions of a shuffle that neither combines nor sorts
+(spark.shuffle.sort.bypassMergeThreshold)."""
 COMBINED_SHARE = 0.5
-"""A stage whose output is below this share of its input combines records."""
+"""Share of its input below which a stage's output shows that it combines records."""
 PARTITION_FILES = 8
-"""As this many files, written while a task computes, partition files are simulated before they become one."""
+"""Number of spills that stand for a task's partition files, which are merged into one file at its end."""
 ALL_AT_ONCE = 1000
 COPIES = 5
-"""Requests in flight at most: each asks for a fifth of what may be (ShuffleBlockFetcherIterator)."""
+"""Maximum number of requests in flight: each is for a fifth of the bytes allowed in flight
+(ShuffleBlockFetcherIterator)."""
 CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
 """Codec to CPU seconds per shuffled byte, to compress and expand it."""
 
@@ -120,9 +125,8 @@ class StagedJob:
         return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
 
     def datasets(self) -> list[ScenarioDataset]:
-        """Return the datasets in HDFS before the run: a part for each stage that reads, or one that is read
-        repeatedly.
-        """
+        """Return the datasets in HDFS before the run: one for each reading stage, or a single one that is read
+        repeatedly."""
         reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
         if not reading:

@@ -93,7 +93,11 @@ class Space:
         return self.points.index(point) if point in self.points else None
 
     def coordinates(self) -> Floats:
-        """Return the candidates as a matrix: a column for each range, each word, and each level left to the engine."""
+        """Return the candidates as a matrix, with one row per candidate.
+
+        A numeric dimension is one column; others have a column for each level. A dimension that some candidates leave
+        to the engine has one more.
+        """
         columns: list[list[float]] = []
         for at, dimension in enumerate(self.dimensions):
             here = [point[at] for point in self.points]

@@ -105,7 +105,7 @@ class Tuner:
         return best_candidate(self.posterior(tried), tried) or None
 
     def expects_nothing(self, finished: Sequence[Run]) -> bool:
-        """Say whether the search is over and expects nothing to be faster than the defaults."""
+        """Return whether the search is over, and no candidate is expected to be faster than the defaults."""
         searched = self.searched(finished)
         return len(searched) >= self.budget and self.winner(self.tried(searched)) is None
 

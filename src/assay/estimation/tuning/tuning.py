@@ -112,7 +112,7 @@ def next_candidate(posterior: Posterior, tried: Sequence[CandidateRun], possible
 
 
 def best_candidate(posterior: Posterior, tried: Sequence[CandidateRun]) -> int:
-    """Return the run candidate with the least expected time."""
+    """Return the candidate with the least expected time, among those with valid runs and no failed run."""
     good = _runs(tried, len(posterior.log_s)) > 0
     return int(np.argmin(np.where(good, posterior.log_s, np.inf)))
 
@@ -129,7 +129,7 @@ def _runs(tried: Sequence[CandidateRun], size: int) -> np.ndarray:
 
 
 def _improvement(gain: Floats, error: Floats) -> Floats:
-    """Return the expected improvement of a normal variable with mean ``gain`` over 0."""
+    """Return the mean of the positive part of a normal variable with mean ``gain`` and standard deviation ``error``."""
     from scipy.special import ndtr
 
     z = gain / error
