@@ -40,12 +40,13 @@ CORRELATION_MAX = 0.95
 RAISED_MAX = 0.1
 _LARGE = 2.5
 _TRIMMED = 0.9
-"""Share of the smallest differences that the correlation is estimated from: the others contain changes of level."""
+"""Share of the differences, the smallest, from which the correlation is estimated; larger ones contain changes of
+level."""
 SEED = 20_141_105
 RUNS_MIN = 12
-"""Minimum length of a searched history: no order of fewer runs is rare enough, however different the times."""
+"""Minimum length of a searched history: with fewer runs, no order of the times is significant."""
 HISTORY_MAX = 2_000
-"""Maximum length of a searched history; of a longer one, the latest runs."""
+"""Maximum length of a searched history; only the latest runs of a longer one are searched."""
 _CELLS_MAX = 2_000_000
 _CELLS_IN_ALL_MAX = 20_000_000
 _FIRST_BATCH = 60
@@ -53,25 +54,25 @@ _FIRST_BATCH = 60
 _NEAR, _FAR = 2, 8
 """Distances of two runs whose differences show whether the level wanders."""
 _ERRORS_FEW = 2.0, 1.0
-"""Standard errors by which the estimated wandering of whole histories, and of their parts, is raised, where few
-histories show it. The abrupt test is added there."""
+"""Number of standard errors by which the estimated wander is raised if few runs show it: of whole histories, and of
+their parts. Changes must then also be abrupt."""
 _ERRORS_MANY = 6.0, 6.0
-"""The same where many histories show it; chosen by the error rates with 20 and 30 histories that wander. The estimate
-is at most doubled. Differences at distance 8 overlap, so they show less than as many independent pairs."""
+"""The same if many runs show it; chosen by the error rates with 20 and 30 histories that wander. The estimate is at
+most doubled. Differences at distance 8 overlap, so they show less than as many independent pairs."""
 _WANDER_NOISE_MIN = 0.1
 WANDER_MIN, WANDER_MIN_LONG = 0.3, 0.4
-"""Smallest step of wandering that an abrupt change must exceed, in standard deviations of a run: in a history of at
-most 2 × :data:`ABRUPT_RUNS` runs, and in a longer one, where the position is the most likely of many stretches."""
+"""Minimum wander in the null distribution of an abrupt change, in standard deviations of a run: for a history of at
+most 2 × :data:`ABRUPT_RUNS` runs, and for a longer one, where the tested stretch is the most likely of many."""
 ABRUPT_RUNS = 10
-"""Runs before and after a change within which it must be visible, where few histories show whether levels wander."""
+"""Number of runs before and after a change within which it must be visible, if few runs show whether levels wander."""
 _WANDER_SHOWN = 50
 """Minimum number of distinct stretches of :data:`_FAR` runs from which wandering is estimated well."""
 _CHI_SQUARE_MEDIAN = 0.4549
 """Median of the square of a standard normal."""
 _DRAWS_BEYOND_MIN = 5
-"""Minimum number of draws beyond the observed value; with fewer, more are drawn, as many histories need a smaller p."""
+"""Minimum number of draws beyond the observed value. With fewer, more are drawn: many histories need a smaller p."""
 _CUSUM_MIN = 2.3
-"""A largest standardised CUSUM below this can't be significant: a single position alone would need 2.58."""
+"""Largest standardised CUSUM that is not tested, because it can't be significant: a single position would need 2.58."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +140,10 @@ def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, I
 def correlation_of(histories_logs: Sequence[Floats]) -> float:
     """Return the correlation of neighbouring runs, that of a first-order autoregression, at least 0.
 
-    It is the lower of two estimates. Changes of level make each too high: small changes the one around the levels,
-    large changes the one from differences. The lower of two is too low without changes, and uncertain with few runs, so
-    it is raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl. 8, 1946), by :data:`RAISED_MAX` at
-    most: otherwise no change could be found in a single short history.
+    It is the lower of two estimates, because changes of level raise each of them: small changes the estimate around
+    levels, large changes the estimate from differences. Without changes the lower one is too low, and with few runs it
+    is uncertain. It is therefore raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl. 8, 1946),
+    but by at most :data:`RAISED_MAX`, so that a change can still be found in a single short history.
     """
     correlation = float(
         np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX)
@@ -199,8 +200,8 @@ def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: floa
     """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
 
     It follows from how much more runs at distance :data:`_FAR` differ than runs at distance :data:`_NEAR`, beyond what
-    the correlation of neighbours explains. Medians of squared differences are used: a single change of level is in few
-    of them. The step is raised by ``errors`` times its standard error.
+    the correlation of neighbours explains. It uses medians of squared differences, because a single change of level
+    affects few of them. The step is raised by ``errors`` times its standard error.
     """
     near, far = (_squared_difference(histories_logs, apart) for apart in (_NEAR, _FAR))
     pairs = sum(max(0, len(logs) - _FAR) for logs in histories_logs)
@@ -223,9 +224,9 @@ def _squared_difference(histories_logs: Sequence[Floats], apart: int) -> float:
 class NullStatistic:
     """The distribution of the statistic without a change, by length of the history; drawn when needed, and seeded.
 
-    ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`).
-    ``few``: whether few runs show how far levels wander. Then each change is tested a second time, within
-    :data:`ABRUPT_RUNS` runs before and after it: a wandering level moves far over many runs, but little over a few.
+    ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`). ``few``:
+    whether few runs show how far levels wander. Each change is then tested a second time, within :data:`ABRUPT_RUNS`
+    runs before and after it: a wandering level moves far over many runs, but little over a few.
     """
 
     def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
@@ -241,7 +242,7 @@ class NullStatistic:
         self._drawn: dict[int, Floats] = {}
 
     def of_abrupt_changes(self, runs: int) -> NullStatistic | None:
-        """Return the null distribution of an abrupt change in ``runs`` runs; None where a change need not be abrupt."""
+        """Return the null distribution of an abrupt change in ``runs`` runs; None if a change need not be abrupt."""
         return self._abrupt[runs > 2 * ABRUPT_RUNS] if self._abrupt else None
 
     def _more(self, n: int, count: int) -> Floats:

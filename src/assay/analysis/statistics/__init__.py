@@ -1,4 +1,4 @@
-"""Intervals, ranks and moments; runs as columns, and which of them belong together. Pure."""
+"""Compute intervals, ranks and moments; hold runs as columns, and group them. Pure."""
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.certainty import offsets_in, offsets_of

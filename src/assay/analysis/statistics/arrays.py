@@ -1,4 +1,4 @@
-"""The types of numpy arrays that columns and figures are held in."""
+"""Types of the numpy arrays of columns and figures."""
 
 import numpy as np
 from numpy.typing import NDArray

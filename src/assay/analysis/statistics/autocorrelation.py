@@ -1,14 +1,14 @@
-"""Runs that resemble the run before them: how much less sure a mean of paired differences is.
+"""Widen the error of a mean of paired differences, because runs resemble the run before them.
 
 In: logarithms of run times in the order in which the runs started, and the side of each. Out: a factor for the standard
 error of the mean difference between the sides.
 
 The model is a first-order autoregression: neighbouring runs correlate by ``r``, runs ``k`` places apart by ``r**k``.
-The differences within the blocks of a plan (A B, B A, …) then correlate too, by 0.12 where ``r`` is 0.6, and Student's
-t takes them as independent. ``r`` is estimated from all runs rather than from the differences, of which there are half
-as many, and corrected for its bias in short series (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954). The factor
-is the square root of the variance that ``r`` gives the mean difference over the variance that Student's t expects. For
-blocks of two neighbouring runs it is at most about 1.1.
+The differences within the blocks of a plan (A B, B A, …) then correlate too, by 0.12 where ``r`` is 0.6, but Student's
+t assumes that they are independent. ``r`` is estimated from all runs rather than from the differences, of which there
+are half as many, and corrected for its bias in short series (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954).
+The factor is the square root of a ratio: the variance of the mean difference under ``r`` over the variance that
+Student's t expects. For blocks of two neighbouring runs it is at most about 1.1.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from assay.analysis.statistics.arrays import Floats, Ints, Mask
 
 _CORRELATION_MAX = 0.9
 _LAGS_MAX = 50
-"""Runs further apart than this count as independent: 0.9 to the power of 50 is 0.005."""
+"""Maximum distance of correlated runs: 0.9 to the power of 50 is 0.005."""
 
 
 def error_factor(logs: Floats, candidate: Mask, block: Ints) -> float:

@@ -1,15 +1,16 @@
-"""Treatments compared within blocks that do not all hold the same ones: estimated together, by least squares.
+"""Estimate differences between treatments jointly by least squares, from blocks that each have only some treatments.
 
 In: one value for each treatment in each block that has it, as arrays of block numbers, treatment numbers and values.
 Out: differences between any two treatments that blocks connect, directly or through other treatments, with their
 errors.
 
-Each value is its block's level plus its treatment's effect plus an error; blocks drop out, so what differs between them
-does not matter (intrablock analysis of incomplete blocks: F. Yates, Ann. Eugen. 7, 1936; as a network meta-analysis: G.
-Lu and A. E. Ades, Stat. Med. 23, 2004). Errors may differ from block to block and correlate within one: the variance is
-the cluster-robust one with blocks as clusters, made unbiased for few of them (CR2), with Satterthwaite's degrees of
-freedom for each difference (R. M. Bell and D. F. McCaffrey, Surv. Methodol. 28, 2002; J. E. Pustejovsky and E. Tipton,
-J. Bus. Econ. Stat. 36, 2018). With two treatments all of it is Student's t on the blocks' differences, exactly.
+Each value is its block's level plus its treatment's effect plus an error. Only differences within blocks count, so
+differences between blocks do not matter (intrablock analysis of incomplete blocks: F. Yates, Ann. Eugen. 7, 1936; as a
+network meta-analysis: G. Lu and A. E. Ades, Stat. Med. 23, 2004). Errors may differ from block to block and correlate
+within one: the variance is the cluster-robust one with blocks as clusters, made unbiased for few of them (CR2), with
+Satterthwaite's degrees of freedom for each difference (R. M. Bell and D. F. McCaffrey, Surv. Methodol. 28, 2002; J. E.
+Pustejovsky and E. Tipton, J. Bus. Econ. Stat. 36, 2018). With two treatments, the result is exactly Student's t on the
+blocks' differences.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,8 @@ _CHUNK = 64
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """Differences between treatments; NaN where no block connects them. The error is NaN where one block alone does."""
+    """Differences between treatments; NaN if no block connects them. The error is NaN if a single block connects
+    them."""
 
     mean: Floats
     error: Floats
@@ -37,30 +39,30 @@ class Contrasts:
 
 @dataclass(frozen=True, slots=True)
 class _BlockKind:
-    """The sets of treatments of one size that blocks have: which they are, and how many blocks have each."""
+    """Sets of treatments of one size, and the number of blocks with each set; arrays are over sets."""
 
     members: Ints
-    """A row of treatments for each."""
+    """The treatments of each set, one row per set."""
     blocks: Ints
     adjust: Floats
-    """For each, what the residuals of its blocks are multiplied by."""
+    """The matrix that multiplies the residuals of a set's blocks."""
     sure: Floats
-    """For each, the directions in which its block alone decides, so that its residual is always zero."""
+    """The directions in which a set's block alone determines the fit, so that its residual is always zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockFit:
-    """Treatments' effects: see :func:`fit_blocks`."""
+    """Effects of treatments (:func:`fit_blocks`)."""
 
     effect: Floats
     part: Ints
-    """Which treatments are connected: a number for each; treatments with the same one can be compared."""
+    """Number of each treatment's part; treatments of the same part are connected and can be compared."""
     _inverse: Floats
     _scatter: Floats
     _kinds: tuple[_BlockKind, ...]
 
     def contrasts(self, first: Ints, second: Ints) -> Contrasts:
-        """Return each ``first`` treatment's effect less that of ``second``."""
+        """Return each ``first`` treatment's effect minus that of ``second``."""
         mean = self.effect[first] - self.effect[second]
         errors, degrees = np.full(len(first), np.nan), np.full(len(first), np.nan)
         for at in range(0, len(first), _CHUNK):
@@ -100,9 +102,9 @@ class BlockFit:
 
 
 def fit_blocks(block: Ints, treatment: Ints, value: Floats, treatments: int) -> BlockFit:
-    """Return the effects of ``treatments`` treatments (numbers from 0) from one value for each of a block.
+    """Return the effects of ``treatments`` treatments, numbered from 0, from one value per treatment and block.
 
-    Blocks with a single treatment say nothing, and are passed over.
+    Blocks with a single treatment are ignored, because they contain no difference.
     """
     order = np.lexsort((treatment, block))
     block, treatment, value = block[order], treatment[order], value[order]
@@ -137,7 +139,7 @@ def fit_blocks(block: Ints, treatment: Ints, value: Floats, treatments: int) -> 
 
 
 def _within(values: NDArray[Any]) -> Floats:
-    """Return values less the mean of their block, which is the last axis."""
+    """Return values minus the mean of their block, which is the last axis."""
     apart: Floats = values - values.mean(axis=-1, keepdims=True)
     return apart
 
@@ -152,7 +154,7 @@ def _adjustments(members: Ints, inverse: Floats) -> tuple[Floats, Floats]:
 
 
 def _parts(members: Sequence[Ints], treatments: int) -> Ints:
-    """Return a number for each treatment: the same for those that blocks connect."""
+    """Return the number of each treatment's part; treatments that blocks connect have the same number."""
     root = list(range(treatments))
 
     def top(treatment: int) -> int:

@@ -1,8 +1,8 @@
-"""How far a run time can be off however little its repetitions scatter: rounding, and a simulator's own error.
+"""Bound the errors of run times that the spread of repetitions does not show: rounding, and the error of the simulator.
 
-In: times in seconds and, of simulated runs, the ends of the interval that holds 90 % of run times. Out: offsets of
-their logarithms, below which no interval of a mean or a ratio is narrower. Simulated repetitions differ by the draws of
-the simulator alone; how far it is from a cluster, their scatter does not tell.
+In: times in seconds and, for simulated runs, the ends of the interval that holds 90 % of run times. Out: maximum errors
+of their logarithms; no interval of a mean or a ratio is narrower. Simulated repetitions differ by the draws of the
+simulator alone, so their spread does not show how far the simulator is from a cluster.
 """
 
 import math
@@ -20,10 +20,11 @@ _FROM_90_TO_95 = 1.959964 / 1.644854
 
 
 def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) -> Floats:
-    """Return how far the logarithm of each time can be off; ``low_s`` and ``high_s`` are NaN where none is simulated.
+    """Return the maximum error of each time's logarithm; ``low_s`` and ``high_s`` are NaN for runs that are not
+    simulated.
 
-    ``sides``: 1 for single times. 2 for times that are compared: the offsets of both sides are added there, and those
-    of a simulator give the 95 % interval of independent errors.
+    ``sides``: 1 for single times, 2 for times that are compared. A comparison adds the errors of both sides; those of a
+    simulator are scaled so that the sum is the 95 % interval of two independent errors.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         half = np.log(high_s / low_s) / 2 * _FROM_90_TO_95 / math.sqrt(sides)
@@ -31,14 +32,14 @@ def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) ->
 
 
 def offsets_in(table: RunTable, rows: Ints, *, sides: int) -> Floats:
-    """Return the same for rows of a table."""
+    """Return :func:`offsets` for rows of a table."""
     unknown = np.full(len(table), np.nan)
     low_s, high_s = (table.values.get(name, unknown)[rows] for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S))
     return offsets(table.values["duration_s"][rows], low_s, high_s, sides=sides)
 
 
 def offsets_of(runs: Sequence[Run], *, sides: int) -> Floats:
-    """Return the same for runs."""
+    """Return :func:`offsets` for runs."""
     times = (
         np.array([run.duration_s for run in runs], dtype=np.float64),
         *(

@@ -1,11 +1,11 @@
-"""A mean over matched groups of several clusters, for these clusters.
+"""Compute the error of a mean over matched groups of several clusters, for these clusters.
 
 In: a value for each group and the cluster of each. Out: the strata (a number for each group), and the standard error of
 the mean of all values with its degrees of freedom.
 
-A statement about similar settings on these clusters takes the clusters as given, so how much they differ is no part of
-its error. Each cluster is a stratum, and the error comes from the variance within each (W. G. Cochran, Sampling
-Techniques, 1977, 5.4; degrees of freedom: F. E. Satterthwaite, 1946). Where a cluster has fewer than
+A statement about similar settings on these clusters takes the clusters as given, so differences between clusters are
+not part of its error. Each cluster is a stratum, and the error comes from the variance within each (W. G. Cochran,
+Sampling Techniques, 1977, 5.4; degrees of freedom: F. E. Satterthwaite, 1946). If a cluster has fewer than
 :data:`GROUPS_PER_STRATUM_MIN` groups, all groups are one stratum, and the interval is wider than needed.
 """
 
@@ -15,11 +15,11 @@ from assay.analysis.statistics.arrays import Floats, Ints
 from assay.analysis.statistics.intervals import means_by, satterthwaite
 
 GROUPS_PER_STRATUM_MIN = 3
-"""Minimum number of groups of each cluster that show the variance within it."""
+"""Minimum number of groups of each cluster to estimate the variance within it."""
 
 
 def strata_of(cluster: Ints, groups: int) -> Ints:
-    """Return the stratum of each of ``groups`` groups, a number from 0; ``cluster`` is empty where it is not known."""
+    """Return the stratum of each of ``groups`` groups, a number from 0; ``cluster`` is empty if unknown."""
     if len(cluster) == 0:
         return np.zeros(groups, dtype=np.int64)
     _, stratum, n = np.unique(cluster, return_inverse=True, return_counts=True)
@@ -27,9 +27,9 @@ def strata_of(cluster: Ints, groups: int) -> Ints:
 
 
 def error_over_strata(values: Floats, stratum: Ints | None) -> tuple[float, float]:
-    """Return the standard error of the mean of ``values``, NaN for a single one, and its degrees of freedom.
+    """Return the standard error of the mean of ``values`` (NaN for a single value) and its degrees of freedom.
 
-    ``stratum``: of each value; None: all are of one.
+    ``stratum``: of each value; None: one stratum.
     """
     m = len(values)
     if stratum is None or not stratum.any():
@@ -40,6 +40,6 @@ def error_over_strata(values: Floats, stratum: Ints | None) -> tuple[float, floa
 
 
 def within_strata(values: Floats, stratum: Ints) -> Floats:
-    """Return the values less the mean of their stratum, plus the mean of all."""
+    """Return the values minus the mean of their stratum, plus the mean of all."""
     means = means_by(values, stratum, int(stratum.max(initial=0)) + 1).mean
     return np.asarray(values - means[stratum] + values.mean(), dtype=np.float64)

@@ -1,8 +1,8 @@
-"""Which runs a set of conditions picks, how many each further level would pick, and one page of them in some order.
+"""Select runs by conditions, count the runs of each further level, and return one page of runs in some order.
 
 In: runs as a table; conditions as levels by column, of which a run must have one in each column. Out: masks, counts and
-positions. A facet's counts are of the runs that match every condition but its own, so that they say what adding or
-swapping a level would give. Array operations only: a million runs take a fraction of a second.
+positions. A facet counts the runs that match all conditions except its own, so a count is the number of runs after a
+level is added or exchanged. Array operations only: a million runs take a fraction of a second.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _LISTED_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class LevelCount:
-    """One level of a facet with the number of runs that it would leave, and whether it is asked for now."""
+    """One level of a facet with the number of runs that it would select, and whether it is selected now."""
 
     level: str
     runs: int
@@ -31,12 +31,12 @@ class LevelCount:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One column with its levels: numbers in their order, anything else by number of runs."""
+    """One column with its levels: numbers in ascending order, other levels by number of runs."""
 
     column: str
     levels: tuple[LevelCount, ...]
     more_levels: int
-    """Levels that are not listed, as there are too many: a campaign's id, say."""
+    """Number of levels that are not listed because there are too many, for example ids of campaigns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class Page:
     total: int
     offset: int
     positions: tuple[int, ...]
-    """Rows of the table, in the order asked for."""
+    """Rows of the table, in the requested order."""
 
 
 def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, list[str]]:
     """Return the conditions in ``COLUMN=LEVEL`` texts; several of one column mean any of them.
 
-    Raises :class:`SpecificationError` for a text of another form, naming ``option``.
+    Raises :class:`SpecificationError` for a text of another form; the message names ``option``.
     """
     conditions: dict[str, list[str]] = {}
-    for condition in filter(None, where):  # a form sends an empty one where nothing is chosen
+    for condition in filter(None, where):  # a form sends an empty text if nothing is chosen
         name, equals, level = condition.partition("=")
         if not equals or not name:
             raise SpecificationError(f"{condition!r} is not COLUMN=LEVEL", where=option)
@@ -108,7 +108,7 @@ def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: 
 
 
 def _having_all(masks: Sequence[Mask]) -> Ints | None:
-    """Return the rows that all masks keep; None where there is no mask, which keeps every row."""
+    """Return the rows that all masks keep; None for all rows, if there is no mask."""
     return np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
 
 
@@ -132,14 +132,14 @@ def level_counts(column: Column, keep: Mask) -> Ints:
 
 
 def _counted(column: Column, rows: Ints | None) -> Ints:
-    """Return how many of some rows, or of all, have each level; a mask would take many times as long."""
+    """Return how many of ``rows``, or of all rows, have each level. A mask would take many times as long."""
     codes = column.codes if rows is None else column.codes[rows]
     counts = np.bincount(codes.astype(np.intp) + 1, minlength=len(column.levels) + 1)  # int32 takes longer
     return counts[1:].astype(np.int64)
 
 
 def counts_by(table: RunTable, name: str) -> dict[str, int]:
-    """Return how many runs have each level of a column that some run has; the empty text stands for none."""
+    """Return the number of runs with each level of a column; the empty text stands for runs without a level."""
     column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
     counts = dict(zip(column.levels, level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist(), strict=True))
     counts[""] = len(table) - sum(counts.values())
@@ -147,7 +147,7 @@ def counts_by(table: RunTable, name: str) -> dict[str, int]:
 
 
 def is_number(text: str) -> bool:
-    """Say whether a level is a number."""
+    """Return whether a level is a number."""
     try:
         float(text)
     except ValueError:
@@ -160,9 +160,10 @@ def _by_number(item: LevelCount) -> tuple[float, str]:
 
 
 def page_of(table: RunTable, keep: Mask, *, sort: str = "-started_unix_s", offset: int = 0, limit: int = 50) -> Page:
-    """Return a page of the kept runs by a column or value, descending with ``-`` before its name; unknown comes last.
+    """Return a page of the kept runs by a column or value, descending with ``-`` before its name; rows without a value
+    come last.
 
-    Levels sort as numbers where all are, else as texts. Raises :class:`SpecificationError` for another name.
+    Levels sort as numbers if all of them are, else as texts. Raises :class:`SpecificationError` for another name.
     """
     descending, name = sort.startswith("-"), sort.removeprefix("-")
     rows = np.flatnonzero(keep)

@@ -1,4 +1,4 @@
-"""Which runs may be compared: the levels of a factor, and groups of runs that are equal in everything else.
+"""Determine which runs may be compared: levels of a factor, and groups of runs that are equal in everything else.
 
 In: runs. Out: factor names with their levels, and groups. A factor is ``layout``, an engine parameter
 (``dfs.blocksize``), or ``WORKLOAD.option`` (``terasort.reduces``). Origins are never in one group.
@@ -30,11 +30,11 @@ FACTOR_SYNONYMS = {
     "version": "engine_version",
     "codec": "compression",
 }
-"""What people say who mean a factor."""
+"""Common words for factors, which error messages map to the factor's name."""
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 LAYOUT_DEVICES = "layout_devices"
 SIZE_OPTIONS = (".suite", ".datasize", ".scale")
-"""Workload options that tell how much data there was, in sources that do not tell bytes."""
+"""Workload options that state the amount of data, in sources that do not record bytes."""
 
 RESERVED = frozenset(
     {
@@ -54,17 +54,17 @@ RESERVED = frozenset(
         LAYOUT_DEVICES,
     }
 )
-"""Properties of every run: a factor of the same name does not take their place."""
+"""Properties of every run. A factor of the same name is kept as ``level:NAME``."""
 
 
 _FIELD_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
-"""Factors whose levels every run has as fields, varied by its plan or not."""
+"""Factors that are fields of every run, whether its plan varies them or not."""
 FOLLOWING = {ENGINE_FACTOR: ("engine_version",)}
-"""Factor to the properties that differ whenever it does, and so do not set runs apart."""
+"""Factor to the properties that differ whenever it does, and need not be equal in a comparison by it."""
 
 
 def in_order(run: Run) -> tuple[object, ...]:
-    """Return what runs are sorted by: when they started; those that do not tell come last, in their file's order."""
+    """Return the sort key of a run: its start time. Runs without one come last, in the order of their file."""
     return not run.started_at, run.started_at, run.campaign_id, run.position, run.run_id
 
 
@@ -75,7 +75,7 @@ def level_of(run: Run, factor: str) -> str | None:
     if factor in run.parameters:
         return run.parameters[factor]
     workload, dot, option = factor.partition(".")
-    if dot:  # another workload's option: the plan varied it, but this run has nothing to do with it
+    if dot:  # an option of another workload does not apply to this run
         return run.workload_parameters.get(option) if workload == _program(run) else None
     return run.levels.get(factor)
 
@@ -92,9 +92,9 @@ def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
 
 
 def layout_devices(run: Run) -> str | None:
-    """Return the devices that the run's layout has on each worker (see ``layout_code.devices_text``); None: not known.
+    """Return the devices that the run's layout has on each worker (see ``layout_code.devices_text``); None: unknown.
 
-    What was recorded with the run comes first; only where nothing was, the layout's name is asked.
+    Recorded devices have priority; without them, the devices follow from the layout's code.
     """
     if recorded := run.recorded.layout_devices:
         return devices_text(recorded)
@@ -103,7 +103,7 @@ def layout_devices(run: Run) -> str | None:
 
 
 def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset[str]:
-    """Return the layouts on local hard disks and nothing else, of layouts with their devices as they occur."""
+    """Return the layouts that only use local hard disks, from pairs of a layout and its devices."""
     kinds: dict[str, set[str]] = {}
     for layout, text in devices:
         if layout is not None and text is not None:
@@ -135,7 +135,7 @@ def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
 
 
 def following(run: Run) -> set[str]:
-    """Return the parameters and options that the run's levels and waves decide, which differ whenever these do."""
+    """Return the parameters and options that the run's levels and waves determine."""
     names = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
         program = workloads().get(_program(run))

@@ -82,7 +82,7 @@ class ImportedRows:
         return len(self.lines)
 
     def taken(self, keep: Mask) -> ImportedRows:
-        """Return those rows that a mask picks."""
+        """Return the rows that a mask selects."""
         if keep.all():
             return self
         rows = np.flatnonzero(keep).tolist()
@@ -197,7 +197,7 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
 
 
 class DuplicateColumnError(ValueError):
-    """Two fields give a column of the same name; only complete runs decide which of them holds."""
+    """Two fields give a column of the same name; only complete runs decide which of them is used."""
 
 
 _ALONE: Final = (
@@ -218,7 +218,7 @@ _NAMED: Final = ("workload", "workload_parameters", "levels")
 
 
 def columns_of(rows: ImportedRows) -> dict[str, Column]:
-    """Return the columns that ``table_of`` gives for these runs, levels and all in the same order.
+    """Return the columns that ``table_of`` gives for these runs, with columns and levels in the same order.
 
     A level's text is made once for each value of the fields that it depends on. Raises :class:`DuplicateColumnError`.
     """

@@ -1,14 +1,14 @@
-"""How sure a mean or a ratio of few run times is: Student's t on logarithms.
+"""Compute intervals of means and ratios of few run times: Student's t on logarithms.
 
 In: run times in seconds, all positive, or columns of their logarithms with group numbers. Out: geometric means and
-ratios with two-sided 95 % intervals. Times of repeated runs are positive and vary by a factor rather than by an
-amount, so everything is done on logarithms; a ratio's interval is then never negative, and swapping the sides gives
-the reciprocal.
+ratios with two-sided 95 % intervals. Times of repeated runs are positive and vary by a factor rather than by an amount,
+so everything is done on logarithms; a ratio's interval is then never negative, and swapping the sides gives the
+reciprocal.
 
-Times that are written in whole seconds, or to some decimals, are rounded, and equal ones hide their scatter. So no
-interval is narrower than what rounding allows: each time half a unit longer on one side and shorter on the other.
+Times in whole seconds, or with few decimals, are rounded, and equal rounded times hide their spread. An interval is
+therefore never narrower than rounding allows, with each time half a unit longer on one side and shorter on the other.
 
-Student's t rather than a bootstrap, because a bootstrap of three to five runs covers far less than it says: see
+It uses Student's t rather than a bootstrap, because a bootstrap of three to five runs covers far less than 95 %: see
 ``docs/adr/0003-intervals-for-few-runs.md`` and ``benchmarks/interval_coverage.py``. Welch's degrees of freedom: B. L.
 Welch, Biometrika 34 (1947); combined ones: F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
 """
@@ -27,13 +27,13 @@ from assay.analysis.statistics.sessions import SideSessions
 
 LEVEL = 0.95
 UNEQUAL_MIN = 1.5
-"""How many times as many values the other side must have, from which a side has at least the other's variance."""
+"""Minimum ratio of the sides' numbers of values at which the smaller side gets at least the larger side's variance."""
 BORROWING_MIN = 4
-"""Minimum number of values on a side that takes over the other side's degrees of freedom with its variance."""
+"""Minimum number of values of a side that gets the other side's degrees of freedom together with its variance."""
 _UNITS = (1.0, 0.1, 0.01, 0.001)
-"""What times are rounded to, s: of each run the coarsest of which its time is a multiple."""
+"""Units to which times can be rounded, in seconds. A time has the coarsest unit of which it is a multiple."""
 _NO_SCATTER = 1e-24
-"""A variance of logarithms below this is rounding noise of equal times."""
+"""Limit of a variance of logarithms below which it is floating-point noise of equal times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Means:
     mean: Floats
     variance: Floats
     rounding: Floats
-    """How far each mean can be off because its times are rounded."""
+    """Maximum error of each mean because its times are rounded."""
     sessions: SideSessions | None = None
-    """How the values of all groups are spread over sessions; None where that is not asked."""
+    """How the values of all groups are spread over sessions; None if it was not computed."""
 
     def taken(self, keep: Ints) -> Means:
         """Return some of the groups, without their sessions."""
@@ -73,7 +73,7 @@ class Differences:
 
 
 def rounding_of(duration_s: Floats) -> Floats:
-    """Return how far the logarithm of each time can be off because it is rounded; 0 for times of many decimals."""
+    """Return the maximum rounding error of each time's logarithm; 0 for times with many decimals."""
     unit_s = np.zeros(len(duration_s))
     for candidate in _UNITS:
         in_units = duration_s / candidate
@@ -82,9 +82,10 @@ def rounding_of(duration_s: Floats) -> Floats:
 
 
 def means_by(values: Floats, group: Ints, count: int, rounding: Floats | None = None) -> Means:
-    """Return number, mean and variance (n - 1) of ``values`` by group 0 … ``count`` - 1; NaN where there is none.
+    """Return number, mean and variance (n - 1) of ``values`` by group 0 … ``count`` - 1; NaN for a group without
+    values.
 
-    ``rounding``: how far each value can be off, see :func:`rounding_of`.
+    ``rounding``: maximum error of each value (:func:`rounding_of`).
     """
     n = np.bincount(group, minlength=count)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,11 +98,12 @@ def means_by(values: Floats, group: Ints, count: int, rounding: Floats | None = 
 
 
 def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
-    """Return the variance of each group of ``side``, where it has few values at least the other's, and its degrees."""
+    """Return the variance of each group of ``side`` and its degrees; with few values, at least the other side's
+    variance."""
     with np.errstate(invalid="ignore"):
         borrowed = (other.n >= UNEQUAL_MIN * side.n) & (other.variance > side.variance)
     variance = np.where(borrowed, other.variance, side.variance)
-    # Two or three runs can't show that their side scatters no more than the other, so they keep theirs.
+    # Two or three runs do not show that both sides have the same variance, so they keep their degrees of freedom.
     n = np.where(borrowed & (side.n >= BORROWING_MIN), other.n, side.n)
     return variance, n - 1.0
 
@@ -109,8 +111,8 @@ def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
 def difference(a: Means, b: Means) -> Differences:
     """Return ``a`` - ``b`` by group, with Welch's degrees of freedom. Both sides of every group have a value.
 
-    A side with far fewer values than the other (:data:`UNEQUAL_MIN`) has at least the other's variance: three of twenty
-    bimodal times are often all of one mode, and look far too sure.
+    A side with far fewer values than the other (:data:`UNEQUAL_MIN`) has at least the other's variance: three values of
+    a bimodal distribution are often all of one mode, with far too small a variance.
     """
     (variance_a, free_a), (variance_b, free_b) = _at_least(a, b), _at_least(b, a)
     from_a, from_b = variance_a / a.n, variance_b / b.n
@@ -122,9 +124,9 @@ def difference(a: Means, b: Means) -> Differences:
 
 
 def estimate(mean: float, standard_error: float, degrees: float, rounding: float = 0.0) -> Estimate:
-    """Return the ratio exp(``mean``) with its t interval; without one when the error is not known.
+    """Return the ratio exp(``mean``) with its t interval; without an interval if the error is unknown.
 
-    ``rounding``: how far ``mean`` can be off because times are rounded; the interval is never narrower.
+    ``rounding``: maximum error of ``mean`` because times are rounded; the interval is never narrower.
     """
     value = float(np.exp(mean))
     if not (np.isfinite(standard_error) and np.isfinite(degrees) and degrees > 0):
@@ -141,7 +143,7 @@ def estimate(mean: float, standard_error: float, degrees: float, rounding: float
 
 
 def two_sided_p(mean: float, standard_error: float, degrees: float, rounding: float = 0.0) -> float | None:
-    """Return the p value of a true mean of 0: below 5 % exactly where :func:`estimate`'s interval leaves out 1."""
+    """Return the p value of a true mean of 0: below 5 % exactly if :func:`estimate`'s interval excludes 1."""
     if not (np.isfinite(standard_error) and np.isfinite(degrees) and degrees > 0):
         return None
     if abs(mean) <= rounding:
@@ -154,7 +156,7 @@ def two_sided_p(mean: float, standard_error: float, degrees: float, rounding: fl
 
 
 def satterthwaite(parts: Floats, degrees: Floats) -> float:
-    """Return the degrees of freedom of a sum of variances ``parts``, each with its own."""
+    """Return the degrees of freedom of a sum of variances; ``degrees``: of each of the ``parts``."""
     total = float(parts.sum())
     if total < _NO_SCATTER:
         return float(degrees.sum())
@@ -172,7 +174,7 @@ def _logs(values: Sequence[float]) -> list[float]:
 def geometric_mean(values: Sequence[float], offsets: Floats | None = None) -> Estimate:
     """Return the geometric mean with its t interval; no interval for one value. ValueError unless all are positive.
 
-    ``offsets``: how far the logarithm of each can be off; their rounding if left out.
+    ``offsets``: maximum error of each logarithm, by default from rounding.
     """
     logs = _logs(values)
     if len(logs) < 2:
@@ -182,7 +184,7 @@ def geometric_mean(values: Sequence[float], offsets: Floats | None = None) -> Es
 
 
 def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
-    """Return the ratio of geometric means, baseline / candidate, with Welch's interval; none with one run on a side."""
+    """Return the ratio of geometric means, baseline / candidate, with Welch's interval if both sides have two runs."""
     sides = ((np.array(_logs(side)), np.asarray(side, dtype=np.float64)) for side in (baseline, candidate))
     means = (means_by(logs, np.zeros(len(logs), dtype=np.int64), 1, rounding_of(times)) for logs, times in sides)
     log_difference = difference(*means)

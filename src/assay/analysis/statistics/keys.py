@@ -1,7 +1,7 @@
-"""Which rows of a table belong together: codes of many columns combined into one number a row, in array operations.
+"""Group the rows of a table: codes of several columns are combined into one number per row, in array operations.
 
-In: a :class:`~run_table.RunTable` and names of columns. Out: dense group numbers (0, 1, 2, …), sums and
-medians by group. Nothing here loops over rows: a million of them take a fraction of a second.
+In: a :class:`~run_table.RunTable` and names of columns. Out: dense group numbers (0, 1, 2, …), sums and medians by
+group. There are no loops over rows: a million rows take a fraction of a second.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from assay.model import LAYOUT_FACTOR, RunStatus
 
 _RADIX_MAX = 2**62
 _LOG_SPAN = 64.0
-"""Logarithms of seconds are packed as fixed point in [-32, 32), in the bits that group numbers leave."""
+"""Range of packed logarithms of seconds: fixed point in [-32, 32), in the bits that group numbers do not use."""
 _LOG_BITS_MAX = 48
 
 
@@ -39,7 +39,7 @@ def _dense(key: Ints, size: int) -> tuple[Ints, int]:
     if size > _RADIX_MAX >> bits:
         levels, dense = np.unique(key, return_inverse=True)
         return dense.astype(np.int64, copy=False), len(levels)
-    packed = (key << bits) | np.arange(len(key))  # sorting keys and rows as one number is faster than sorting by keys
+    packed = (key << bits) | np.arange(len(key))  # one sort of combined numbers is faster
     packed.sort()
     row = packed & (2**bits - 1)
     packed >>= bits
@@ -51,7 +51,7 @@ def _dense(key: Ints, size: int) -> tuple[Ints, int]:
 
 
 def groups_by(table: RunTable, names: Sequence[str]) -> Groups:
-    """Return one group for each combination of levels of ``names`` that occurs; an absent level is a level too."""
+    """Return one group for each existing combination of levels of ``names``; an absent level counts as a level."""
     key = np.zeros(len(table), dtype=np.int64)
     size = 1
     for name in names:
@@ -74,9 +74,9 @@ def first_rows(groups: Groups) -> Ints:
 
 
 def merged_groups(table: RunTable, groups: Groups, names: Sequence[str], first: Ints | None = None) -> Groups:
-    """Return what :func:`groups_by` gives for some of the columns that ``groups`` were made by, but faster.
+    """Return :func:`groups_by` for some of the columns that define ``groups``, but faster.
 
-    ``first`` are the groups' :func:`first_rows`, where the caller has them.
+    ``first``: the groups' :func:`first_rows`, if the caller has them.
     """
     first = first_rows(groups) if first is None else first
     columns = {name: Column(table.columns[name].codes[first], table.columns[name].levels) for name in names}
@@ -85,7 +85,7 @@ def merged_groups(table: RunTable, groups: Groups, names: Sequence[str], first: 
 
 
 def level_of_group(column: Column, groups: Groups) -> Ints:
-    """Return each group's code in ``column``, which must be one that the groups were made by."""
+    """Return each group's code in ``column``, which must be one of the columns that define the groups."""
     levels = np.full(groups.count, ABSENT, dtype=np.int64)
     levels[groups.of_row] = column.codes
     return levels
@@ -111,14 +111,14 @@ def _unpacked(packed: Ints, bits: int) -> Floats:
 def sorted_within(logs: Floats, groups: Groups) -> tuple[Floats, Ints]:
     """Return ``logs`` and their groups, sorted by group, then by value: one sort of packed integers.
 
-    Values are rounded to some 1e-11, so exact times are to be looked up elsewhere.
+    Values are rounded to about 1e-11; use the original column for exact times.
     """
     packed, bits = _packed(logs, groups)
     return _unpacked(packed, bits), packed >> bits
 
 
 def median_by(logs: Floats, groups: Groups) -> Floats:
-    """Return the median of ``logs`` in each group, to some 1e-11; NaN for a group without any."""
+    """Return the median of ``logs`` in each group, to about 1e-11; NaN for a group without values."""
     sizes = np.bincount(groups.of_row, minlength=groups.count)
     if len(logs) == 0:
         return np.full(groups.count, np.nan)
@@ -131,7 +131,7 @@ def median_by(logs: Floats, groups: Groups) -> Floats:
 
 
 def same_work(table: RunTable) -> list[str]:
-    """Return the columns in which runs must be equal for their times to be of the same work: workload, size, origin."""
+    """Return the columns that are equal for runs that did the same work: workload, size, origin."""
     sizes = (name for name in table.columns if name.endswith(SIZE_OPTIONS))
     return [*(name for name in ("workload", "data_bytes", "origin", "lab_scale") if name in table.columns), *sizes]
 
@@ -145,7 +145,7 @@ def usable(table: RunTable) -> Mask:
 
 
 def has_level(table: RunTable, name: str, level: str) -> Mask:
-    """Return which rows have ``level`` in column ``name``; none when there is no such column or level."""
+    """Return which rows have ``level`` in column ``name``; none if no run has this column or level."""
     column = table.columns.get(name)
     code = ABSENT if column is None else column.code(level)
     if column is None or code == ABSENT:
@@ -166,7 +166,7 @@ def warm_among_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
 
 
 def require_factor(table: RunTable, name: str) -> Column:
-    """Return the column of a factor. SpecificationError, with the names that there are, when no run has it."""
+    """Return the column of a factor. Raises SpecificationError, with the existing names, if no run has it."""
     if name not in table.factors:
         known = ", ".join(sorted(table.factors)) or "none: the table is empty"
         near = did_you_mean(name, table.factors, FACTOR_SYNONYMS)
@@ -175,7 +175,7 @@ def require_factor(table: RunTable, name: str) -> Column:
 
 
 def hard_disk_layouts(table: RunTable) -> frozenset[str]:
-    """Return the layouts on local hard disks and nothing else."""
+    """Return the layouts that only use local hard disks."""
     names = (LAYOUT_FACTOR, LAYOUT_DEVICES)
     if not all(name in table.columns for name in names):
         return frozenset()
@@ -186,7 +186,7 @@ def hard_disk_layouts(table: RunTable) -> frozenset[str]:
 def combined(table: RunTable, names: Sequence[str], joint: str | None = None) -> RunTable:
     """Return ``table`` with ``names`` as one factor, its levels joined by `` + ``: ``SSD + IB``.
 
-    A row that lacks one of them lacks the joint factor. The single factors are gone: they follow from the joint one.
+    A row that lacks one of them lacks the joint factor. The single factors are removed: they follow from the joint one.
     """
     columns = [require_factor(table, name) for name in names]
     groups = groups_by(table, names)

@@ -1,13 +1,13 @@
-"""A mean over units that differ from each other, such as clusters, and one that a few odd values do not move.
+"""Compute means over units that differ, such as clusters: by random effects, and trimmed of extreme values.
 
 In: logarithms of ratios; for units, one mean each with its variance. Out: a mean with its standard error and degrees of
-freedom, and how far single units lie apart.
+freedom, and the standard deviation between units.
 
-Random effects: the units' own variance after R. C. Paule and J. Mandel, J. Res. Natl. Bur. Stand. 87 (1982); interval
-after J. Hartung and G. Knapp, Stat. Med. 20 (2001) and K. Sidik and J. N. Jonkman, Stat. Med. 21 (2002), never
-narrower than the plain one (C. Röver, G. Knapp and T. Friede, BMC Med. Res. Methodol. 15, 2015). What a single further
-unit shows: J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, J. R. Stat. Soc. A 172 (2009). Trimmed mean: J. W.
-Tukey and D. H. McLaughlin, Sankhya A 25 (1963).
+Random effects: the variance between units after R. C. Paule and J. Mandel, J. Res. Natl. Bur. Stand. 87 (1982);
+interval after J. Hartung and G. Knapp, Stat. Med. 20 (2001) and K. Sidik and J. N. Jonkman, Stat. Med. 21 (2002), never
+narrower than the plain one (C. Röver, G. Knapp and T. Friede, BMC Med. Res. Methodol. 15, 2015). Prediction interval of
+a further unit: J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, J. R. Stat. Soc. A 172 (2009). Trimmed mean:
+J. W. Tukey and D. H. McLaughlin, Sankhya A 25 (1963).
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ import numpy as np
 from assay.analysis.statistics.arrays import Floats
 
 TRIMMED = 0.2
-"""The share of values that a trimmed mean leaves out at each end."""
+"""Share of values that a trimmed mean excludes at each end."""
 TRIMMED_MIN = 5
-"""Fewer values than this have none to leave out at each end."""
+"""Minimum number of values of a trimmed mean: of fewer, none would be excluded."""
 _STEPS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its standard error and degrees of freedom; ``apart``: the units' own standard deviation."""
+    """A mean with its standard error and degrees of freedom; ``apart``: the standard deviation between units."""
 
     mean: float
     error: float
@@ -36,8 +36,8 @@ class Mean:
 def over_units(means: Floats, variances: Floats) -> Mean:
     """Return the mean over units as a sample of all such units. ValueError for fewer than two.
 
-    ``variances``: of each unit's mean, from within the unit; all zero where nothing tells them, and each unit then
-    counts the same.
+    ``variances``: of each unit's mean, from within the unit. If they are unknown, all are zero, and units have equal
+    weights.
     """
     count = len(means)
     if count < 2:
@@ -53,7 +53,7 @@ def over_units(means: Floats, variances: Floats) -> Mean:
 
 
 def _between(means: Floats, variances: Floats) -> float:
-    """Return the units' own variance: with it, the weighted squares add up to their degrees of freedom."""
+    """Return the variance between units at which the weighted squares add up to their degrees of freedom."""
     count = len(means)
     if not (variances > 0).all():
         return float(max(0.0, means.var(ddof=1) - variances.mean()))

@@ -1,4 +1,4 @@
-"""Whether one side's run times are smaller by rank: the exact Mann-Whitney test, for few runs; and many tests at once.
+"""Test whether one side's run times are smaller by rank: exact Mann-Whitney test, and Holm's correction of many tests.
 
 In: run times of two sides, or p values. Out: two-sided p values. H. B. Mann and D. R. Whitney, Ann. Math. Stat. 18
 (1947); S. Holm, Scand. J. Stat. 6 (1979).
@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from assay.analysis.statistics.arrays import Floats
 
 TIED_SIZE_MAX = 10_000
-"""With ties, the test is exact up to this product of the smaller side's runs and all runs, else approximate."""
+"""Maximum product of the smaller side's runs and all runs for an exact test with ties."""
 UNTIED_SIZE_MAX = 20_000_000
-"""Without ties, the test is exact up to this product of the runs of both sides and of the smaller one."""
+"""Maximum product of the runs of both sides and of the smaller side for an exact test without ties."""
 
 
 def is_exact(baseline: Sequence[float], candidate: Sequence[float]) -> bool:
@@ -37,7 +37,7 @@ def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
 
 
 def _untied_p(first: Floats, second: Floats) -> float:
-    """Return twice the share of arrangements whose U is as small as the smaller one of both sides.
+    """Return twice the share of arrangements with a U of at most the smaller U of both sides.
 
     U is distributed as the coefficients of the Gaussian binomial: the product over i of (1 - q**(n + i)) / (1 - q**i).
     """
@@ -91,7 +91,8 @@ def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Return p values corrected by Holm's method, in their order; they stay in the order of the plain ones."""
+    """Return p values corrected by Holm's method, in the order of ``p_values``. Correction does not change their
+    ranking."""
     p = np.asarray(p_values, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("p values lie between 0 and 1")
@@ -103,7 +104,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def holm_where_known(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p values corrected by Holm's method, in their order; None is no test and stays None."""
+    """Return p values corrected by Holm's method, in the order of ``p_values``. None is not tested and stays None."""
     tested = [number for number, p in enumerate(p_values) if p is not None]
     corrected = dict(zip(tested, holm([p for p in p_values if p is not None]).tolist(), strict=True))
     return [corrected.get(number) for number in range(len(p_values))]

@@ -1,8 +1,8 @@
-"""Runs as columns, so that a view over a million of them is a few array operations.
+"""Hold runs as columns, so that a query over a million runs takes a few array operations.
 
-A :class:`RunTable` holds one row a run. What distinguishes runs (workload, layout, engine parameters, and so on) is in
-coded columns: an integer per row, and the text of each integer. Measured values are float columns, NaN
-where a run does not have it.
+A :class:`RunTable` has one row per run. The properties that distinguish runs (workload, layout, engine parameters, and
+so on) are coded columns: an integer per row, and the text of each integer. Measured values are float columns, NaN if a
+run does not have the value.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from assay.model import Run
 
 ABSENT = -1
 BASE_VALUES = ("duration_s", "started_unix_s")
-"""Quantities that every run has; a metric of the same name does not take their place."""
+"""Quantities that every run has; a metric of the same name is ignored."""
 ANOMALY = "anomaly"
-"""The column that tells what is odd about a run; made from the others, for questions that look at it."""
+"""The column with a run's most serious outlier flag; computed from the other columns for questions that use it."""
 NO_ANOMALY = "none"
 """Level of runs without a flag; a run that was not examined has no level."""
 DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES)
-"""Columns that say something of a run but do not set its configuration apart."""
+"""Columns that describe a run but do not belong to its configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One property of every run: ``levels[codes[row]]``, or nothing where the code is :data:`ABSENT`."""
+    """One property of every run: ``levels[codes[row]]``, or no level if the code is :data:`ABSENT`."""
 
     codes: Codes
     levels: tuple[str, ...]
@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """Rows are runs, oldest first. ``rows`` are their numbers in the repository's index, by which ids are looked up."""
+    """Rows are runs, oldest first. ``rows``: their numbers in the repository's index, which give their ids."""
 
     rows: Ints
     columns: Mapping[str, Column]
@@ -55,7 +55,7 @@ class RunTable:
     values: Mapping[str, Floats]
     """``duration_s``, ``started_unix_s`` and the runs' metrics."""
     source: str = ""
-    """The index that ``rows`` count in; empty for a table of runs in memory."""
+    """The index to which ``rows`` refer; empty for a table of runs in memory."""
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -63,12 +63,12 @@ class RunTable:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The columns that make a configuration: equal in all of them, two runs are repetitions of each other."""
+        """The columns of a configuration: runs that are equal in all of them are repetitions of each other."""
         return tuple(name for name in self.columns if name not in DESCRIPTIVE)
 
     def taken(self, keep: Mask | Ints) -> RunTable:
-        """Return the table of the rows that a mask or an array of positions picks."""
-        at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # looked for once, instead of in every column
+        """Return the table of the rows that a mask or an array of positions selects."""
+        at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # computed once for all columns
         return RunTable(
             self.rows[at],
             {name: Column(column.codes[at], column.levels) for name, column in self.columns.items()},
@@ -96,12 +96,12 @@ def described(run: Run) -> dict[str, str]:
 
 
 def started_unix_s(run: Run) -> float:
-    """Return when the run started, seconds since 1970; NaN when that is not known."""
+    """Return when the run started, in seconds since 1970; NaN if unknown."""
     return unix_s(run.started_at)
 
 
 def unix_s(started_at: str) -> float:
-    """Return the seconds since 1970 of a time in ISO 8601; NaN of what is none."""
+    """Return the seconds since 1970 of a time in ISO 8601; NaN for any other text."""
     try:
         return datetime.fromisoformat(started_at).timestamp()
     except ValueError:
@@ -124,7 +124,7 @@ def table_of(runs: Sequence[Run]) -> RunTable:
 
 
 def stacked(tables: Sequence[RunTable]) -> RunTable:
-    """Return the rows of all ``tables``, one after the other, in one that stands for no index."""
+    """Return the rows of all ``tables``, one after the other, as one table in memory."""
     if len(tables) == 1:
         return tables[0]
     columns = {}

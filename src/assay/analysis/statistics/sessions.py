@@ -1,24 +1,24 @@
-"""Separate what a session does to run times from what a level of a factor does to them.
+"""Separate the effect of a session on run times from the effect of a factor's level.
 
-In: when runs started, their campaign, cluster, group and level, and the logarithms of their times. Out: a session unit
-of each run, how unevenly two sides are spread over these units, and how much sessions differ.
+In: start times of runs, their campaign, cluster, group and level, and the logarithms of their times. Out: a session
+unit for each run, the imbalance of two sides over these units, and the variance between sessions.
 
 A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`PAUSE_S`. Machines,
 networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and more runs
-of a session do not average that out. Where a session goes back and forth between levels, as the blocks of a plan do,
-its effect cancels in their ratio. Where it runs all of one level and then all of the next, each stretch of one level is
-a unit. Runs whose start is not known have a unit for each side of their group.
+of the same session do not average this effect out. If a session alternates between levels, as the blocks of a plan do,
+its effect cancels in their ratio. If it runs all of one level and then all of the next, each stretch of one level is a
+unit. Runs without a known start have one unit for each side of their group.
 
-With ``w`` the share that a unit has of the baseline's runs less that of the candidate's, averaged over groups, the
-variance of a log ratio from sessions is ``sum(w**2)`` times the variance between sessions. The part of it that the
-scatter of runs or of groups shows already is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
+For each unit, ``w`` is its share of the baseline's runs minus its share of the candidate's runs, averaged over groups.
+Sessions then add ``sum(w**2)`` times the variance between sessions to the variance of a log ratio. The part that the
+scatter of runs or of groups already contains is subtracted (S. R. Searle, G. Casella and C. E. McCulloch, Variance
 Components, 1992).
 
 The variance between sessions is the mean square of session means around the mean of their configuration (one-way nested
 analysis of variance); with :data:`ROBUST_MIN` configurations or more, its median counterpart. With fewer than
-:data:`DEGREES_MIN` degrees of freedom :data:`DEFAULT_SPREAD` takes its place: in ALOJA's dump of 2014 the means of
+:data:`DEGREES_MIN` degrees of freedom, :data:`DEFAULT_SPREAD` is used. In ALOJA's dump of 2014, the means of
 configurations in sessions that are four hours and more apart have a robust standard deviation of 9.5 % (250 degrees of
-freedom). The default is 11 % with four degrees of freedom, as clusters differ in it: 95 % intervals then hold where the
+freedom). Clusters differ in this, so the default is 11 % with four degrees of freedom: 95 % intervals then hold if the
 sessions of a cluster differ by up to 15 %.
 """
 
@@ -31,11 +31,11 @@ from assay.analysis.statistics.arrays import Floats, Ints, Mask
 PAUSE_S = 4 * 3600.0
 """Minimum pause between two runs of a cluster that begins a new session, in seconds."""
 DEGREES_MIN = 4.0
-"""Minimum degrees of freedom of a variance between sessions that is learned from the runs."""
+"""Minimum degrees of freedom to learn the variance between sessions from the runs."""
 ROBUST_MIN = 20
 """Minimum number of configurations in several sessions for the robust estimate of the variance between sessions."""
 RETURNS_MIN = 1.5
-"""Minimum number of stretches per level, at which a session goes back and forth between its levels."""
+"""Minimum number of stretches per level at which a session alternates between its levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class SessionSpread:
     noise: float
     """The part of ``variance`` that the scatter of the runs within sessions explains."""
     sessions: int
-    """Number of sessions it was learned from; 0 for the default."""
+    """Number of sessions behind the variance; 0 for the default."""
 
     @property
     def learned(self) -> bool:
-        """Whether these runs show it; otherwise it is the default."""
+        """Whether the variance was learned from runs; otherwise it is the default."""
         return self.sessions > 0
 
 
@@ -60,7 +60,8 @@ DEFAULT_SPREAD = SessionSpread(0.11**2, 4.0, 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class SideSessions:
-    """How the runs of one side are spread over session units: entries of a group, a unit and its share of the runs."""
+    """How the runs of one side are spread over session units: entries of a group, a unit and the unit's share of the
+    runs."""
 
     groups: Ints
     units: Ints
@@ -77,7 +78,7 @@ class Imbalance:
     """How unevenly the two sides of each group are spread over session units; entries of group, unit and weight."""
 
     groups: Ints
-    """Places in the arrays of the pairs, from 0."""
+    """The group of each entry, numbered from 0 in the order of ``contained``."""
     units: Ints
     weights: Floats
     contained: Floats
@@ -85,7 +86,7 @@ class Imbalance:
     spread: SessionSpread
 
     def picked(self, keep: Ints) -> "Imbalance":
-        """Return the imbalance of some of the groups, numbered anew."""
+        """Return the imbalance of some of the groups, with new numbers."""
         number = np.full(len(self.contained), -1, dtype=np.int64)
         number[keep] = np.arange(len(keep))
         stays = number[self.groups] >= 0
@@ -113,7 +114,8 @@ class Imbalance:
     def beyond_groups(self, strata: Ints | None = None) -> float:
         """Return the multiple of the sessions' variance that an error from the scatter of groups lacks.
 
-        ``strata``: of each group, if the scatter is that within strata; each has two groups or more.
+        ``strata``: of each group, if the error comes from the scatter within strata, which have two groups or more
+        each.
         """
         m = len(self.contained)
         if m < 2:
@@ -125,7 +127,8 @@ class Imbalance:
 
     @property
     def shown_by_groups(self) -> float:
-        """The multiple of the sessions' variance that the variance of the groups' mean from their scatter contains."""
+        """The multiple of the sessions' variance that the variance of the mean, estimated from the groups, already
+        contains."""
         m = len(self.contained)
         return (float((self.weights * self.weights).sum()) - m * self._of_mean) / (m * (m - 1))
 
@@ -157,7 +160,8 @@ def imbalance_of(
 
 
 def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spread: SessionSpread) -> SideSessions:
-    """Return how the runs of a side are spread; ``of_group`` and ``units`` are of each run, ``count`` all groups."""
+    """Return how the runs of a side are spread; ``of_group``, ``units``: of each run, ``count``: number of all
+    groups."""
     n = np.bincount(of_group, minlength=count)
     order = np.lexsort((units, of_group))
     ordered_set, ordered_unit = of_group[order], units[order]
@@ -173,7 +177,7 @@ def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spre
 
 
 def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> Ints:
-    """Return the session of each run, a number from 0; -1 where its start is not known."""
+    """Return the session of each run, a number from 0; -1 if its start is unknown."""
     session = np.full(len(started_unix_s), -1, dtype=np.int64)
     dated = np.flatnonzero(np.isfinite(started_unix_s))
     order = dated[np.lexsort((started_unix_s[dated], campaign[dated], cluster[dated]))]
@@ -188,8 +192,8 @@ def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> In
 def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: Ints) -> Ints:
     """Return the session unit of each run.
 
-    It is the session, where that goes back and forth between the levels of the run's group. Otherwise it is the stretch
-    of consecutive runs of one level; where the start is not known, the level within the group.
+    It is the session, if the session alternates between the levels of the run's group. Otherwise it is the stretch of
+    consecutive runs of one level or, if the start is unknown, the level within the group.
     """
     units = np.empty(len(session), dtype=np.int64)
     known = np.flatnonzero(session >= 0)
@@ -204,7 +208,7 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     begins_within = _begins(group_of[within], level[within])
     returns = np.zeros(len(session), dtype=np.bool_)
     returns[within] = _goes_back_and_forth(group_of[within], level[within], begins_within)
-    once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: only the other groups can tell
+    once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
     stretches = np.bincount(group_of[within[begins_within]], minlength=int(group.max(initial=-1)) + 1)
     runs = np.bincount(group, minlength=len(stretches))
     once[known] = (runs == stretches)[group] & ~returns[known]
@@ -226,7 +230,7 @@ def _begins(group: Ints, level: Ints) -> Mask:
 
 
 def _goes_back_and_forth(group: Ints, level: Ints, begins: Mask) -> Mask:
-    """Return of each run whether its group has :data:`RETURNS_MIN` stretches per level."""
+    """Return, for each run, whether its group has :data:`RETURNS_MIN` stretches per level."""
     count = int(group.max(initial=-1)) + 1
     stretches = np.bincount(group[begins], minlength=count)
     width = int(level.max(initial=0)) + 1
@@ -237,10 +241,10 @@ def _goes_back_and_forth(group: Ints, level: Ints, begins: Mask) -> Mask:
 
 
 def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionSpread:
-    """Return how much sessions differ, from configurations that several sessions have; else the default.
+    """Return the variance between sessions, from configurations that ran in several sessions, or else the default.
 
-    Sessions are shared by configurations, so there are no more degrees of freedom than sessions that some configuration
-    connects, less one for each connected group of them.
+    A configuration connects the sessions in which it ran. Configurations share sessions, so the degrees of freedom are
+    at most the number of these sessions, minus one for each connected group of sessions.
     """
     known = np.flatnonzero(session >= 0)
     if not len(known):
@@ -270,10 +274,11 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionS
 
 
 def _variance_of(squares: Floats, degrees: Floats) -> float:
-    """Return the variance behind sums of squares with their degrees of freedom.
+    """Return the variance, estimated from sums of squares with their degrees of freedom.
 
-    With :data:`ROBUST_MIN` sums or more, it is the median of each sum over the median of its chi-square distribution,
-    which a few broken sessions do not move. With fewer, it is the mean square of all.
+    With :data:`ROBUST_MIN` sums or more, each sum is divided by the median of its chi-square distribution, and the
+    median of these quotients is returned: a few broken sessions do not change it. With fewer, it is the mean square of
+    all.
     """
     if len(squares) < ROBUST_MIN:
         return float(squares.sum() / degrees.sum())
@@ -283,7 +288,8 @@ def _variance_of(squares: Floats, degrees: Floats) -> float:
 
 
 def _components(left: Ints, right: Ints, count: int) -> int:
-    """Return how many groups of the ``count`` nodes ``right`` the nodes ``left`` connect."""
+    """Return the number of connected groups of ``count`` nodes: entries of ``right`` with the same ``left`` are
+    connected."""
     root = np.arange(count)
 
     def top(node: int) -> int:
@@ -302,7 +308,7 @@ def _components(left: Ints, right: Ints, count: int) -> int:
 def widened(error: float, degrees: float, multiple: float, spread: SessionSpread) -> tuple[float, float]:
     """Return a standard error and its degrees of freedom with ``multiple`` times the sessions' variance added.
 
-    The scatter of runs that both contain counts once. Degrees of freedom: F. E. Satterthwaite (1946).
+    Both contain the scatter of runs, which counts once. Degrees of freedom: F. E. Satterthwaite (1946).
     """
     if multiple <= 0 or not np.isfinite(error):
         return error, degrees

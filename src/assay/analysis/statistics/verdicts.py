@@ -28,7 +28,7 @@ class InferenceScope(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What one estimate comes to, after Holm's correction over all estimates of one answer."""
+    """The verdict on one estimate, after Holm's correction over all estimates of one answer."""
 
     FASTER = "faster"
     SLOWER = "slower"
