@@ -1,1 +1,1 @@
-"""How much faster one level of a factor is than another, how sure that is, and what else differed. Pure."""
+"""Compare levels of a factor: speedups with intervals and verdicts, and what else differed. Pure."""

@@ -32,11 +32,11 @@ _EXCLUSIONS = {Exclusion.INVALID: INVALID, Exclusion.FAILED: FAILED, Exclusion.W
 def log_ratio(
     baseline: Sequence[Run], candidate: Sequence[Run], sessions: tuple[SideSessions, SideSessions] | None = None
 ) -> LogMean | None:
-    """Return the log of baseline time / candidate time in one matched group; None where a side has no run.
+    """Return the log of baseline time / candidate time in one matched group; None if a side has no run.
 
-    Runs are paired where each has its counterpart in its block, or in its block and repetition; the error then allows
-    for runs that resemble the run before them (``analysis/statistics/autocorrelation.py``). ``sessions``: how the
-    runs of each side are spread over sessions.
+    Runs are paired if every block, or every repetition of a block, has one run on each side. The error then allows for
+    runs that resemble the run before them (``analysis/statistics/autocorrelation.py``). ``sessions``: how the runs of
+    each side are spread over sessions.
     """
     if not baseline or not candidate:
         return None
@@ -67,7 +67,7 @@ def log_ratio(
 def _allowing_for_neighbours(paired: LogMean, runs: Sequence[Run], n: int, blocks: Sequence[Hashable]) -> LogMean:
     """Return the mean over blocks with an error that allows for runs which resemble the run before them.
 
-    The first ``n`` runs are of the baseline. Unchanged where the start of a run is not known.
+    The first ``n`` runs are of the baseline. The mean is unchanged if the start of a run is unknown.
     """
     started = np.array([started_unix_s(run) for run in runs])
     if not np.isfinite(started).all():
@@ -128,7 +128,7 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[SpeedupR
 
 
 def compare_groups(groups: Sequence[RunGroup], factor: str, baseline: str) -> list[SpeedupResult]:
-    """Compare the levels of matched groups that are made already, where both sides have a run."""
+    """Compare the levels of existing matched groups in which both sides have a run."""
     return with_verdicts(
         [
             _result(matched, factor, baseline, level)

@@ -4,12 +4,12 @@ In: the log ratios of matched groups, and the level of each in every other facto
 differ most clearly, and the mean over groups with an error in which these levels are the units.
 
 Groups are independent evidence for another configuration only if no shared level changes the gain. If a gain differs
-between the three measured block sizes, twelve groups are three independent observations. Each factor is tested
-by one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and
-compared with :data:`ALPHA`, which is lenient because a missed dependence makes verdicts too sure. With three levels and
-more, the levels are a sample of the levels that there could be: the error is the cluster-robust one with levels - 1
-degrees of freedom. A factor of two levels is a switch, and the statement is about these two levels. Where
-clusters are strata, a difference between clusters is no dependence, as the statement is about these clusters.
+between the three measured block sizes, twelve groups are three independent observations. Each factor is tested by
+one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and compared
+with :data:`ALPHA`, which is lenient because a missed dependence makes verdicts too sure. Three or more levels count as
+a sample of possible levels: the error is the cluster-robust one with levels - 1 degrees of freedom. A factor of two
+levels is a switch, and the statement is about these two levels. If clusters are strata, a difference between clusters
+is not a dependence, because the statement is about these clusters.
 """
 
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class Dependence:
 
 
 def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependence, Ints] | None:
-    """Return the factor on which the gain depends most clearly, with its level in each group; None without one."""
+    """Return the factor on which the gain depends most clearly, with its level in each group; None if there is none."""
     from scipy.special import fdtrc  # imported here: 0.1 s that only comparisons over groups need
 
     m = len(ratios.groups)

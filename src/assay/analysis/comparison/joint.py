@@ -88,7 +88,7 @@ def network_of(compared: Iterable[LevelPairs]) -> LevelNetwork | None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """All levels of one group, estimated together over all its matched groups."""
+    """All levels of one part of the runs, estimated jointly over all its matched groups."""
 
     codes: Ints
     """The levels (codes of the factor) that occur."""
@@ -102,7 +102,7 @@ class Fit:
     sides: tuple[SideSessions, ...]
     """The sessions of the runs of each level."""
     cluster: Ints
-    """The cluster of each row of ``logs``; empty where it is compared, or may differ within a group."""
+    """The cluster of each row of ``logs``; empty if clusters are compared, or may differ within a group."""
 
     def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
         """Return the log speedups of ``second`` over ``first`` (indices of levels); None for unconnected levels."""
@@ -211,7 +211,7 @@ def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
 def contradicts(direct: LogMean | None, joint: LogMean | None) -> bool:
     """Return whether the joint estimate is outside the interval of the groups that have both levels.
 
-    Then gains differ between the groups, as from cluster to cluster, and the groups that have both levels are right.
+    Gains then differ between groups, for example from cluster to cluster, and the groups that have both levels count.
     """
     if direct is None or joint is None or (ratio := direct.ratio).low is None or ratio.high is None:
         return False

@@ -95,7 +95,7 @@ class MatchedGroups:
     why: NDArray[np.int8]
     """For each row of the table, the index of its reason in :data:`REASONS`."""
     positions: Ints
-    """Rows of the table that count: valid, with a level of the factor, and not warm where others are cold."""
+    """Rows of the table that count: valid, with a level of the factor, and not warm while others are cold."""
     starts: Ints
     """Start of each level in ``positions``, and the end of the last level."""
     table_groups: Groups
@@ -107,13 +107,13 @@ class MatchedGroups:
     """Maximum error of each logarithm because times are rounded."""
     ignored: tuple[str, ...]
     deployment: Ints
-    """The campaign of each group, where groups are within campaigns; empty otherwise."""
+    """The campaign of each group, if groups are within campaigns; else empty."""
     cluster: Ints
     """The cluster of each group; empty if clusters are compared, or may differ within a group."""
     units: Ints
     """The session unit of each row that counts (``analysis/statistics/sessions.py``)."""
     unordered: Mask
-    """Rows that count and whose start is not known."""
+    """Which rows that count have an unknown start."""
     spread: SessionSpread
     """The differences between sessions."""
 
@@ -126,7 +126,7 @@ class GroupRatios:
     log_ratio: Floats
     n: tuple[Ints, Ints]
     deployment: Ints
-    """The campaign of each group, where campaigns are the unit; empty otherwise."""
+    """The campaign of each group, if campaigns are the unit; else empty."""
     error_within: Floats
     """Variance of the log ratio from repetitions within the group; NaN when a side has one run."""
     degrees_within: Floats
@@ -137,7 +137,7 @@ class GroupRatios:
     sessions: Imbalance | None = None
     """Imbalance of the two sides over sessions; None if it was not computed."""
     cluster: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """The cluster of each group; empty where it is compared, or may differ within a group."""
+    """The cluster of each group; empty if clusters are compared, or may differ within a group."""
 
     @property
     def cluster_strata(self) -> Ints:
@@ -253,7 +253,7 @@ def sessions_of(matched: MatchedGroups, level: int) -> SideSessions:
 def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> GroupRatios:
     """Return the groups that have runs on both sides, from each side's means by group.
 
-    ``matched``: where the groups are from; without it, their deployments and clusters are not known.
+    ``matched``: the source of the groups; without it, their deployments and clusters are unknown.
     """
     groups = np.flatnonzero((b.n > 0) & (c.n > 0))
     uneven = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
@@ -367,7 +367,7 @@ def within_groups(
 
 
 def between_groups(log_ratio: Floats, rounding: Floats | None = None, strata: Ints | None = None) -> LogMean:
-    """Return the mean of the groups' log ratios with the error from their own spread, within ``strata``."""
+    """Return the mean of the groups' log ratios with the error from the spread of the groups, within ``strata``."""
     off = 0.0 if rounding is None else float(rounding.mean())
     error, degrees = error_over_strata(log_ratio, strata)
     return LogMean(float(log_ratio.mean()), error, degrees, OVER_MATCHED_GROUPS, InferenceScope.SIMILAR, off)
@@ -462,7 +462,7 @@ class Strata:
         return {name: table.columns[name].text(row) for name in self.names}
 
     def only(self, ratios: GroupRatios, stratum: int) -> GroupRatios:
-        """Return the pairs of one stratum."""
+        """Return the ratios of one stratum."""
         return pick(ratios, np.flatnonzero(self.of_group[ratios.groups] == stratum))
 
 

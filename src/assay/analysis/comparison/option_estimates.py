@@ -1,4 +1,4 @@
-"""The time ratio of any two options on any workload: one estimate, chosen by one rule.
+"""Estimate the time ratio of any two options on any workload by one rule.
 
 In: matched groups of runs (``matched.py``) and the joint fit over them (``joint.py``). Out: a log ratio with its error,
 and the matched groups and runs behind it.

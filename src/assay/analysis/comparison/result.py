@@ -1,4 +1,4 @@
-"""The speedup of a candidate level over a baseline level: one type, over one matched group or many.
+"""Define the speedup of a candidate level over a baseline level: one type, for one matched group or many.
 
 A :class:`SpeedupResult` holds values only: the ratio with its interval, what the interval covers, what it rests on, and
 the verdict. Ratios are baseline time / candidate time: above 1, the candidate is faster. For a single matched group
@@ -52,7 +52,7 @@ class RunComparison:
     baseline: LevelSummary
     candidate: LevelSummary
     rank_test: RankTest | None
-    """Mann-Whitney's test, exact for few runs. The verdict does not use it. None where a side has no run."""
+    """Mann-Whitney's test, exact for few runs. The verdict does not use it. None if a side has no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class SpeedupResult:
     log_rounding: float
     """Maximum error of the ratio's logarithm because times are rounded, or simulated."""
     sessions: SessionPart | None
-    """The part of the error that comes from differences between sessions; None where it is nothing."""
+    """The part of the error that comes from differences between sessions; None without one."""
     depends_on: Dependence | None
-    """The factor that the speedup depends on most clearly; None where none is shown."""
+    """The factor that the speedup depends on most clearly; None if it depends on none."""
     p: float | None
-    """Two-sided p of no difference; below 5 % exactly where the interval excludes 1."""
+    """Two-sided p of no difference; below 5 % exactly if the interval excludes 1."""
     holm_p: float | None = None
     """The same after Holm's correction over all results of the answer; None for a result that is not tested."""
     family: int = 0
@@ -175,7 +175,7 @@ def result_of(
     warnings: tuple[CodedWarning, ...] = (),
     runs: RunComparison | None = None,
 ) -> SpeedupResult:
-    """Return the result of a mean log speedup, before correction; ``method``: where there is no mean.
+    """Return the result of a mean log speedup, before correction; ``method``: used if there is no mean.
 
     A confounded mean keeps its ratio and loses its interval.
     """

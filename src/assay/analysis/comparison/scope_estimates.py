@@ -1,4 +1,4 @@
-"""The mean speedup over matched groups for each scope: tested settings, similar settings, other clusters.
+"""Estimate the mean speedup over matched groups for each scope: tested settings, similar settings, other clusters.
 
 In: the log ratios of matched groups with the variance of their runs, and the cluster of each group. Out: one estimate
 for each scope that the data allow, with the range of a single further setting or cluster; the same comparison on each
@@ -7,10 +7,10 @@ cluster; and a mean without the extreme groups.
 - *Tested settings*: only the runs within the groups are a sample. Welch's error within the groups; if some groups have
   no repetitions, the variance of a run is pooled over the groups with repetitions.
 - *Similar settings*: the groups are a sample of those that could run on these clusters. Student's t on their log
-  ratios, with clusters as strata (``analysis/statistics/cluster_strata.py``). One more group is within t times their
-  standard deviation times the root of 1 + 1 / groups of the mean.
-- *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of
-  one cluster share it, so they are not independent evidence of how clusters differ.
+  ratios, with clusters as strata (``analysis/statistics/cluster_strata.py``). With 95 %, a further group differs from
+  the mean by at most t × their standard deviation × √(1 + 1 / groups).
+- *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of one cluster share
+  it, so they are not independent evidence of how clusters differ.
 """
 
 from dataclasses import dataclass, replace

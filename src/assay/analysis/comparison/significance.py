@@ -1,11 +1,11 @@
 """Test whether a difference is more than chance, measure its size, and estimate the number of runs needed.
 
-In: run times in seconds, or a table of runs. Out: p values with the smallest that these numbers of runs can reach,
+In: run times in seconds, or a table of runs. Out: p values, the smallest p values that these numbers of runs can reach,
 effect sizes, p values corrected for many comparisons, the fastest candidates, and numbers of runs needed.
 
 Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 114 (1993); S. Holm, Scand. J. Stat. 6
-(1979); the fastest candidates are found by subset selection after S. S. Gupta, Technometrics 7 (1965);
-robust z after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
+(1979); the fastest candidates are found by subset selection after S. S. Gupta, Technometrics 7 (1965); robust z after
+B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
 """
 
 import math
@@ -133,12 +133,12 @@ def fastest_levels(
     """Return the fastest candidates among the levels of the groups' factor, for each level of ``by``.
 
     ``fitted``: the groups' :func:`~assay.analysis.comparison.joint.fits`. Every level is compared with every other, all
-    matched groups together (one-sided t, ``joint.py``), or where these contradict the groups that have both levels, by
-    those groups alone; the error allows for a factor on which the speedup depends, as that of a decision does. A level
-    is excluded if another level is faster at 5 % after Bonferroni's correction over its
-    rivals and over the groups of the answer: with 95 % confidence the fastest level of every group is a candidate, for
-    any number of levels and groups. With few groups, the answer for these configurations only is a separate entry.
-    Raises SpecificationError for more than :data:`LEVELS_MAX` levels.
+    matched groups together (one-sided t, ``joint.py``), or if they contradict the groups that have both levels, by
+    those groups alone; the error allows for a factor on which the speedup depends, as in a decision. A level is
+    excluded if another level is faster at 5 % after Bonferroni's correction over its rivals and over the groups of the
+    answer: with 95 % confidence the fastest level of every group is a candidate, for any number of levels and groups.
+    With few groups, the answer for these configurations only is a separate entry. Raises SpecificationError for more
+    than :data:`LEVELS_MAX` levels.
     """
     table, factor = matched.table, matched.factor
     strata, column = stratify(matched, by), table.columns[factor]

@@ -123,12 +123,12 @@ def speedups_of(
     by: str | None = "workload",
     fitted: Sequence[Fit] | None = None,
 ) -> list[SpeedupResult]:
-    """Return every level of the factor against ``baseline`` (hard disks, or the first that ran, unless named).
+    """Return every level of the factor against ``baseline`` (by default hard disks, or the first that ran).
 
     ``by``: the factor that separates parts, each with its own results, in the order of the rows; None for one result
     over all workloads, in which every workload counts the same (:func:`over_parts`). ``fitted``: the
-    :func:`~assay.analysis.comparison.joint.fits` of the matched groups. SpecificationError for names and levels that no
-    run has.
+    :func:`~assay.analysis.comparison.joint.fits` of the matched groups. Raises SpecificationError for names and levels
+    that no run has.
     """
     if by is None:
         return over_parts(speedups_of(matched, baseline, fitted=fitted))

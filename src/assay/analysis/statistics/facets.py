@@ -192,5 +192,5 @@ def _sort_key(table: RunTable, name: str) -> Floats:
     else:
         ranks = np.full(len(column.levels) + 1, np.nan)
         ranks[np.argsort(np.array(column.levels))] = np.arange(len(column.levels), dtype=np.float64)
-    sort_key: Floats = ranks[column.codes]  # an absent code, -1, is the last
+    sort_key: Floats = ranks[column.codes]  # an absent code, -1, selects the last
     return sort_key

@@ -1,7 +1,7 @@
-"""What a claim compares: two kinds of levels of one factor, as a number for each configuration.
+"""Define what a claim compares: two kinds of levels of one factor, as a number for each configuration.
 
-In: a table of configurations. Out: an array over its rows, NaN where a configuration has neither kind. A contrast of
-two kinds is 1 and 0; the number of containers is its base-2 logarithm, so that a gain is one per doubling.
+In: a table of configurations. Out: an array over its rows, NaN where a configuration has neither kind. The two kinds
+are 1 and 0. A number of containers is its base-2 logarithm, so that its gain is per doubling.
 """
 
 import re
@@ -20,12 +20,13 @@ _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.c
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One comparison that claims are about."""
+    """One comparison that claims make."""
 
     label: str
-    """What is compared with what, as in ``gain of SSD over HDD``."""
+    """The compared kinds, such as ``SSD over HDD``."""
     factors: tuple[str, ...]
-    """The factor whose levels differ; the first that the runs have, where data sources name it differently."""
+    """Names of the factor whose levels differ; data sources use different names, and the first that the runs have
+    counts."""
     number_of_level: Callable[[str], float]
     column: str | None = None
     """The column that holds the levels; None: that of the factor."""
@@ -35,12 +36,12 @@ class Contrast:
         return next((name for name in self.factors if name in table.columns), self.factors[0])
 
     def values(self, table: RunTable) -> Floats:
-        """Return the number of each row; NaN where it has neither kind of level."""
+        """Return the number of each row; NaN for a level of neither kind."""
         column = table.columns.get(self.column or self.factor_in(table))
         if column is None:
             return np.full(len(table), np.nan)
         number_of_code = np.array([*map(self.number_of_level, column.levels), np.nan])
-        values: Floats = number_of_code[column.codes]  # an absent code, -1, is the last
+        values: Floats = number_of_code[column.codes]  # an absent code, -1, selects the last
         return values
 
 

@@ -1,10 +1,10 @@
-"""How unevenly the levels of a factor are spread over sessions, for gains that are slopes over configurations.
+"""Compute how unevenly levels of a factor are spread over sessions, for gains that are slopes over configurations.
 
 In: the session of each run of each configuration, and the weight of each configuration in the gain of its matched
 group. Out: the imbalance of every group (``analysis/statistics/sessions.py``), which widens the error of the mean gain.
 
 The weight of a configuration is spread evenly over its runs. Weights of one session unit in one group are added up, so
-a session that goes back and forth between the levels cancels.
+a session that alternates between the levels cancels.
 """
 
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from assay.analysis.statistics.sessions import Imbalance, SessionSpread, imbalan
 
 @dataclass(frozen=True, slots=True)
 class RunSessions:
-    """When the runs of a study were made; arrays are over runs."""
+    """Sessions of the runs of a study; arrays are over runs."""
 
     configuration: Ints
     session: Ints
-    """A number from 0; -1 where the start is not known."""
+    """A number from 0; -1 if the start is unknown."""
     started_unix_s: Floats
     drawn: Mask
     """Simulated and predicted runs, which have no sessions."""
@@ -72,7 +72,7 @@ def _contained_in_spread(configuration: Ints, units: Ints, n: Ints, weights: Flo
 def sessions_of_ratios(gains: Imbalance, ratio: Ints, factor: Floats, count: int) -> Imbalance:
     """Return the imbalance of ratios of gains.
 
-    ``ratio``: the ratio that each gain is part of, or -1; ``factor``: with which factor.
+    ``ratio``: the number of the ratio to which each gain belongs, or -1; ``factor``: the gain's factor in it.
     """
     inside = ratio[gains.groups] >= 0
     groups = gains.groups[inside]

@@ -1,8 +1,8 @@
-"""The gain of one factor in each matched group: configurations that are equal in everything else.
+"""Compute the gain of one factor in each matched group: configurations that are equal in everything else.
 
-In: a study. Out: log gains in time or in cost by group, with the error from the spread of their runs; a gain per unit
-of the factor where it is a number. Where the levels of a factor were run in different sessions, errors allow for
-sessions that differ (``effect_sessions.py``).
+In: a study. Out: log gains in time or in cost by group, with the error from the spread of their runs. The gain of a
+numeric factor is per unit. If the levels of a factor ran in different sessions, errors allow for differences between
+sessions (``effect_sessions.py``).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Effects:
 
     gain: Floats
     error: Floats
-    """Variance of the gain from the spread of the group's runs, NaN when not known; its degrees of freedom."""
+    """Variance of the gain from the spread of the group's runs, NaN if unknown; ``degrees``: its degrees of freedom."""
     degrees: Floats
     example: Ints
     workload: Ints
     log_rate: Floats
-    """What a unit of the factor adds to the logarithm of an hour's price; NaN where that is not known."""
+    """Increase of the logarithm of an hour's price per unit of the factor; NaN if unknown."""
     members: Ints
-    """The configurations of all groups, and in ``member_of`` the group of each."""
+    """The configurations of all groups; ``member_of``: the group of each."""
     member_of: Ints
     rounding: Floats
-    """How far rounding of times can move each gain."""
+    """Maximum error of each gain because times are rounded."""
     sessions: Imbalance
     """How unevenly the levels of the factor are spread over sessions."""
 
@@ -62,7 +62,7 @@ class Effects:
 
     @property
     def in_cost(self) -> Effects:
-        """The gains in cost, which are gains in time less the higher price of an hour; only groups with a price."""
+        """Gains in cost: gains in time minus the increase of an hour's price; only groups with a price."""
         priced = self.where(np.isfinite(self.log_rate))
         return replace(priced, gain=priced.gain - priced.log_rate)
 
@@ -91,7 +91,7 @@ def effects_of(study: Study, contrast: Contrast, among: Mask) -> Effects:
         share = weights * x / spread[group]
         part = share**2 * study.variance[rows] / weights
         rounding = np.abs(share) * study.rounding[rows]
-    part = np.where(x == 0, 0.0, part)  # a configuration in the middle of its group does not move the slope
+    part = np.where(x == 0, 0.0, part)  # the middle of a group does not change the slope
     error, degrees = _sums(all_groups, part, weights - 1)
     member = varied[group]
     return Effects(
@@ -109,7 +109,7 @@ def effects_of(study: Study, contrast: Contrast, among: Mask) -> Effects:
 
 
 def _sums(groups: Groups, variance: Floats, degrees: Floats) -> tuple[Floats, Floats]:
-    """Return by group the sum of variances, and its degrees of freedom (Satterthwaite)."""
+    """Return, by group, the sum of variances and its degrees of freedom (Satterthwaite)."""
 
     def summed(values: Floats) -> Floats:
         return np.bincount(groups.of_row, weights=values, minlength=groups.count).astype(np.float64)
@@ -122,9 +122,9 @@ def _sums(groups: Groups, variance: Floats, degrees: Floats) -> tuple[Floats, Fl
 
 
 def within_clusters(study: Study, effects: Effects, split: Floats, kind: Floats | None = None) -> Effects:
-    """Return the groups of clusters and workloads that have groups on both sides of ``split``, of the same ``kind``.
+    """Return the groups of a cluster, workload and ``kind`` with groups on both sides of ``split``.
 
-    So groups of one cluster are compared, and never one cluster with another.
+    Only groups of the same cluster are compared with each other.
     """
     names = [name for name in ("workload", "data_bytes", "cluster", *STRATA) if name in study.table.columns]
     groups = groups_by(study.table.taken(effects.example), names)
@@ -163,7 +163,7 @@ def price_ratios(effects: Effects) -> tuple[float, float] | None:
 
 
 def ratio_of_gains(study: Study, effects: Effects, split: Floats, columns: Sequence[str]) -> Effects:
-    """Return how much larger the gain is where ``split`` is 0 than where it is 1, everything but ``columns`` equal."""
+    """Return the ratio of the gain at ``split`` 0 to the gain at ``split`` 1, with all but ``columns`` equal."""
     groups = groups_by(study.table.taken(effects.example), [n for n in study.table.factors if n not in columns])
     sides = split[effects.example]
     without, with_it = (

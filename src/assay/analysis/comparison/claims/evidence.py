@@ -1,8 +1,8 @@
-"""The mean gain over workloads with its interval: one number behind the answer to a claim.
+"""Compute the mean gain over workloads with its interval: a figure behind the answer to a claim.
 
-In: the log gains of matched groups. Out: their mean, in which every workload counts the same. Intervals are 95 %. A
-test against a margin has the 90 % interval as well, whose two ends are one-sided tests at 5 % each (two one-sided
-tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+In: the log gains of matched groups. Out: their mean, with equal weights of workloads. Intervals are 95 %. A test
+against a margin also uses the 90 % interval, whose ends are one-sided tests at 5 % each (two one-sided tests: D. J.
+Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ONE_SIDED = 0.95
 
 @dataclass(frozen=True, slots=True)
 class ClaimEvidence:
-    """One number behind an answer."""
+    """One figure behind an answer."""
 
     label: str
     ratio: float | None
@@ -40,12 +40,12 @@ class ClaimEvidence:
     few: bool = False
     """Whether there are too few matched groups and runs for a conclusion, by the rule of ``assay compare``."""
     above: tuple[str, ...] = ()
-    """The workloads whose own interval is above 1."""
+    """Workloads with an interval above 1; ``below``: with one below 1."""
     below: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     """The clusters of the matched groups."""
     sessions: SessionPart | None = None
-    """What sessions add to the error; None where they add nothing."""
+    """The part of the error that comes from sessions; None without one."""
 
     def __str__(self) -> str:
         """Return label, value, interval and matched groups as text."""
@@ -67,7 +67,7 @@ class ClaimEvidence:
 
 
 def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
-    """Return the mean gain over the workloads whose groups or runs repeat.
+    """Return the mean gain over the workloads that have several groups or repeated runs.
 
     Several clusters are a sample of all clusters, because the gain of a factor differs between clusters.
     """
@@ -104,7 +104,7 @@ def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
 
 
 def _by_workload(effects: Effects) -> dict[int, tuple[LogMean, int]]:
-    """Return the mean gain and the number of groups of each workload (code) whose groups or runs repeat."""
+    """Return the mean gain and the number of groups of each workload (code) with several groups or repeated runs."""
     means = {}
     for code in np.unique(effects.workload).tolist():
         part = effects.where(effects.workload == code)
@@ -115,7 +115,7 @@ def _by_workload(effects: Effects) -> dict[int, tuple[LogMean, int]]:
 
 
 def _clusters_of(study: Study, effects: Effects) -> dict[int, str]:
-    """Return the clusters (code and name) of the matched groups; empty where runs have none."""
+    """Return the clusters (code and name) of the matched groups; empty if runs have none."""
     column = study.table.columns.get("cluster")
     if column is None:
         return {}

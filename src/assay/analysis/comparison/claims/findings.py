@@ -152,13 +152,13 @@ class Finding:
     how: str = ""
     """How it is judged, or what is missing to judge it."""
     unknown_runs: int = 0
-    """Runs that the claim excludes because the class of their workload is unknown."""
+    """Number of runs that the claim excludes because the class of their workload is unknown."""
     unknown_workloads: tuple[str, ...] = ()
     """The workloads of these runs."""
 
     @property
     def judged(self) -> str:
-        """How it is judged and what is excluded, as sentences; empty where there is nothing to add."""
+        """How it is judged and what is excluded, as sentences; empty if there is nothing to add."""
         how = self.how if not self.how or self.how.endswith(".") else f"Judged {self.how}."
         if not self.unknown_runs:
             return how
@@ -232,7 +232,7 @@ def _smaller_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
 def _only_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
     """Compare the gains with and without the condition on the workloads that have both, within clusters.
 
-    Clusters that differ, differ in more than the condition.
+    Different clusters differ in more than the condition.
     """
     alike = study.contrasts[claim.alike] if claim.alike else None
     split = study.contrasts[_condition(claim)]

@@ -1,11 +1,11 @@
-"""The published studies' own definitions of a speedup, by name, so that their figures can be drawn again.
+"""Compute speedups by the definitions of published studies, so that their figures can be reproduced.
 
-In: runs as a table (durations in s). Out: one figure for each level and workload, without an interval: the studies give
-none. Use ``matched.py`` for conclusions; each docstring and docs/explanation/speedup.md name the flaw of a definition.
-The same runs count as everywhere: valid runs, without warm runs where others of their group are cold.
+In: runs as a table (durations in s). Out: one figure for each level and workload, without an interval, because the
+studies give none. Use ``matched.py`` for conclusions; each docstring and docs/explanation/speedup.md name the flaw of a
+definition. The same runs count as everywhere: valid runs, without warm runs where others of their group are cold.
 
-Sources: the BSC's report on SSDs and InfiniBand (ALOJA, 2015), section "Performance Speedups" and figures 3 to 6;
-K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14, figures 2 to 6 and table 5.
+Sources: the BSC's report on SSDs and InfiniBand (ALOJA, 2015), section "Performance Speedups" and figures 3 to 6; K.
+Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14, figures 2 to 6 and table 5.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ from assay.analysis.statistics import (
 from assay.foundation.errors import SpecificationError
 
 AVERAGE = "average"
-"""ALOJA's setup to normalise to, unless one is named: the average over all runs of the workload."""
+"""ALOJA's default setup to normalise to: the average over all runs of the workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class PublishedFigure:
     runs: int
     runs_reference: int
     configurations: int
-    """How many configurations the level's runs were made with: more than one, and the average mixes them."""
+    """Number of configurations of the level's runs; with more than one, the average mixes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ def _level(means: Means, at: int, configurations: int) -> _Level:
 
 
 def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[PublishedFigure]:
-    """Return ALOJA's speedups: mean time of the setup that is normalised to, over the mean time of all runs of a level.
+    """Return ALOJA's speedups: mean time of the setup ``normalised_to`` over the mean time of all runs of a level.
 
     The flaw: a level's runs differ in everything else too. Levels that were run more often with slow configurations
-    look slow, and an arithmetic mean of times is set by the slowest. Where ``configurations`` differs between levels,
-    the figure compares mixtures.
+    look slow, and the slowest runs dominate an arithmetic mean. If ``configurations`` differs between levels, the
+    figure compares mixtures.
     """
 
     def value(level: _Level, reference: _Level) -> tuple[float, float]:
@@ -115,10 +115,10 @@ def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Pu
 
 
 def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[PublishedFigure]:
-    """Return LISA'14's normalised job durations: a level's mean time over that of the setup named, lower is better.
+    """Return LISA'14's normalised job durations: a level's mean time over that of ``normalised_to``; lower is better.
 
-    The paper repeats one configuration five times on each setup, and the definition is sound for that. The flaw is what
-    it leaves out: no interval, and nothing that would keep runs of other configurations from being averaged in.
+    The paper repeats one configuration five times on each setup, and the definition is sound for that. The flaw: it
+    gives no interval, and its mean can contain runs of other configurations.
     """
 
     def value(level: _Level, reference: _Level) -> tuple[float, float]:

@@ -1,8 +1,8 @@
-"""The configurations that claims are tested on, each with its mean time, its price and the class of its workload.
+"""Collect the configurations on which claims are tested, each with its mean time, price and class of workload.
 
-In: runs as a table, and what an hour of each configuration costs where prices are known. Out: one row per
-configuration. Runs that only generate input, such as ``prep_terasort``, do not count. The class of a workload is the
-one that it declares; where CPU use was measured, it decides whether the workload is CPU-bound.
+In: runs as a table, and the price of an hour of each configuration if known. Out: one row per configuration. Runs that
+only generate input, such as ``prep_terasort``, do not count. The class of a workload is the declared one; if CPU use
+was measured, it decides whether the workload is CPU-bound.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from assay.workloads.catalogue import generates_input, known_name, workloads
 from assay.workloads.workload import WorkloadClass
 
 RateOf = Callable[[RunTable], Floats]
-"""Returns what an hour of each configuration costs; NaN where that is not known."""
+"""Returns the price of an hour of each configuration; NaN if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Study:
     """Variance of their log times; NaN for a single run."""
     runs: Floats
     log_rate: Floats
-    """Logarithm of the price of an hour; NaN where it is not known."""
+    """Logarithm of the price of an hour; NaN if unknown."""
     contrasts: Mapping[Contrast, Floats]
     classes: tuple[WorkloadClass, ...]
     """The class of each level of the workload."""
     rounding: Floats
-    """How far rounding of times can move each mean log time."""
+    """Maximum error of each mean log time because times are rounded."""
     sessions: RunSessions
 
     def of_class(self, wanted: WorkloadClass | None) -> Mask:
@@ -87,7 +87,8 @@ class Study:
 def study_of(table: RunTable, rate_of: RateOf | None = None, spread: SessionSpread | None = None) -> Study:
     """Return the configurations of the runs that count.
 
-    ``rate_of``: what an hour of each costs. ``spread``: how much sessions differ; None: estimated from these runs.
+    ``rate_of``: the price of an hour of each. ``spread``: the variance between sessions; None: estimated from these
+    runs.
     """
     table = with_compression(table)
     preparing = np.array([*map(generates_input, table.columns["workload"].levels), False])

@@ -1,7 +1,7 @@
 """Find what else differed between compared runs, and what limited them: the warnings of a ratio.
 
-In: the runs of both sides with their environments. Out: warnings. An environment is a tree of what was found on the
-hosts; a difference is a leaf that both sides have and that has more than one value.
+In: the runs of both sides with their environments. Out: warnings. An environment is a tree of facts about the hosts. A
+difference is a leaf that both sides have, with more than one value.
 """
 
 import re
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from assay.model import TARGETS, CodedWarning, Environment, Run, WarningCode
 
 CPU_LIMIT_SHARE = 0.85
-"""Above this mean busy share of the workers, the processors, not the disks, set a run's pace."""
+"""Mean busy share of the workers' CPUs above which the CPU, not the disks, limited a run."""
 _RELEVANT = re.compile(
     r"(?:^|\.)(?:kernel|jvm|java|java_options|assay|distribution|sysctls|limits|cpu|memory|clock_source)(?:\.|$)"
     r"|\.file_systems\..*\.(?:type|options)$"
     r"|^lab\.disks\.emulator$"
 )
-"""What of an environment can change a result and does not change by itself, unlike device numbers, ports or times."""
+"""Paths of facts that can change a result. Device numbers, ports and times are excluded, because they always differ."""
 _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")
-"""An effective engine parameter that says neither where something lies nor where it listens."""
+"""Paths of effective engine parameters, except for directories, hosts, addresses and ports."""
 _NAMES_MAX = 5
 HostValues = Mapping[str, set[str]]
 """The values that each recorded fact had, by its path in the environment."""
@@ -27,13 +27,14 @@ HostValues = Mapping[str, set[str]]
 def _is_compared(path: str, factor: str) -> bool:
     if _PARAMETER.search(path):
         return path.removeprefix("parameters.") not in (factor, *TARGETS.get(factor, ()))
-    if path.startswith("simulation."):  # its limits and chances are results, what it was learned from is not
+    if path.startswith("simulation."):  # only the profile is an input
         return path in ("simulation.profile", "simulation.learned")
     return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 
 def host_facts(environments: Iterable[Environment], factor: str) -> HostValues:
-    """Return the values of each recorded fact that can change a result, but ``factor`` and what it stands for."""
+    """Return the values of each recorded fact that can change a result, except ``factor`` and the parameters that it
+    sets."""
     facts: dict[str, set[str]] = {}
     compared: dict[str, bool] = {}
     distinct = {id(environment.tree): environment for environment in environments}
@@ -47,7 +48,7 @@ def host_facts(environments: Iterable[Environment], factor: str) -> HostValues:
 
 
 def environment_warnings(left: HostValues, right: HostValues) -> list[CodedWarning]:
-    """Return a warning of each recorded fact that was not the same on both sides: kernel, JVM, mounts, parameters."""
+    """Return a warning for each recorded fact that differs between runs: kernel, JVM, mounts, parameters."""
     differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
     sentences = []
     for path in differing[:_NAMES_MAX]:
@@ -60,9 +61,9 @@ def environment_warnings(left: HostValues, right: HostValues) -> list[CodedWarni
 
 
 def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return each fact recorded of the hosts that is not the same in all runs, with every side's values.
+    """Return each recorded fact of the hosts that differs between runs, with the values of every side.
 
-    A side that does not have the fact has no values; a fact that only one side has is no difference that is known.
+    A side without the fact has no values. A fact that only one side has does not count as different.
     """
     facts = [host_facts((run.recorded for run in side), "") for side in sides]
     differing = {}
@@ -74,7 +75,7 @@ def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str
 
 
 def cpu_limited(busy_share: float | None) -> bool:
-    """Return whether a busy share means that the CPU was the limit; an unknown share does not."""
+    """Return whether a busy share shows that the CPU was the limit; an unknown share does not."""
     return busy_share is not None and busy_share > CPU_LIMIT_SHARE
 
 
@@ -85,7 +86,7 @@ def was_cpu_limited(run: Run) -> bool:
 
 
 def cpu_warnings(runs: Sequence[Run]) -> list[CodedWarning]:
-    """Return a warning when the CPU was the limit in some of ``runs``: it compresses every ratio."""
+    """Return a warning if the CPU was the limit in some of ``runs``, because that compresses every ratio."""
     limited = sum(was_cpu_limited(run) for run in runs)
     if not limited:
         return []

@@ -1,9 +1,9 @@
 """Choose two runs that show why one level of a factor is faster than another.
 
-In: a table of runs, a factor, two of its levels, and which rows were observed closely. Out: one row of each level, the
-two equal in every other factor. Of the matched groups (:mod:`assay.analysis.comparison.matched`) the one is taken that
-was observed on both sides, else any; of those the one with most repetitions on its poorer side, then the one whose
-ratio is nearest to the mean of all: a typical group, not the most striking.
+In: a table of runs, a factor, two of its levels, and which rows were observed in detail. Out: one row of each level;
+the two are equal in every other factor. Matched groups (:mod:`assay.analysis.comparison.matched`) that were observed on
+both sides come first, then those with more repetitions on the side that has fewer, then those whose ratio is nearest to
+the mean of all: a typical group, not an extreme one.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from assay.analysis.comparison.matched import group_ratios, match, side
 from assay.analysis.statistics import ABSENT, Ints, Mask, RunTable, require_factor
 
 _REPETITIONS_MAX = 5
-"""More repetitions than this on both sides make a group no better to look at."""
+"""Maximum number of repetitions per side that counts in the choice of a group."""
 
 
 def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, observed: Mask) -> tuple[int, int] | None:
-    """Return a row with ``baseline`` and one with ``candidate`` to compare; None when no two runs match.
+    """Return a row with ``baseline`` and one with ``candidate`` to compare; None if no two runs match.
 
     ``observed``: for each row of the table, whether more than its time is known.
     """

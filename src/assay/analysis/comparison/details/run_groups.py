@@ -1,4 +1,4 @@
-"""The matched groups of some runs, each with its whole runs.
+"""Form the matched groups of loaded runs.
 
 In: runs and a factor. Out: one :class:`RunGroup` for each matched group, with the runs that count by level, the number
 of those that do not, and warnings about caches. Groups and reasons are those of ``matched.py``.
@@ -25,7 +25,8 @@ class RunGroup:
 
     workload: str
     context: str
-    """What distinguishes this group from others of its workload (``dfs.blocksize=64MB``); empty for the only one."""
+    """What distinguishes this group from others of its workload (``dfs.blocksize=64MB``); empty if it is the only
+    one."""
     levels: dict[str, tuple[Run, ...]]
     """The runs that count by level, in the order in which they ran; empty for a level of which no run counts."""
     left_out: dict[str, Counter[int]]
@@ -50,7 +51,7 @@ def run_groups(runs: Sequence[Run], factor: str) -> list[RunGroup]:
 
 
 def run_groups_of(matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run]) -> list[RunGroup]:
-    """Return matched groups with their whole runs; ``runs``: by row of the table, those of the wanted groups."""
+    """Return matched groups with their loaded runs; ``runs``: by row of the table, those of the wanted groups."""
     rows_of_group: dict[int, list[int]] = {}
     for row in sorted(runs) if isinstance(runs, Mapping) else range(len(runs)):
         rows_of_group.setdefault(int(matched.table_groups.of_row[row]), []).append(row)

@@ -1,9 +1,9 @@
 """Compare two to six runs or configurations: what differs between them, and how much faster each is.
 
-In: the runs of each side, whole. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
+In: the loaded runs of each side. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
 each other's with a 95 % interval, and every difference with its kind: varied on purpose (a factor of the plan, or of
-the imported study), not varied on purpose (any other part of the configuration), or found on the hosts.
-Ratios are of valid runs of one job (workload, data, origin, scale): others have none.
+the imported study), not varied on purpose (any other part of the configuration), or found on the hosts. Only valid runs
+of the same job (workload, data, origin, scale) have ratios.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ SIDES_MIN, SIDES_MAX = 2, 6
 LETTERS = "ABCDEF"
 CACHES = "caches"
 _JOB = ("workload", "data_bytes", "origin", "lab_scale")
-"""Two runs that differ in one of these are different jobs."""
+"""Properties of a job: runs that differ in one of these did different jobs."""
 _NAMED_MAX = 3
 """Maximum number of levels in the label of a side."""
 _SHORT = 24
@@ -58,7 +58,8 @@ class DifferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not the same on all sides; a side's texts are empty where it has none, several if mixed."""
+    """One property that differs between sides; ``levels``: the texts of each side, several if its runs differ, or
+    none."""
 
     name: str
     kind: DifferenceKind
@@ -70,11 +71,11 @@ class ComparedSide:
     """One side: a run, or all runs of a configuration. ``ratio``: the first side's time / this one's."""
 
     label: str
-    """Its letter and what distinguishes it; no two names are equal."""
+    """Letter of the side, with its distinguishing levels; unique."""
     run_id: str
-    """The run that it was chosen by."""
+    """The run by which the side was chosen."""
     typical_run_id: str
-    """The run nearest to the median: the one that phases and traces are shown of."""
+    """The run nearest to the median; its phases and traces are shown."""
     workload: str
     layout: str
     origin: Origin
@@ -82,14 +83,14 @@ class ComparedSide:
     status: RunStatus
     summary: LevelSummary
     left_out: int
-    """Runs that do not count: not valid, without a time, or warm where others are cold."""
+    """Number of runs that do not count: not valid, without a time, or warm while others are cold."""
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
     scope: InferenceScope
     """What the interval covers."""
     verdict: Verdict | None
-    """On this side against the first; None for the first, and for different jobs."""
+    """Verdict on this side against the first; None for the first side, and for different jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +100,14 @@ class Sides:
     sides: tuple[ComparedSide, ...]
     differences: tuple[Difference, ...]
     same: dict[str, str]
-    """What makes a configuration and is equal on all sides."""
+    """Properties of the configuration that are equal on all sides."""
     different_jobs: tuple[str, ...]
-    """What differs between the jobs, so that their times can't be compared; empty where they can."""
+    """Properties in which the jobs differ, so that their times can't be compared; empty if they can."""
     warnings: tuple[CodedWarning, ...]
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The factors of which every side has one level and not all the same: what a decision can be asked on."""
+        """Factors that differ between sides, with one level on each side: a decision can compare these."""
         return tuple(
             item.name
             for item in self.differences
@@ -117,13 +118,13 @@ class Sides:
 
     @property
     def baseline(self) -> str:
-        """The first side's level of :attr:`factors`, joined as levels of several factors are."""
+        """The first side's levels of :attr:`factors`, joined like those of a combined factor."""
         levels = {item.name: item.levels[0] for item in self.differences}
         return " + ".join(levels[name][0] for name in self.factors)
 
 
 def alike(table: RunTable, run: Run) -> Ints:
-    """Return the rows of the runs that are equal to ``run`` in all that makes a configuration."""
+    """Return the rows of the runs that have the same configuration as ``run``."""
     texts = described(run)
     keep = np.ones(len(table), dtype=np.bool_)
     for name in table.factors:
@@ -133,7 +134,7 @@ def alike(table: RunTable, run: Run) -> Ints:
 
 
 def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
-    """Return the runs that count; a warm run that is the only run of its side counts."""
+    """Return the runs of each side that count. A warm run counts if it is the only run of its side."""
     every = table_of([run for side in sides for run in side])
     good = usable(every)
     alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
@@ -151,7 +152,7 @@ def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, 
 
 
 def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, str]]:
-    """Return what differs, on purpose first, and what makes a configuration and is equal."""
+    """Return the differences, those varied on purpose first, and the properties of the configuration that are equal."""
     varied = dict.fromkeys(name for side in sides for run in side for name in run.levels)
     other = dict.fromkeys(
         name
@@ -206,7 +207,7 @@ def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> 
 
 
 def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
-    """Return the comparison of the sides; the first run of each is the run that it was chosen by.
+    """Return the comparison of the sides; the first run of each side is the run by which it was chosen.
 
     Raises SpecificationError unless there are two to six, each with a run.
     """

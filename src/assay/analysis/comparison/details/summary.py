@@ -2,7 +2,7 @@
 
 In: runs that are equal in everything. Out: medians, the geometric mean with its 95 % interval (seconds), MB/s.
 
-The three throughputs measure different things and differ by factors, so each keeps its own name: per stream (stock
+The three throughputs measure different things and differ by factors, so each has its name: per stream (stock
 TestDFSIO's "Throughput"), concurrency-gated aggregate (enhanced DFSIO's), and data over the job's wall time.
 """
 
@@ -20,7 +20,7 @@ THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughpu
 
 @dataclass(frozen=True, slots=True)
 class PhaseSummary:
-    """Medians over runs, seconds from the run's start; ``duration_s`` adds up what comes more than once in a run."""
+    """Medians over runs, seconds from the run's start; ``duration_s`` is the sum of all parts of a phase in a run."""
 
     name: str
     start_s: float
@@ -42,17 +42,17 @@ class LevelSummary:
     run_ids: tuple[str, ...]
     durations_s: tuple[float, ...]
     log_offsets: tuple[float, ...]
-    """How far the logarithm of each time can be off, whatever their scatter."""
+    """Maximum error of each time's logarithm, from rounding or simulation, independent of the spread."""
     geometric_mean_s: float | None
     low_s: float | None
     high_s: float | None
     median_s: float | None
     mean_s: float | None
     throughputs_mb_per_s: dict[str, float | None]
-    """Median by name; None where the runs do not have it."""
+    """Median by name; None if no run has it."""
     phases: tuple[PhaseSummary, ...]
     typical_run_id: str | None
-    """The run whose time is nearest to the median: the one whose trace is worth showing."""
+    """The run whose time is nearest to the median; its trace is shown."""
 
 
 def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
@@ -71,13 +71,13 @@ def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
 
 
 def throughput_medians(runs: Sequence[Run]) -> dict[str, float | None]:
-    """Return the median of each of the three throughputs, MB/s; None where no run has it."""
+    """Return the median of each of the three throughputs, MB/s; None if no run has it."""
     values = {name: [run.metrics[name] for run in runs if name in run.metrics] for name in THROUGHPUTS}
     return {name: median(measured) if measured else None for name, measured in values.items()}
 
 
 def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, like: Run) -> LevelSummary:
-    """Summarise ``runs`` of one level; ``like`` is any run of the group and gives origin and scale."""
+    """Summarise ``runs`` of one level; ``like``: any run of the group, for the origin and scale."""
     durations = tuple(run.duration_s for run in runs)
     off = offsets_of(runs, sides=1)
     estimate = geometric_mean(durations, off) if durations else None

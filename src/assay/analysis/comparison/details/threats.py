@@ -1,7 +1,7 @@
-"""What could make the conclusions wrong, beyond the caveats of decisions: threats to validity.
+"""List threats to the validity of conclusions, beyond the caveats of decisions.
 
-In: the runs of a report as a table, the warnings of its comparisons, and whole runs where these are at hand. Out:
-titles with a sentence or two each. Nothing is listed that the runs do not show.
+In: the runs of a report as a table, the warnings of its comparisons, and loaded runs if available. Out: titles with one
+or two sentences each. Only threats that the runs show are listed.
 """
 
 from collections import Counter
@@ -80,6 +80,6 @@ def _warnings(valid: Sequence[Run]) -> Iterator[Threat]:
 
 
 def threats(table: RunTable, warnings: Sequence[CodedWarning], runs: Sequence[Run] = ()) -> list[Threat]:
-    """Return the threats. ``warnings``: of the comparisons; ``runs``: those of the table, where they are at hand."""
+    """Return the threats. ``warnings``: of the comparisons; ``runs``: the loaded runs of the table, if available."""
     valid = [run for run in runs if run.status is RunStatus.VALID]
     return [*_origins(table), *_outliers(table), *_cpu(valid), *_differences(warnings), *_warnings(valid)]

@@ -1,9 +1,9 @@
-"""Compression of map output as one factor: whether it is on, and with which codec.
+"""Combine Hadoop's parameters of map output compression into one factor.
 
-In: a table of runs with Hadoop's two parameters. Out: the same table with one column ``compression`` in their place:
-``none``, or the codec's short name. They change together (a run without compression has no codec), so neither can be
-compared by itself: runs with and without are never equal in all else. Runs of plans that vary ``compression`` have the
-level already.
+In: a table of runs with the two parameters, switch and codec. Out: the same table with one column ``compression`` in
+their place: ``none``, or the codec's short name. The parameters change together (a run without compression has no
+codec), so a comparison by one of them would never find runs that are equal in the other. Runs of plans that vary
+``compression`` already have the level.
 """
 
 from typing import Final
@@ -20,9 +20,9 @@ _UNNAMED: Final = "default codec"
 
 
 def with_compression(table: RunTable) -> RunTable:
-    """Return ``table`` with the factor ``compression`` for the two parameters; as it is where it has no such switch.
+    """Return ``table`` with the factor ``compression`` for the two parameters; unchanged without the switch.
 
-    A run that does not say whether it compressed has no level; one that has a level keeps it.
+    A run that does not record whether it compressed has no level. A run with a level keeps it.
     """
     switch = next((name for name in _SWITCHES if name in table.columns), None)
     if switch is None:
@@ -40,7 +40,7 @@ def with_compression(table: RunTable) -> RunTable:
     elif codec is not None:
         known = {name.lower(): name for name in given.levels}
         shorts = [known.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
-        names = [*shorts, _UNNAMED]  # the last is for the code of those without: -1
+        names = [*shorts, _UNNAMED]  # the last is for runs without a codec: code -1
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
         codes[on] = numbers[table.columns[codec].codes[on]]
     rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
@@ -54,7 +54,7 @@ def _has(column: Column, level: str) -> Mask:
 
 
 def moves_with(factor: str, table: RunTable) -> str | None:
-    """Return the parameter that can't stay equal while ``factor`` changes, where the runs have both."""
+    """Return the parameter that changes together with ``factor``, if the runs have both; else None."""
     for pair in zip(_SWITCHES, _CODECS, strict=True):
         if factor in pair and all(name in table.columns for name in pair):
             return next(name for name in pair if name != factor)
@@ -62,5 +62,5 @@ def moves_with(factor: str, table: RunTable) -> str | None:
 
 
 def _short(codec: str) -> str:
-    """Return a codec's class as people call it: ``Snappy`` for ``org.apache.hadoop.io.compress.SnappyCodec``."""
+    """Return the short name of a codec's class: ``Snappy`` for ``org.apache.hadoop.io.compress.SnappyCodec``."""
     return codec.rpartition(".")[2].removesuffix("Codec") or codec

@@ -1,4 +1,4 @@
-"""Factors that are derived from several columns, added to a table of runs where a question names them."""
+"""Add factors that are derived from several columns to a table of runs, if a question names them."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
-"""Device classes: hard disks, SSDs, NVMe drives, hybrid and remote volumes, as one factor instead of layout codes.
+"""Add device classes as a factor instead of layouts: hard disks, SSDs, NVMe drives, hybrid, and remote volumes.
 
 In: a table of runs with storage layouts and the devices recorded for them. Out: the same table with the column
-``device_class`` in place of ``layout``. People ask "SSD or hard disks?" before they ask how many of each. Runs of
+``device_class`` in place of ``layout``. It answers "SSD or hard disks?" without regard to the number of each. Runs of
 several layouts of one class are repetitions of that class; their spread is part of its interval.
 """
 
@@ -39,7 +39,7 @@ _SINGLE_KIND: Final = {
 def device_class_of(layout: str, devices: str | None) -> DeviceClass | None:
     """Return the class of a layout from its recorded devices (``5 hdd + 1 ssd``), or else from its code.
 
-    None where neither is known.
+    None if neither is known.
     """
     kinds = set(devices_of_text(devices)) if devices else set()
     if not kinds:

@@ -1,9 +1,9 @@
-"""Number of disks per worker as one factor: two or six hard disks, one or three remote volumes?
+"""Add the number of disks per worker as a factor: two or six hard disks, one or three remote volumes.
 
 In: a table of runs with storage layouts and the devices recorded for them. Out: the same table with ``disks``, the
-number of devices of the counted kind on each worker, and ``disk_kind`` in place of ``layout``. Runs are comparable
-when their layouts use the same kind of devices in the same way, so ``disk_kind`` stays a factor: HD2 and HD6 are
-compared, HD2 and SS6 are not.
+number of devices of the counted kind on each worker, and ``disk_kind`` in place of ``layout``. Runs are comparable when
+their layouts use the same kind of devices in the same way, so ``disk_kind`` stays a factor: HD2 and HD6 are compared,
+HD2 and SS6 are not.
 """
 
 from typing import Final
@@ -21,8 +21,8 @@ DISK_KIND: Final = "disk_kind"
 def disks_of(layout: str, devices: str | None) -> tuple[str, int] | None:
     """Return the counted kind of device and its number per worker, from recorded devices or else the layout's code.
 
-    Of devices of several kinds, the layout's code says which kind is counted; None where it does not, or where nothing
-    is known.
+    With devices of several kinds, the layout's code states which kind is counted. None if it does not, or if the
+    devices are unknown.
     """
     code = layout_code.named(layout)
     counts = devices_of_text(devices) if devices else dict(code.devices) if code else {}
@@ -38,7 +38,7 @@ def disks_of(layout: str, devices: str | None) -> tuple[str, int] | None:
 def with_disks(table: RunTable) -> RunTable:
     """Return ``table`` with the factors ``disks`` and ``disk_kind`` in place of ``layout``.
 
-    Unchanged where the runs have a factor ``disks`` already, or no layouts.
+    Unchanged if the runs already have a factor ``disks``, or have no layouts.
     """
     layout = table.columns.get(LAYOUT_FACTOR)
     if layout is None or DISKS in table.columns:

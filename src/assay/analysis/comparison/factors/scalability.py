@@ -1,4 +1,4 @@
-"""How speed grows with a numeric factor: workers, containers, disks, memory, data.
+"""Fit how speed grows with a numeric factor: workers, containers, disks, memory, data.
 
 In: levels of the factor with their speed relative to the smallest level. Out: a fitted Universal Scalability Law, where
 at least :data:`LEVELS_MIN` levels exist and the law describes them:
@@ -19,7 +19,7 @@ from assay.analysis.statistics import Floats
 
 LEVELS_MIN = 4
 MISFIT_MAX = 0.05
-"""Maximum root mean square of relative residuals of a law that is said to fit."""
+"""Maximum root mean square of relative residuals of a law that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class ScalabilityLaw:
 
     @property
     def peak(self) -> float | None:
-        """The multiple of the smallest level with the highest speed; None where speed only grows."""
+        """The multiple of the smallest level with the highest speed; None if speed only grows."""
         if self.coherency <= 0 or self.contention >= 1:
             return None
         return math.sqrt((1 - self.contention) / self.coherency)
 
 
 def fit_law(levels: Sequence[float], speeds: Sequence[float]) -> ScalabilityLaw | None:
-    """Return the law of best fit to relative speeds; None for too few levels, or where no law fits.
+    """Return the law of best fit to relative speeds; None for too few levels, or if no law fits.
 
     ``levels`` are positive and distinct; ``speeds`` are relative to the smallest level's. Least squares on logarithms,
     with contention and coherency at least 0.
