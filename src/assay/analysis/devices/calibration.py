@@ -21,23 +21,23 @@ from assay.model import DeviceKind, HddModel, default_flash, default_hdd
 
 RANDOM_REQUEST_BYTES = 4096
 SPAN_SHARE_MIN = 0.1
-"""Minimum share of the disk that seeks must cover to tell the longest seek."""
+"""Minimum share of the disk that seeks must cover to estimate the longest seek."""
 SEEK_LATENCY_S = 0.001
 """Minimum time of a random read that counts as a seek of a hard disk."""
 SATA_BYTES_PER_S = 600e6
 """Maximum rate of a SATA device; a device that reads faster is NVMe."""
 INNER_FROM = 0.8
-"""Measurements from this share of the disk on count as its inner edge."""
+"""Share of the disk from which measurements count as at its inner edge."""
 INNER_SHARE_MIN = 1e-4
 """Minimum of the squared share: no disk is a hundred times slower at its inner edge."""
 OUTER_TO = 0.1
 CACHED_SHARE = 0.5
-"""Random writes that take less than this share of a random read's time are cached."""
+"""Share of a random read's time below which random writes are cached."""
 USUAL_CACHE_BYTES = 64 * 10**6
 DEEP = 16
 """Minimum number of requests at once that shows a device's maximum requests per second."""
 BANDWIDTH_BOUND_SHARE = 0.9
-"""Random requests that move more than this share of the bandwidth are limited by the bandwidth."""
+"""Share of the bandwidth above which random requests are limited by the bandwidth."""
 LATENCY_S_MIN = 1e-6
 USUAL = "usual for the kind; not in the report"
 

@@ -1,10 +1,10 @@
 """Compute the number of directories per device, and how full the devices become. Pure.
 
-HDFS and YARN choose among their local directories round-robin, whatever device a directory is on. So each directory
-gets the same share, and a device's share grows with its number of directories: with numbers in proportion to bandwidth
-all devices finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s next to HDDs of 120 MB/s is split into 10).
-The disadvantage is that devices do not become full together. In: bandwidths in bytes/s, capacities and data in bytes,
-all of one worker. Out: the numbers, shares, and the order in which devices become full.
+HDFS and YARN choose among their local directories round-robin, regardless of the device of a directory. Each directory
+gets the same share, and a device's share grows with its number of directories. If these numbers are in proportion to
+bandwidth, all devices finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s next to HDDs of 120 MB/s is
+split into 10). The disadvantage is that devices do not become full together. In: bandwidths in bytes/s, capacities and
+data in bytes, all of one worker. Out: the numbers, shares, and the order in which devices become full.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Bandwidth:
 def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwidth]:
     """Return device name to bandwidth over all workers: of each byte written once and read once.
 
-    That is the harmonic mean of the sequential read and write rates, and of the workers' where these were measured.
+    That is the harmonic mean of the sequential read and write rates, over the workers if they were measured.
     """
     workers = {node.name for node in cluster.workers}
     rates_by_name: dict[str, Bandwidth] = {}
@@ -176,15 +176,15 @@ class AvailableSpace:
     """The share of new blocks on each empty device under HDFS's available-space volume choosing."""
 
     preferred: tuple[str, ...]
-    """Devices whose directories are preferred because they have more room; none: the policy is round-robin."""
+    """Devices whose directories are preferred because they have more room; empty: the policy is round-robin."""
     shares: dict[str, float]
 
 
 def available_space(devices: Sequence[Device], directories: Mapping[str, int], scale: float) -> AvailableSpace:
     """Return how AvailableSpaceVolumeChoosingPolicy, with its defaults, spreads blocks over empty devices.
 
-    Every directory reports the free space of the whole device. If they differ by more than the threshold, those above
-    the smallest by more than that are preferred: of equally many directories they would get 75 %.
+    Every directory reports the free space of the whole device. Directories that exceed the smallest free space by more
+    than the threshold are preferred: if they were half of all directories, they would get 75 % of the blocks.
     """
     free = {device.name: device.capacity_bytes * scale for device in devices if device.name in directories}
     total = sum(directories.values())

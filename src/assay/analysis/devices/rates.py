@@ -156,7 +156,7 @@ def flash_random_iops(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRates:
-    """The rates that the baseline should measure of one device; None where they are neither stated nor modelled.
+    """The rates that the baseline should measure of one device; None if they are neither stated nor modelled.
 
     ``rates_modelled``, ``places_modelled``: whether the device's model gives the sequential rates, and the rates that
     depend on the distance between positions; otherwise they are stated.

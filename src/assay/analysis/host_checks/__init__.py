@@ -1,1 +1,1 @@
-"""Is a host fit to be measured? Judged from its survey: pure, one module per kind of thing, all in `catalogue.py`."""
+"""Check whether hosts are fit to be measured, from their surveys. `catalogue.py` has all checks. Pure."""

@@ -85,7 +85,7 @@ def _clocks(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
 
 
 def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
-    """Compare each pair with the slower of its two NICs, where their rates are known, and with all other pairs."""
+    """Compare each pair with the slower of its two NICs, if their rates are known, and with all other pairs."""
     rates = {(name, to): rate for name, host in hosts.items() for to, rate in host.sent_bits_per_s.items()}
     for name, host in hosts.items():
         for to, why in host.unsent.items():

@@ -41,7 +41,7 @@ class ProbedValue(Generic[T]):
     value: T | None
     """None: not known."""
     text: str
-    """The value for people, or the reason why it is not known."""
+    """The value as text, or the reason why it is not known."""
     subject: str = ""
 
 
@@ -113,7 +113,7 @@ def sysctl(name: str) -> Probe[int]:
 
 
 def setting(host: Survey, name: str) -> int | None:
-    """Return a kernel setting of a host; None where it is missing or no number."""
+    """Return a kernel setting of a host; None if it is missing or not a number."""
     text = host.basics.sysctls.get(name, "")
     return int(text) if text.isdecimal() else None
 

@@ -137,7 +137,7 @@ def _scheduler(block: Block) -> tuple[Block | None, str]:
 
 
 def _scheduler_grade(block: Block) -> Grade:
-    """Grade a scheduler: hard disks need a queue that sorts; flash can do without; loop devices have any."""
+    """Grade a scheduler: hard disks need one that sorts, flash does not, and loop devices may have any."""
     if block.kind == "loop" or block.rotational is None or block.scheduler in _QUEUED:
         return Grade.FIT
     return Grade.FIT if not block.rotational and block.scheduler in ("none", "noop") else Grade.NOTE
@@ -218,7 +218,7 @@ def _inodes(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[floa
 
 
 def _slow(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:
-    """Compare each disk with the median of its kind on this host: a ratio, as the spread of a few disks says little."""
+    """Compare each disk with the median of its kind on this host by a ratio; few disks show no reliable spread."""
     for rotational in (True, False):
         rates = {
             name: host.read_bytes_per_s[name]

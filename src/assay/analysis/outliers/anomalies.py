@@ -3,12 +3,13 @@
 In: runs as a table (durations in s, metrics by name). Out: anomalies, ordered by the ratio of observed and expected
 value, of these kinds:
 
-- *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
+- *did not do its work*: faster than its workload's learned floor: a failed run that was recorded as a success;
 - *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
 - *too few bytes*: a byte metric far below that of its repetitions, or of runs of the same work, by at least 1 % of the
   run's usual traffic;
-- *imbalance*: one node did much more than the mean node (metrics named ``…_imbalance``: maximum over mean), and more so
-  than in its repetitions, or in runs of the same work: a few tasks are spread unevenly by chance in every run.
+- *imbalance*: one node did much more than the mean node (metrics named ``…_imbalance``: maximum over mean), and the
+  imbalance exceeds that of its repetitions, or of runs of the same work, because chance spreads a few tasks unevenly in
+  every run.
 
 ``spread.py`` computes the expectations. They do not depend on a run's status: the caller chooses the runs.
 docs/measurements/anomalies.md has precision and recall against ALOJA's label.
@@ -33,7 +34,7 @@ from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, firs
 from assay.text import metric_text
 
 REPEATED_Z = 3.5
-"""The usual threshold of a robust z (Iglewicz and Hoaglin)."""
+"""Common threshold of a robust z (Iglewicz and Hoaglin)."""
 REPEATED_RATIO = 1.25
 MODELLED_Z = 6.0
 MODELLED_RATIO = 1.5
@@ -42,8 +43,8 @@ FEW_BYTES_OF_REPETITIONS = 0.5
 FEW_BYTES_WORK = 0.25
 """Minimum bytes of a run, as a share of the median of its repetitions, or of all runs of the same work."""
 FEW_BYTES_TRAFFIC_SHARE = 0.01
-"""Minimum of the missing bytes as a share of the run's usual traffic (all byte metrics): a job that only writes reads a
-few kilobytes, and by chance half as many."""
+"""Minimum share of the missing bytes in the run's usual traffic (all byte metrics). A job that only writes reads a few
+kilobytes, and half as many by chance."""
 RUNS_OF_WORK_MIN = 10
 _NO_BYTES = 1e-9
 IMBALANCE_MIN = 1.5
@@ -51,7 +52,7 @@ IMBALANCE_BEYOND = 1.4
 """Minimum imbalance as a multiple of the median of its repetitions, or of all runs of the same work."""
 IMBALANCE_SUFFIX = "_imbalance"
 _FARTHEST = np.log(1000.0)
-"""Maximum log ratio that counts for the order of anomalies; zero instead of a value has this one."""
+"""Maximum log ratio that counts for the order of anomalies; an observed value of 0 has this ratio."""
 _ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
 
 
@@ -72,7 +73,7 @@ class Anomaly:
     position: int
     """The run's row in the table."""
     row: int
-    """Its number in the repository's index."""
+    """The run's number in the repository's index."""
     kind: Kind
     observed: float
     expected: float
@@ -213,7 +214,8 @@ def _off_pace(table: RunTable, expected: Expectation) -> list[_Flags]:
 
 
 def _medians(logs: Floats, groups: Groups, runs_min: int) -> Floats:
-    """Return the median of each row's group, of values given by ``logs``; NaN in a group of fewer than ``runs_min``."""
+    """Return the median of the values of each row's group, from their ``logs``; NaN for fewer than ``runs_min``
+    values."""
     medians = np.exp(median_by(logs, groups))
     medians[np.bincount(groups.of_row, minlength=groups.count) < runs_min] = np.nan
     return medians[groups.of_row]
@@ -251,7 +253,7 @@ def _few_bytes(
             _medians(total, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN),
         )
         matters = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
-        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # a run can't move fewer than none
+        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # no run has fewer than 0 bytes
     expected = usual[few]
     nothing = np.full(len(few), np.nan)
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])

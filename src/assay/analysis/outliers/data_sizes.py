@@ -1,15 +1,15 @@
 """Find runs that can't have processed as much data as their source says.
 
-In: runs as a table, which of them count, and the number of workers of each row's cluster where it is known. Out: which
-runs are implausible, and the reason. A data size is read from ``data_bytes`` or the name of a suite (``HiBench-1TB``),
-and sources can record it wrongly: a suite named 1 TB that ended after 513 s, where every other cluster takes hours,
-would make its cluster the cheapest of all.
+In: runs as a table, which of them count, and the number of workers of each row's cluster, if known. Out: which runs are
+implausible, and the reason. A data size is read from ``data_bytes`` or the name of a suite (``HiBench-1TB``), and
+sources can record it wrongly: a suite named 1 TB that ended after 513 s, where every other cluster takes hours, would
+make its cluster the cheapest of all.
 
-A run is compared with the same work on other clusters. It is implausible if the time of its configuration,
-per worker, is below the median of the other clusters by :data:`FACTOR_MIN` and by :data:`Z_MIN` robust standard
-deviations of these clusters (B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers, 1993). The same rule
-holds for how a cluster's time grows from the next smaller size: ten times the data in the same time is implausible
-where other clusters take ten times as long.
+A run is compared with the same work on other clusters. It is implausible if the time of its configuration, per worker,
+is below the median of the other clusters by :data:`FACTOR_MIN` and by :data:`Z_MIN` robust standard deviations of these
+clusters (B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers, 1993). The same rule holds for how a
+cluster's time grows from the next smaller size: ten times the data in the same time is implausible where other clusters
+take ten times as long.
 """
 
 import re
@@ -56,7 +56,7 @@ class ImplausibleSizes:
 
 
 def size_bytes(text: str) -> float:
-    """Return the size in a level such as ``HiBench-1TB`` or ``1000000000``; NaN where it has none."""
+    """Return the size in a level such as ``HiBench-1TB`` or ``1000000000``; NaN if it has none."""
     if text.isdigit():
         return float(text)
     match = _SIZE.search(text)
@@ -66,7 +66,7 @@ def size_bytes(text: str) -> float:
 def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> ImplausibleSizes:
     """Return which counted runs have an implausible data size.
 
-    ``workers``: of each row's cluster, NaN where it is not known.
+    ``workers``: of each row's cluster; NaN if unknown.
     """
     nothing = ImplausibleSizes(np.zeros(len(table), dtype=np.bool_), np.full(len(table), np.nan))
     rows = np.flatnonzero(counted)

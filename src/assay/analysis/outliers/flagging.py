@@ -23,7 +23,7 @@ def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
 
 
 def odd_times(table: RunTable) -> Mask:
-    """Return which runs are outliers, by their time; none without the column."""
+    """Return which runs are outliers in time; none without the column ``anomaly``."""
     column = table.columns.get(ANOMALY)
     if column is None:
         return np.zeros(len(table), dtype=np.bool_)

@@ -42,7 +42,7 @@ class Precision:
     enough: int
     """Number of configurations with the wanted precision."""
     single: int
-    """Configurations of one run."""
+    """Number of configurations with a single run."""
     more_runs: int
     """Total number of runs that the other configurations still need, as far as it is known."""
     unknown: int

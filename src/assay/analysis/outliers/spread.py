@@ -42,9 +42,9 @@ GAP_MIN = 4.0
 """Minimum ratio of the times at the ends of an empty gap, which separates runs that did nothing from the others."""
 ABOVE_SHARE_MIN = 0.2
 ABOVE_MIN = 5
-"""Minimum number of runs above a gap, next to a minimum share: fewer are slow runs, not normal ones."""
+"""Minimum number of runs above a gap, in addition to a minimum share: fewer are slow runs, not normal ones."""
 FIT_CONFIGURATIONS_MAX = 20_000
-"""Maximum number of configurations, evenly sampled, that the log-linear model is fitted to."""
+"""Maximum number of configurations, evenly sampled, to which the log-linear model is fitted."""
 FREE_MIN = 10
 """Minimum degrees of freedom of the log-linear model: with fewer, it fits anything."""
 _SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
@@ -54,7 +54,7 @@ _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
 @dataclass(frozen=True, slots=True)
 class MinimumSpreads:
-    """By work (workload, data, engine, origin, scale): the learned floor, NaN where the runs show no gap."""
+    """By work (workload, data, engine, origin, scale): the learned floor; NaN if the runs show no gap."""
 
     work: Groups
     floor_s: Floats
@@ -165,10 +165,10 @@ def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
 
 
 def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> tuple[Floats, Floats]:
-    """Return the log-linear model's expected log time of each configuration, given by one of its ``rows``.
+    """Return the log-linear model's expected log time of each configuration; ``rows``: one run of each.
 
-    And, by work, the configurations per degree of freedom of the residuals, whose root is the ratio of the spread to
-    the residuals. NaN with too few degrees of freedom.
+    The second array has, by work, the number of configurations per degree of freedom. Its square root is the ratio of
+    the spread to the residuals. NaN with too few degrees of freedom.
     """
     configurations = np.bincount(work, minlength=works)
     spent = np.minimum(configurations, 1)
@@ -229,7 +229,7 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     apart = logs - expected
     repeated = n >= REPETITIONS_MIN
     some = np.flatnonzero(repeated)
-    # The median of three runs is a run: deviations from it are too small, differences between runs are not.
+    # The median of three runs is one of them, so deviations from it are too small. Differences between runs are not.
     steps, of_step = _differences_within(logs[some], same.of_row[some], work[some])
     scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
     often = np.flatnonzero(n >= SPREAD_RUNS_MIN)

@@ -3,9 +3,9 @@
 In: a trace with ``disk:``, ``nic:`` and ``cpu`` counters, and the layout. Out: bytes, requests, bytes per request
 (LISA'14, figure 3), waits, queues and busy shares of devices, and each node's part of the work.
 
-The kernel counts requests by device, not by file. So the traffic of a purpose is exact where its devices hold nothing
-else; a device that holds both is shown as *shared* and never split by a guess. The job's counters have the bytes that
-it requested before the page cache (:mod:`assay.analysis.run_profile.job_figures`).
+The kernel counts requests by device, not by file. The traffic of a purpose is therefore exact if its devices hold
+nothing else. A device that holds both is shown as *shared*, and its traffic is never split. The job's counters have the
+bytes that it requested before the page cache (:mod:`assay.analysis.run_profile.job_figures`).
 """
 
 from __future__ import annotations
@@ -112,13 +112,13 @@ class NodeUse:
     worker: bool
     cpu_s: float | None
     cpu_busy_share: float | None
-    """Of the machine's CPU time; a lab's nodes share one machine, so there it is the machine's."""
+    """Busy share of the machine's CPU time. In a lab, all nodes share one machine and have its busy share."""
     disk_read_bytes: float | None
     disk_write_bytes: float | None
     nic_receive_bytes: float | None
     nic_transmit_bytes: float | None
     attempts: int
-    """Task attempts that ran there."""
+    """Number of task attempts that ran on the node."""
     nodes: int = 1
     """Number of nodes that were observed together under this name."""
 
@@ -137,7 +137,7 @@ def _total(parts: Iterable[float | None]) -> float | None:
 
 
 def together(parts: Sequence[Transfers]) -> Transfers:
-    """Return the sums of several disks' figures."""
+    """Return the sums of the figures of several disks."""
     return Transfers(**{field.name: _total(getattr(part, field.name) for part in parts) for field in fields(Transfers)})
 
 
@@ -166,7 +166,7 @@ def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
 
 
 def as_observed(run: Run, tasks: Sequence[Task]) -> Sequence[Task]:
-    """Return the attempts; where nodes were observed in groups, with the group as the node."""
+    """Return the attempts; if nodes were observed in groups, with the group as the node."""
     groups = run.recorded.node_groups
     if groups is None:
         return tasks
@@ -186,12 +186,12 @@ class Observation:
 
     @classmethod
     def of(cls, run: Run, tasks: Sequence[Task], trace: Trace) -> Observation:
-        """Take what the trace shows from the run's start to its end."""
+        """Return the increases of a trace's counters from the run's start to its end."""
         grown, groups = counter_increases(trace, 0.0, run.duration_s), run.recorded.node_groups
         return cls(grown, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None, groups)
 
     def _disks(self) -> dict[str, dict[str, Transfers]]:
-        """Return device to node to its figures, of the workers."""
+        """Return the workers' figures by device and node."""
         known = {field.name for field in fields(Transfers)}
         values_by_disk: dict[str, dict[str, dict[str, float]]] = {}
         for (node, subject, metric), value in self.grown.items():
@@ -204,13 +204,16 @@ class Observation:
         }
 
     def devices(self) -> tuple[DeviceUse, ...]:
-        """Return the workers' devices, those of the layout by purpose, each name once; without what did nothing."""
+        """Return the workers' devices in the order of purposes, each name once.
+
+        Unused devices, and devices of unknown purpose, are omitted if they moved no bytes.
+        """
         uses = []
         for name, by_node in sorted(self._disks().items()):
             sums = together(list(by_node.values()))
             nodes = sum(self._size(node) for node in by_node)
             times_s = nodes * self.duration_s
-            # Of nodes that were observed together it is the mean.
+            # The busy time of nodes that were observed together is their mean.
             busy_s = _total(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
             use = DeviceUse(
                 name, self._purpose(name), nodes, sums, _over(busy_s, times_s), _over(sums.queue_s, times_s)
@@ -273,8 +276,8 @@ class Observation:
 def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
     """Return the busiest worker's amount over the mean worker's, of CPU time, disk bytes and network bytes.
 
-    For workers that were observed together, their mean is compared. An amount is absent if fewer than two workers, or
-    not all of them, recorded it, or if it is negligible.
+    Workers that were observed together count with their mean. An amount is absent if fewer than two workers, or not all
+    of them, recorded it, or if it is negligible.
     """
     workers_seen = [node for node in nodes if node.worker]
     amounts = {

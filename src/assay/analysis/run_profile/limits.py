@@ -27,7 +27,7 @@ from assay.model import Run, Task, Trace
 BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
 FREED = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
-"""What a bound makes infinitely fast, with the resources that this frees."""
+"""Names of what a bound makes infinitely fast, and the resources that this frees."""
 
 NAMED_WRONG = "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
 BOUND_BEATEN = (
@@ -45,7 +45,7 @@ class LimitMoment:
     phase: str
     limit: Resource
     share: float | None
-    """None where the limit is not measured, for example fixed costs."""
+    """None if the limit is not measured, for example fixed costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class Limits:
     bounds: tuple[Bound, ...]
     moments: tuple[LimitMoment, ...]
     rests_on: tuple[str, ...]
-    """What the result is based on and what it excludes, a sentence each."""
+    """What the result is based on and what it excludes, as sentences."""
 
     def total_s(self, limit: Resource) -> float:
-        """Return the time for which something was the limit, over all phases."""
+        """Return the time for which ``limit`` was the limit, over all phases."""
         return sum(entry.time_s for entry in self.times if entry.limit is limit)
 
 
@@ -178,10 +178,10 @@ def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
 
 
 def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
-    """Return the share of each second that stays on each worker when ``freed`` takes no time.
+    """Return the share of each second that remains on each worker if ``freed`` takes no time.
 
-    The first array is for work that can only have waited for the worker's own devices, the second for work that can
-    have waited for any worker's devices.
+    The first array is for work that can only have waited for devices of the same worker, the second for work that can
+    have waited for devices of any worker.
     """
     zero = np.zeros((len(loads.workers), len(loads.edges_s) - 1))
     busy = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)

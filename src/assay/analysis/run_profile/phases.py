@@ -35,7 +35,7 @@ class PhaseTime:
     alone_s: float
     """Time in which it was the only phase."""
     share_s: float
-    """``alone_s`` plus its part of the time that it shared with other phases."""
+    """``alone_s`` plus the phase's part of the time that it shared with other phases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ def _within(time_s: float | None, low_s: float, high_s: float) -> float:
 
 
 def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
-    """Return the run's jobs; where none is recorded, one that is as long as its phases say, or as the run.
+    """Return the run's jobs; if none is recorded, one job with the duration of the phases, or of the run.
 
-    None at all where nothing is known of the run but its duration.
+    Empty if only the run's duration is known.
     """
     if run.jobs or not (tasks or run.phases):
         return run.jobs
@@ -114,13 +114,13 @@ def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
 
 
 def phases_of_run(run: Run, tasks: Sequence[Task]) -> Breakdown:
-    """Return how the run's duration is divided, all its jobs together; no phases where no job is known."""
+    """Return how the run's duration is divided, over all its jobs; no phases if no job is known."""
     attempts, jobs = _attempts(run, tasks), [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)]
     return divide(attempts, jobs, 0.0, run.duration_s) if jobs else Breakdown(0.0, run.duration_s, (), ())
 
 
 def phases_of_job(job: Job, tasks: Sequence[Task]) -> Breakdown:
-    """Return how the time from a job's submission to its end is divided; ``tasks`` are its own."""
+    """Return how the time from a job's submission to its end is divided; ``tasks``: of this job."""
     attempts = [phase for task in tasks for phase in task_phases(task)]
     return divide(attempts, [(job.submit_s, job.finish_s)], job.submit_s, job.finish_s)
 
@@ -132,7 +132,7 @@ def _attempts(run: Run, tasks: Sequence[Task]) -> list[Phase]:
 
 
 def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
-    # Most phases need no cut: with a million attempts, copying each of them took most of the time.
+    # Most phases need no cut. Copying each of a million attempts would take most of the time.
     cut = (
         phase
         if start_s <= phase.start_s and phase.end_s <= end_s
@@ -143,7 +143,7 @@ def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
 
 
 def _idle_phases(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]]) -> list[Phase]:
-    """Return setup and cleanup of each job: until its first, and from its last attempt on."""
+    """Return setup and cleanup of each job: the time before its first and after its last attempt."""
     idle = []
     for submit_s, finish_s in jobs:
         in_job = _cut(attempts, submit_s, finish_s)
@@ -180,7 +180,7 @@ def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start
 
 
 def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[Phase]) -> None:
-    """Add to ``counts`` (phase by stretch of time that begins at one of ``times``) how many of ``phases`` are there."""
+    """Add the number of ``phases`` to ``counts``, by phase and by the interval that begins at each of ``times``."""
     row = {name: number for number, name in enumerate(names)}
     phase_rows = np.fromiter((row[phase.name] for phase in phases), dtype=np.int64, count=len(phases))
     for ends, change in ((phase.start_s for phase in phases), 1), ((phase.end_s for phase in phases), -1):
@@ -192,7 +192,7 @@ def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[
 def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
     lengths_s, there = np.diff(times), counts > 0
     shares_s = (counts / counts.sum(axis=0) * lengths_s).sum(axis=1)
-    # As numbers, whose order is that of the rows: a million rows of truths are sorted slowly.
+    # Boolean rows are encoded as numbers in the same order: a million rows would be sorted slowly.
     numbers = (1 << np.arange(len(names))[::-1]) @ there
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
     sets = there.T[first]
@@ -217,7 +217,7 @@ def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
 
 
 def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy, ...]:
-    """Return how many attempts were in each phase over the run, in steps from its start; empty without any."""
+    """Return how many attempts were in each phase over the run, in steps from its start; empty without attempts."""
     attempts = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
     if not attempts:
         return ()

@@ -20,19 +20,19 @@ REFERENCE = "terasort"
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """The valid runs of one workload on one configuration: medians, bytes; None where no run has the metric."""
+    """The valid runs of one workload on one configuration: medians, bytes; None if no run has the metric."""
 
     workload: str
     layout: str
     context: str
-    """The rest of the configuration: levels of other factors, and the cluster where there are several."""
+    """The rest of the configuration: levels of other factors, and the cluster if there are several."""
     origin: Origin
     lab_scale: float | None
     n: int
     input_bytes: float | None
     shuffle_bytes: float | None
     output_bytes: float | None
-    """One copy."""
+    """One copy of the output."""
     stored_bytes: float | None
     """All copies of the output."""
     cpu_busy_share: float | None

@@ -2,7 +2,7 @@
 
 In: attempts, and the share of each second that stays on each worker. Out: the run time in seconds. An attempt still
 waits for the same events: the end of the previous attempt in its container, the maps before a reduce, the job's start.
-The gap after that event stays, as far as it does not shrink itself. A shuffle ends after the last map.
+The gap between that event and the attempt keeps its own remaining time. A shuffle ends after the last map.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ from assay.model import Job, Run, Task
 
 @dataclass(frozen=True, slots=True)
 class _ShrunkWork:
-    """Running sums of the remaining time by worker: of work on its own devices, and of work on any worker's devices."""
+    """Running sums of the remaining time by worker: of work on the worker's devices, and of work on any worker's
+    devices."""
 
     loads: Loads
     local: Floats
@@ -46,7 +47,7 @@ class _ShrunkWork:
 
 
 def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
-    """Return the run time when only these shares of each second stay on each worker."""
+    """Return the run time if only these shares of each second remain on each worker."""
     start = np.zeros((len(loads.workers), 1))
     sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (task_load, everywhere)]
     shrunk = _ShrunkWork(loads, sums[0], sums[1])

@@ -63,7 +63,7 @@ class KindSummary:
     cpu_s: float | None
     gc_s: float | None
     busy_s: float
-    """All attempts' durations added up."""
+    """Sum of the durations of all attempts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,18 +71,18 @@ def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Tr
 
 
 def at_once_max(spans: Sequence[Task | Transfer | CountedStream]) -> int:
-    """Return the largest number of attempts, or of streams, that went on at the same time."""
+    """Return the largest number of attempts, or of streams, that ran at the same time."""
     running = [span for span in spans if span.end_s > span.start_s]
     changes = sorted([(span.start_s, 1) for span in running] + [(span.end_s, -1) for span in running])
     return max(accumulate((change for _, change in changes), initial=0))
 
 
 def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> GatedAggregate | None:
-    """Return the gated aggregate; None when nothing was moved.
+    """Return the gated aggregate; None if nothing was moved.
 
-    The first slot begins with the first start and the last one ends with the last end; they weigh by their length.
-    Slots of measured streams are whole seconds of their clock, those of others begin at the first start. A stream of
-    no length has no rate and is left out.
+    The first slot begins with the first start, and the last one ends with the last end. Slots have weights by length.
+    Slots of measured streams are whole seconds of their clock, those of others begin at the first start. A stream
+    without duration has no rate and is omitted.
     """
     streams = [stream for stream in moved if stream.end_s > stream.start_s]
     if not streams:
@@ -125,7 +125,7 @@ def _parts(stream: Transfer | CountedStream, origin: float, count: int) -> Itera
             yield index, rate * overlap_s
         return
     for offset, part in enumerate(stream.slot_bytes):
-        # A clock's error must not lose bytes: those just outside belong to the slot at that end.
+        # Bytes just outside, because of a clock's error, count in the first or last slot.
         yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(part)
 
 

@@ -16,7 +16,7 @@ _DIRECTIONS = {"read_bytes": "read", "write_bytes": "write"}
 POINTS_MAX = 240
 """Maximum number of points of a series: the steps of longer runs are longer than a second."""
 SHARE_MIN = 0.01
-"""Minimum share of all bytes of a device that is shown: boot disks and idle disks have less."""
+"""Minimum share of all bytes for a device to be shown; boot disks and idle disks have less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def disk_traffic(
 ) -> list[TrafficSeries]:
     """Return the traffic from the run's start to ``duration_s``, devices by name, reads first; empty without disks.
 
-    ``nodes`` restricts it to those nodes (the workers); None takes all. ``step_s``: step of the grid; runs that are
-    drawn side by side need the same step.
+    ``nodes``: the nodes that count (the workers); None: all. ``step_s``: step of the grid; runs that are drawn side by
+    side need the same step.
     """
     step_s = step_s or grid_step_s(duration_s)
     grid = [index * step_s for index in range(max(1, math.ceil(duration_s / step_s)) + 1)]

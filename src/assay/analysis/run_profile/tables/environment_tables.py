@@ -17,7 +17,7 @@ Leaves = dict[str, str]
 
 
 def environment_tables(environment: Mapping[str, Any]) -> tuple[TextTable, ...]:
-    """Return a table for each entry of the tree that has entries itself, and one for those that have none."""
+    """Return a table for each entry of the tree that has sub-entries, and one table of all other entries."""
     plain = {name: value for name, value in environment.items() if not isinstance(value, Mapping)}
     tables = [_table("the run", _leaves(plain))]
     for name, value in environment.items():

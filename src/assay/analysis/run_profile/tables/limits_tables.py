@@ -1,4 +1,4 @@
-"""What limited a run as tables of text: what the terminal, the page and the report show of it. Nothing is computed."""
+"""Lay out what limited a run as tables of text for the terminal, the page and the report. Nothing is computed."""
 
 from assay.analysis.run_profile.limits import LimitMoment, Limits
 from assay.analysis.run_profile.loads import Resource
@@ -53,7 +53,7 @@ def _cells(moment: LimitMoment) -> tuple[str, ...]:
 
 
 def limit_sentence(limits: Limits) -> str:
-    """Return what the limit was for the longest time: ``Disks limited 26.0 of 56.3 s.``"""
+    """Return the limit with the longest time: ``Disks limited 26.0 of 56.3 s.``"""
     times = f"{tenths(limits.total_s(limits.main))} of {tenths(limits.duration_s)} s"
     if limits.main is Resource.NO_VALUE:
         return f"No bottleneck found in {times}."

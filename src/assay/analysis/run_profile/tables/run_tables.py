@@ -1,4 +1,4 @@
-"""One run as tables of text, section by section: what the terminal and the page show of it.
+"""Lay out one run as tables of text for the terminal and the page, section by section.
 
 In: a run, its :class:`~assay.analysis.run_profile.run_detail.RunDetail`, and the bundle's files. Out:
 :class:`TextTable`s that fit a terminal of 80 columns. Nothing is computed here.
@@ -29,7 +29,7 @@ from assay.text import (
 _MARK = {True: "✓", False: "✗"}
 _AS_ABOVE = "as above"
 _FIELDS = {"duration_s": "run time", "started_at": "start"}
-"""Fields of a run that it names the source of, in words."""
+"""Displayed names of fields in the list of sources."""
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
 _PURPOSES = {
@@ -42,9 +42,9 @@ _PURPOSES = {
 
 
 def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[str, TextTable]:
-    """Return all that is shown of a run, in order; what is empty is left out.
+    """Return the sections of a run, in order; empty sections are omitted.
 
-    ``files``: the bundle's, with their sizes in bytes.
+    ``files``: name to size in bytes of each file of the bundle.
     """
     sections = {
         "configuration": TextTable.of_pairs("configuration", _configuration(run)),
@@ -71,7 +71,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
 
 
 def simulation_table(run: Run) -> TextTable:
-    """Return what a simulated run rests on: its interval, its profile, what was assumed; empty for any other run."""
+    """Return the basis of a simulated run: interval, profile, assumptions; empty for any other run."""
     facts = run.environment.get("simulation")
     if not isinstance(facts, dict):
         return TextTable("simulated")
@@ -104,7 +104,7 @@ def _phase_cells(phase: Phase) -> tuple[str, ...]:
 
 
 def metrics_table(run: Run, detail: RunDetail) -> TextTable:
-    """Return the metrics that no other section shows, by what they are of, each with its source."""
+    """Return the metrics that no other section shows, in groups, each with its source."""
     shown = _metrics_shown(run, detail)
     rows, last, note = [], "", ""
     for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
@@ -125,7 +125,7 @@ def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
 
 
 def _other_sources(run: Run, detail: RunDetail) -> dict[str, str]:
-    """Return the sources of values that are not metrics; metrics show their own source."""
+    """Return the sources of values that are not metrics; metrics are shown with their source."""
     shown = _metrics_shown(run, detail)
     return {_FIELDS.get(name, name): source for name, source in run.sources.items() if name not in shown}
 
@@ -223,13 +223,13 @@ def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
 
 
 def _short(name: str) -> str:
-    """Return an id without what all of them share: ``attempt_1700000000000_0004_m_000001_0`` to ``0004_m_000001_0``."""
+    """Return an id without its common prefix: ``attempt_1700000000000_0004_m_000001_0`` to ``0004_m_000001_0``."""
     head, _, rest = name.partition("_")
     return rest.partition("_")[2] if head in ("attempt", "task", "job") and rest.count("_") else name
 
 
 def data_table(detail: RunDetail) -> TextTable:
-    """Return what the jobs' counters say about data, places and memory; without what they do not tell."""
+    """Return the figures of the jobs' counters on data, locality and memory; unknown figures are omitted."""
     f = detail.figures
     copies = f", times {detail.replication} copies" if detail.replication and detail.replication > 1 else ""
     spilled = None if f.spilled_records is None else f"{f.spilled_records:,} records"

@@ -90,7 +90,7 @@ def _bytes(value: int) -> str:
 
 
 def _shown(run: Run) -> Sequence[Stage]:
-    """Return the stages that ran, in their order; of many, the longest."""
+    """Return the stages that ran, in their order; if there are many, the longest."""
     ran = [stage for stage in run.stages if stage.start_s is not None]
     longest = sorted(ran, key=lambda stage: (stage.start_s or 0.0) - (stage.end_s or stage.start_s or 0.0))[:_SHOWN_MAX]
     return sorted(longest, key=lambda stage: (stage.stage_id, stage.attempt))
