@@ -6,9 +6,8 @@ their errors.
 Runs are in one **matched group** when every factor but the compared one is equal. Within a group, the ratio is that of
 the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over groups it
 is the geometric mean of the groups' ratios. So a level that mostly ran with more containers, or on an easier workload,
-has no advantage, unlike in averages over all runs of a level (``published.py`` has these definitions by name).
-Only valid runs count, and no warm run where others of its group are cold. Origins and lab scales are never mixed in
-one figure.
+has no advantage, unlike in averages over all runs of a level (``published.py`` has these definitions by name). Only
+valid runs count, and no warm run if others of its group are cold. Origins and lab scales are never mixed in one figure.
 
 The interval is Student's t on the groups' log ratios; with fewer than :data:`GROUPS_MIN` groups, all with repetitions
 on both sides, it is Welch's within the groups and covers these configurations only (docs/adr/0005). A single group has
@@ -215,7 +214,7 @@ def without_sessions(table: RunTable) -> Mask:
 
 
 def sessions_in(table: RunTable, rows: Ints) -> Ints:
-    """Return the session of each of these rows, a number from 0; -1 if its start is not known."""
+    """Return the session of each of these rows, a number from 0; -1 if its start is unknown."""
     none = np.zeros(len(rows), dtype=np.int64)
     codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _SESSION_COLUMNS}
     started_unix_s = table.values["started_unix_s"][rows]
@@ -223,7 +222,7 @@ def sessions_in(table: RunTable, rows: Ints) -> Ints:
 
 
 def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) -> tuple[Ints, Mask]:
-    """Return the session unit of each row that counts, and whether its start is not known.
+    """Return the session unit of each row that counts, and whether its start is unknown.
 
     Simulated and predicted runs have no sessions: they share one unit, which cancels.
     """
@@ -278,7 +277,7 @@ class SessionPart:
     degrees: float
     spread: SessionSpread
     unordered: bool
-    """Whether the start of some run is not known."""
+    """Whether the start of some run is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class SpeedupResult:
     """Matched groups with runs of both levels."""
     runs_baseline: int
     runs_candidate: int
-    """Runs in these matched groups, by side; of a single group, also where one side has none."""
+    """Runs in these matched groups, by side; of a single group, also if one side has none."""
     excluded: Mapping[Exclusion, int]
     """Runs of the two levels that do not count, by reason."""
     ignored: Mapping[str, int]
@@ -120,7 +120,7 @@ class SpeedupResult:
     by_scope: tuple[ScopeEstimate, ...]
     """The mean speedup for each scope that the groups allow."""
     clusters: tuple[ClusterEstimate, ...]
-    """The same comparison on each cluster; empty where all groups are of one."""
+    """The same comparison on each cluster; empty if all groups are of one cluster."""
     trimmed: Estimate | None
     """The ratio without the smallest and largest fifth of the groups; None for too few of them."""
     joint: Estimate | None

@@ -140,7 +140,7 @@ def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
 def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None = None) -> tuple[ScopeEstimate, ...]:
     """Return an estimate for each scope, narrowest first; a wider scope never has a narrower interval.
 
-    The interval of the result's own scope stays as it is. Where that is similar settings, a wider interval for the
+    The interval of the result's own scope does not change. If that scope is similar settings, a wider interval for the
     tested settings is omitted, because similar settings include them. ``depends``: the factor that the gain depends on,
     with its level in each group. Empty within deployments, whose result covers one scope only.
     """
@@ -183,7 +183,7 @@ def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
 
 
 def cluster_estimates(matched: MatchedGroups, both: GroupRatios) -> tuple[ClusterEstimate, ...]:
-    """Return the comparison on each cluster, most groups first; empty where all groups are of one."""
+    """Return the comparison on each cluster, most groups first; empty if all groups are of one cluster."""
     if len(both.cluster) == 0 or len(both.deployment):
         return ()
     of_group = both.cluster

@@ -46,8 +46,7 @@ def verdict_text(
 ) -> str:
     """Return a verdict on ``option`` against ``baseline``, without its evidence and full stop.
 
-    ``where``: `` on TeraSort``. ``corrected_for``: the number of comparisons, where their correction changed the
-    verdict.
+    ``where``: `` on TeraSort``. ``corrected_for``: the number of comparisons, if their correction changed the verdict.
     """
     if ratio is None:
         return capitalised(f"{option} {verb} not compared with {baseline}{where}")

@@ -39,7 +39,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """Traffic of one disk, or sums over several disks; None where it was not observed."""
+    """Traffic of one disk, or sums over several disks; None if it was not observed."""
 
     read_bytes: float | None = None
     write_bytes: float | None = None
@@ -106,7 +106,7 @@ class PurposeUse:
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """One node's part of a run; None where it was not observed."""
+    """One node's part of a run; None if it was not observed."""
 
     node: str
     worker: bool

@@ -1,6 +1,6 @@
 """Read figures from a run's job counters: data by stage, locality, spills, garbage collection.
 
-In: jobs with their counters. Out: bytes, records, seconds, shares; None where no job has the counter. Names of counters
+In: jobs with their counters. Out: bytes, records, seconds, shares; None if no job has the counter. Names of counters
 and groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCounter, JobCounter); the names of
 Hadoop 1 have the same ends.
 """
@@ -23,7 +23,7 @@ class JobFigures:
     map_output_bytes: int | None
     """Before compression."""
     shuffle_bytes: int | None
-    """Fetched by reducers, compressed where the map output is."""
+    """Fetched by reducers; compressed if the map output is."""
     map_output_records: int | None
     spilled_records: int | None
     cpu_s: float | None

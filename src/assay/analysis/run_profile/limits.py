@@ -90,7 +90,7 @@ class Limits:
 
 
 def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
-    """Return what limited ``run``; None if its trace has no worker."""
+    """Return the limits of ``run``; None if its trace has no worker."""
     loads, tasks = loads_of(run, tasks, trace), as_observed(run, tasks)
     if loads is None:
         return None

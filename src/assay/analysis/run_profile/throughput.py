@@ -65,7 +65,7 @@ class GatedAggregate:
 
 
 def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Transfer]:
-    """Return the transfers of the attempts that succeeded and moved something; ``bytes_of`` picks the counter."""
+    """Return the transfers of the attempts that succeeded and moved something; ``bytes_of`` returns the counter."""
     moved = ((task, bytes_of(task)) for task in tasks if task.status == "succeeded")
     return [Transfer(task.start_s, task.end_s, count) for task, count in moved if count > 0]
 

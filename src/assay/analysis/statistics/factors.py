@@ -81,7 +81,7 @@ def level_of(run: Run, factor: str) -> str | None:
 
 
 def _program(run: Run) -> str:
-    """Return the workload's own name, which differs from ``run.workload`` when the plan gave it a label."""
+    """Return the workload's name, which differs from ``run.workload`` if the plan gave it a label."""
     return run.workload_parameters.get("program", run.workload)
 
 

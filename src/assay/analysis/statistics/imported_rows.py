@@ -43,7 +43,7 @@ class Distinct:
         """Why items could not be parsed: the first has code -1, the second -2."""
 
     def codes(self, items: Sequence[Hashable]) -> Codes:
-        """Return the code of each item; a code below 0 where ``make`` raised ValueError."""
+        """Return the code of each item; a code below 0 if ``make`` raised ValueError."""
         numbers = self._numbers
         codes = list(map(numbers.get, items))
         if None in codes:  # seldom, after the first thousand rows
@@ -75,7 +75,7 @@ class ImportedRows:
     duration_s: Floats
     source_ids: Sequence[str]
     metrics: Mapping[str, Floats]
-    """By name; NaN where a row lacks the metric."""
+    """By name; NaN if a row lacks the metric."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -220,7 +220,7 @@ _NAMED: Final = ("workload", "workload_parameters", "levels")
 def columns_of(rows: ImportedRows) -> dict[str, Column]:
     """Return the columns that ``table_of`` gives for these runs, with columns and levels in the same order.
 
-    A level's text is made once for each value of the fields that it depends on. Raises :class:`DuplicateColumnError`.
+    Each distinct value of the fields of a level is converted to text once. Raises :class:`DuplicateColumnError`.
     """
     if not len(rows):
         return {}

@@ -38,7 +38,7 @@ _NO_SCATTER = 1e-24
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its 95 % interval, in the value's own unit; without one, ``low`` and ``high`` are None."""
+    """A value with its 95 % interval in the same unit; ``low`` and ``high`` are None without an interval."""
 
     value: float
     low: float | None

@@ -69,7 +69,7 @@ class SideSessions:
     contained: Floats
     """Share of the sessions' variance that the squared standard error of each group's mean already contains."""
     unordered: Mask
-    """Groups that have a run whose start is not known."""
+    """Groups that have a run with an unknown start."""
     spread: SessionSpread
 
 

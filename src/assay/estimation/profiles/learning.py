@@ -1,6 +1,6 @@
 """Learn profiles from measured runs: data flow and CPU per byte of each workload, fixed costs of the engine.
 
-In: measured runs with their attempts and traces, where there are any. Out: a
+In: measured runs with their attempts and traces, if available. Out: a
 :class:`~assay.model.plans.workload_profile.CostProfile` whose values have intervals. It depends on these runs alone.
 
 *Fixed costs* come from the jobs' times. *CPU* has two parts. The first is what tasks counted (Hadoop's

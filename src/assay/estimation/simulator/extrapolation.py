@@ -1,4 +1,4 @@
-"""Add uncertainty for configurations beyond those that the profile was learned from, and report how far they are.
+"""Add uncertainty for configurations beyond the learned range of the profile, and report how far beyond they are.
 
 In: a request. Out: an addition to the standard deviation of a run's log time, and messages with the factors. Pure.
 """

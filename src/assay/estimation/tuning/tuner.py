@@ -38,7 +38,7 @@ BUDGET_MIN = 4
 
 
 class Strategy(StrEnum):
-    """How the search picks candidates."""
+    """How the search chooses candidates."""
 
     BAYESIAN = "bayesian"
     RANDOM = "random"
@@ -84,7 +84,7 @@ class Tuner:
         return self._comparison(winner, made, finished) if winner else []
 
     def searched(self, finished: Sequence[Run]) -> list[Run]:
-        """Return the last attempt of each run of the search, in order; a valid attempt where one exists."""
+        """Return the last attempt of each run of the search, in order; a valid attempt if there is one."""
         last: dict[int, Run] = {}
         for run in finished:
             if run.position < self.budget and (run.position not in last or run.status is RunStatus.VALID):

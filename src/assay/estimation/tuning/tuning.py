@@ -1,7 +1,7 @@
 """Choose the next configuration of a tuning by Bayesian optimisation with noisy times.
 
 In: candidates as numbers (:meth:`~assay.estimation.tuning.space.Space.coordinates`), the runs so far, and an estimate
-of each candidate's time, where one exists. Out: a candidate, and the expected time of each. Logarithms of times are a
+of each candidate's time, if available. Out: a candidate, and the expected time of each. Logarithms of times are a
 Gaussian process of scikit-learn (Matérn 5/2 with a length for each dimension and learned noise). An earlier estimate is
 its mean, scaled to the measured times, so that the process learns only the difference. The next run has the largest
 augmented expected improvement (D. Huang et al., J. Global Optim. 34 (2006)). It accounts for noise, so uncertain
@@ -87,7 +87,7 @@ def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> F
         return np.full(size, float(logs.mean()))
     centred, centred_logs = estimate - estimate[at].mean(), logs - logs.mean()
     of_runs = centred[at]
-    weight = 0.1  # pulls the slope towards 1 while few runs are known
+    weight = 0.1  # pulls the slope towards 1 while there are few runs
     slope = float((of_runs @ centred_logs + weight) / (of_runs @ of_runs + weight)) if len(at) else 1.0
     scaled: Floats = logs.mean() + min(max(slope, 0.0), 1.5) * centred
     return scaled

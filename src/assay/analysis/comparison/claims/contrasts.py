@@ -1,7 +1,7 @@
 """Define what a claim compares: two kinds of levels of one factor, as a number for each configuration.
 
-In: a table of configurations. Out: an array over its rows, NaN where a configuration has neither kind. The two kinds
-are 1 and 0. A number of containers is its base-2 logarithm, so that its gain is per doubling.
+In: a table of configurations. Out: an array over its rows, NaN if a configuration has neither kind. The two kinds are 1
+and 0. A number of containers is its base-2 logarithm, so that its gain is per doubling.
 """
 
 import re

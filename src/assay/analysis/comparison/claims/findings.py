@@ -1,8 +1,8 @@
-"""Claims of the published studies about storage, networks and configuration, tested on runs.
+"""Test claims of the published studies about storage, networks and configuration on runs.
 
-In: runs with their times, and prices where they are known. Out: for each claim an answer (supported, contradicted,
-undecided) with the numbers behind it. A claim that something pays is about cost: it needs prices, and the break-even is
-where the gain in time equals the ratio of the prices.
+In: runs with their times, and prices if known. Out: for each claim an answer (supported, contradicted, undecided) with
+the numbers behind it. A claim that something pays is about cost: it needs prices, and the break-even is where the gain
+in time equals the ratio of the prices.
 
 A claim is data: what it compares, on which class of workload, under which condition, and which test answers it.
 
@@ -85,7 +85,7 @@ class Claim:
     with_and_without: tuple[str, str] = ("", "")
     """Names of the condition's two sides."""
     alike: Contrast | None = None
-    """What must be equal where the two sides of the condition are compared within a cluster."""
+    """Contrast in which both sides of the condition must be equal when they are compared within a cluster."""
     in_cost: bool = False
 
 

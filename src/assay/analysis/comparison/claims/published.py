@@ -2,7 +2,7 @@
 
 In: runs as a table (durations in s). Out: one figure for each level and workload, without an interval, because the
 studies give none. Use ``matched.py`` for conclusions; each docstring and docs/explanation/speedup.md name the flaw of a
-definition. The same runs count as everywhere: valid runs, without warm runs where others of their group are cold.
+definition. The same runs count as everywhere: valid runs, without warm runs if others of their group are cold.
 
 Sources: the BSC's report on SSDs and InfiniBand (ALOJA, 2015), section "Performance Speedups" and figures 3 to 6; K.
 Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14, figures 2 to 6 and table 5.

@@ -18,7 +18,7 @@ _REPETITIONS_MAX = 5
 def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, observed: Mask) -> tuple[int, int] | None:
     """Return a row with ``baseline`` and one with ``candidate`` to compare; None if no two runs match.
 
-    ``observed``: for each row of the table, whether more than its time is known.
+    ``observed``: for each row of the table, whether more than its time was observed.
     """
     column, matched = require_factor(table, factor), match(table, factor)
     codes = column.code(baseline), column.code(candidate)

@@ -1,7 +1,7 @@
 """Fit how speed grows with a numeric factor: workers, containers, disks, memory, data.
 
-In: levels of the factor with their speed relative to the smallest level. Out: a fitted Universal Scalability Law, where
-at least :data:`LEVELS_MIN` levels exist and the law describes them:
+In: levels of the factor with their speed relative to the smallest level. Out: a fitted Universal Scalability Law, if at
+least :data:`LEVELS_MIN` levels exist and the law describes them:
 
     speed(n) = n / (1 + contention (n - 1) + coherency n (n - 1)),   n = level / smallest level
 
