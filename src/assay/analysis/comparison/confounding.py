@@ -11,7 +11,7 @@ from assay.analysis.comparison.matched import MatchedGroups
 from assay.analysis.statistics import Ints
 
 SHARE_APART = 0.01
-"""Shares of the two sides' runs that differ by more than this confound a comparison."""
+"""Maximum difference between the two sides' shares of runs that does not confound a comparison."""
 
 
 def confounded_by(matched: MatchedGroups, groups: Ints, levels: tuple[int, int]) -> tuple[str, ...]:

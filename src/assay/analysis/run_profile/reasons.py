@@ -15,13 +15,13 @@ from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics
 from assay.foundation.units import format_bytes
 
 ALIKE = 0.15
-"""Amounts of work that differ by at most this share count as the same."""
+"""Maximum difference, as a share, of amounts of work that count as the same."""
 CHANCE = 0.18
-"""Times that differ by at most this share are not attributed to a phase. Two runs of one configuration, with a spread
-of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
+"""Maximum difference, as a share, of times that is not attributed to a phase. Two runs of one configuration, with a
+spread of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
 _NAMED_MAX = 3
 _TELLING = 0.8
-"""Phases are named until they explain this share of the difference."""
+"""Share of the difference at which no further phases are named."""
 FIGURES = (
     "disk_moved_bytes",
     "disk_busy_max_share",

@@ -184,7 +184,7 @@ def geometric_mean(values: Sequence[float], offsets: Floats | None = None) -> Es
 
 
 def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
-    """Return the ratio of geometric means, baseline / candidate, with Welch's interval if both sides have two runs."""
+    """Return the ratio of geometric means, baseline / candidate, with Welch's interval if both sides have several."""
     sides = ((np.array(_logs(side)), np.asarray(side, dtype=np.float64)) for side in (baseline, candidate))
     means = (means_by(logs, np.zeros(len(logs), dtype=np.int64), 1, rounding_of(times)) for logs, times in sides)
     log_difference = difference(*means)

@@ -12,7 +12,7 @@ from assay.analysis.statistics.intervals import Estimate
 ALPHA: Final = 0.05
 """Maximum corrected p of a difference that is stated."""
 MARGIN: Final = 0.05
-"""Options whose times differ by at most this share count as equivalent."""
+"""Maximum difference, as a share, of the times of equivalent options."""
 RUNS_MIN: Final = 3
 """Minimum runs per side of a single matched group for a verdict."""
 

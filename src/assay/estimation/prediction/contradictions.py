@@ -14,9 +14,9 @@ from assay.estimation.prediction.model import TimeModel, TrainingData
 from assay.foundation.units import parse_bytes
 
 APART = 3.0
-"""Repetitions of one configuration contradict each other if their times differ by more than this factor."""
+"""Maximum ratio of the times of repetitions that do not contradict each other."""
 THOUSAND = (500.0, 2_000.0)
-"""A ratio of times between these is likely the ratio of milliseconds to seconds."""
+"""Range of the ratio of two times that are likely milliseconds and seconds."""
 FAR_OFF = 20.0
 """Ratio of a measured to an expected time, or its inverse, above which a configuration is reported."""
 

@@ -25,7 +25,7 @@ BACKGROUND_MAX = 150
 """Maximum number of measured configurations over which an effect is averaged."""
 LEVELS_MAX = 12
 _CELLS_AT_ONCE = 64
-"""Combinations that are evaluated together; evaluated singly, they take twice as long."""
+"""Number of combinations that are evaluated together; one at a time takes twice as long."""
 SHRUNK_MAX = 2.0
 """Maximum factor by which trees understate an effect; a larger factor is noise."""
 PAIRED_MAX = 5

@@ -25,7 +25,7 @@ BOOSTED_LEAF_MIN = 3
 """Smallest number of configurations in a leaf of a boosted tree."""
 LEARNING_RATE = 0.15
 BOOSTED_ROWS_MAX = 8_000
-"""Boosted trees are grown from a random sample of at most this many configurations."""
+"""Maximum number of configurations, sampled at random, from which boosted trees are grown."""
 DEPTH_MAX = 400
 _AT_ONCE = 4_000_000
 """Maximum of rows × trees that are evaluated together; limits the memory."""

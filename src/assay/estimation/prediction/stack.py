@@ -37,7 +37,7 @@ much."""
 ERROR_MIN: Final = 0.01
 """Added to each absolute error before the usual error is learned, so that its logarithm is finite."""
 SCALE_ROWS_MAX: Final = 10_000
-"""The usual error is learned from a random sample of at most this many configurations in each fold."""
+"""Maximum number of configurations in each fold, sampled at random, from which the usual error is learned."""
 SHARES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Weights of the boosted trees that are tried."""
 SCALE_FEATURES: Final = 2

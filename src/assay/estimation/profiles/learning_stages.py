@@ -15,7 +15,7 @@ from assay.model import COMPRESSED_SHARES, Run, Stage, StageProfile, Task, Uncer
 
 _CODEC_ASSUMED = 0.5
 SMALL = 0.01
-"""Bytes below this share of the data count as none: control files, reports."""
+"""Share of the data below which bytes count as none: control files, reports."""
 _TASK_MIN_BYTES = 1_000_000
 
 

@@ -10,7 +10,7 @@ from assay.estimation.simulator.scenario import SimulationRequest
 FAR_SIGMA = 0.06
 """Standard deviation of log time for each doubling beyond the learned range."""
 BEYOND_MIN = 2.0
-"""Factor beyond the learned range up to which nothing is added."""
+"""Maximum factor beyond the learned range for which nothing is added."""
 
 
 def times_beyond(request: SimulationRequest) -> dict[str, float]:

@@ -30,7 +30,7 @@ from assay.execution.planning.order import PlannedRun
 from assay.model import FailureClass, Plan, Run, RunStatus
 
 HOPELESS = 2.5
-"""A run of the search is stopped at this multiple of the fastest time."""
+"""Multiple of the fastest time at which a run of the search is stopped."""
 HOPELESS_LEAST_S = 60.0
 """Minimum time after which a run of the search is stopped, in seconds."""
 BUDGET_MIN = 4
