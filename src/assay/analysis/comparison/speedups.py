@@ -126,7 +126,7 @@ def speedups_of(
     """Return every level of the factor against ``baseline`` (by default hard disks, or the first that ran).
 
     ``by``: the factor that separates parts, each with its own results, in the order of the rows; None for one result
-    over all workloads, in which every workload counts the same (:func:`over_parts`). ``fitted``: the
+    over all workloads, with equal weights (:func:`over_parts`). ``fitted``: the
     :func:`~assay.analysis.comparison.joint.fits` of the matched groups. Raises SpecificationError for names and levels
     that no run has.
     """

@@ -1,8 +1,8 @@
 """Select runs by conditions, count the runs of each further level, and return one page of runs in some order.
 
-In: runs as a table; conditions as levels by column, of which a run must have one in each column. Out: masks, counts and
-positions. A facet counts the runs that match all conditions except its own, so a count is the number of runs after a
-level is added or exchanged. Array operations only: a million runs take a fraction of a second.
+In: runs as a table; conditions as levels by column: in every column, a run must have one of the levels. Out: masks,
+counts and positions. A facet counts the runs that match all conditions except its own, so a count is the number of runs
+after a level is added or exchanged. Array operations only: a million runs take a fraction of a second.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
 """Estimate times with two kinds of trees, stacked, and the usual error of the estimate for each configuration.
 
 In: features (one row per configuration) and logarithms of times. Out: a :class:`Stack`, and from :func:`stacked` also
-the estimates of each row by trees that had not seen it. An estimate is the weighted mean of the median of extremely
-randomised trees and the median of boosted trees, of which each fold has one set (stacked generalisation: D. H. Wolpert,
-Neural Networks 5 (1992)). The weight minimises the mean absolute error of the out-of-fold estimates.
+the estimates of each row by trees that had not seen it. An estimate is the weighted mean of two medians: of extremely
+randomised trees, and of boosted trees, with one set in each fold (stacked generalisation: D. H. Wolpert, Neural
+Networks 5 (1992)). The weight minimises the mean absolute error of the out-of-fold estimates.
 
 The usual error is learned too, out of fold again, from the features, the trees' spread and the disagreement of the two
 kinds of trees. Errors divided by it are the scores of locally weighted conformal prediction (J. Lei et al., J. Am.

@@ -28,7 +28,7 @@ class RunGroup:
     """What distinguishes this group from others of its workload (``dfs.blocksize=64MB``); empty if it is the only
     one."""
     levels: dict[str, tuple[Run, ...]]
-    """The runs that count by level, in the order in which they ran; empty for a level of which no run counts."""
+    """The runs that count by level, in the order in which they ran; empty if no run of a level counts."""
     left_out: dict[str, Counter[int]]
     """Number of runs that do not count, by level and by position in ``matched.REASONS``."""
     warnings: tuple[CodedWarning, ...]
