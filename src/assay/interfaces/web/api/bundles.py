@@ -1,7 +1,7 @@
-"""The API of bundles: their ids, one as a tar, and taking one in. What ``assay pull`` and ``assay push`` talk to.
+"""Serve bundles: list their ids, send one as a tar, and accept an upload. Used by ``assay pull`` and ``assay push``.
 
-An upload is written aside, checked against the checksum that it came with, unpacked in a staging folder, verified file
-by file, and placed whole; or refused, with nothing kept.
+An upload is written to a temporary file, compared with its checksum, unpacked in a staging folder, verified file by
+file, and moved into the repository as a whole. A refused upload leaves nothing behind.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ _MORE: dict[int | str, dict[str, Any]] = {
 def bundles(
     context: ContextOf, after: Annotated[str, Query(max_length=100, description="The last id known.")] = ""
 ) -> BundlePage:
-    """List the ids of bundles, sorted, a page at a time."""
+    """List the ids of bundles, sorted, by page."""
     ids = bundle_ids(context.store.repository, after, PAGE + 1)
     return BundlePage(bundles=ids[:PAGE], more=len(ids) > PAGE)
 
@@ -46,7 +46,7 @@ def bundles(
     responses={200: {"content": {_TAR: {}}, "description": "The bundle."}},
 )
 def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
-    """Send one bundle as a tar, with its size and, in ``Repr-Digest``, its SHA-256 in front."""
+    """Send one bundle as a tar, with its size and its SHA-256 in the header ``Repr-Digest``."""
     try:
         packed = pack(context.store.repository, bundle_id)
     except RepositoryError as error:
@@ -69,7 +69,7 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
     },
 )
 async def upload(request: Request, response: Response, context: ContextOf, bundle_id: BundleId) -> Uploaded:
-    """Take a bundle, sent as a tar with ``Content-Length`` and ``Repr-Digest: sha-256=:…:``."""
+    """Accept a bundle, sent as a tar with ``Content-Length`` and ``Repr-Digest: sha-256=:…:``."""
     size = request.headers.get("content-length", "")
     wanted = digest_of(request.headers.get("repr-digest"))
     if not size.isdecimal():

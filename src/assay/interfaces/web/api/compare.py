@@ -33,7 +33,7 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {"csv": write_cs
 
 @router.get("/sides")
 def sides(context: ContextOf, run: RunIds, of: Of = "configurations") -> Sides:
-    """Put runs, or the configurations that they are of, side by side: differences, and ratios to the first."""
+    """Compare runs, or their configurations: differences, and ratios to the first."""
 
     def make(table: RunTable) -> Sides:
         return sides_of(context.store.repository, table, [find_run(context, run_id) for run_id in run], of)
@@ -48,7 +48,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
 
 @router.get("/export", response_class=Response, responses={**PROBLEMS, **_FILE})
 def export(context: ContextOf, form: Form = "csv", where: Where = []) -> Response:  # noqa: B006
-    """Send the runs that match as a table (CSV, Parquet: a row a run) or whole (JSON, one a line)."""
+    """Export the matching runs as a table (CSV or Parquet, one row per run) or as JSON, one run per line."""
     chosen = selected(context.store.table(), where)
     if len(chosen) > EXPORT_RUNS_MAX:
         raise SpecificationError(

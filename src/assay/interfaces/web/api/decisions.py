@@ -1,4 +1,4 @@
-"""The API of decisions: which option is faster, and what does it cost?"""
+"""Serve decisions: which option is faster, and what it costs."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 def decisions_on(
     context: Context, factor: str, baseline: str | None = None, ignore: Sequence[str] = (), where: Sequence[str] = ()
 ) -> tuple[Decision, ...]:
-    """Return the decisions on a factor under the server's own price book; kept until the runs change."""
+    """Return the decisions on a factor with the server's price book; cached until the runs change."""
 
     def make(table: RunTable) -> tuple[Decision, ...]:
         request = DecisionRequest(factor, baseline, tuple(where), tuple(ignore), context.book)
@@ -47,7 +47,7 @@ def decisions(
 
 
 def question_answers_on(context: Context, where: Sequence[str] = ()) -> tuple[QuestionAnswer, ...]:
-    """Return the answers to a buyer's questions under the server's own price book; kept until the runs change."""
+    """Return the answers to a buyer's questions with the server's price book; cached until the runs change."""
 
     def make(table: RunTable) -> tuple[QuestionAnswer, ...]:
         request = DecisionRequest(where=tuple(where), prices=context.book)

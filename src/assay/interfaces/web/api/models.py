@@ -1,6 +1,6 @@
-"""Define the API's requests, and its answers where they differ from the values of questions.
+"""Define the API's requests, and its responses where they differ from the values of questions.
 
-Names end in their units. Money is in the answer's ``currency``.
+Names end in their units. Money is in the response's ``currency``.
 """
 
 from typing import Annotated, Any, Literal, get_type_hints
@@ -17,19 +17,19 @@ from assay.questions.runs.overview import RunCounts
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
-"""A task attempt as :class:`~assay.model.runs.run.Task` has it, which pydantic can't read by itself."""
+"""A task attempt. Pydantic cannot read :class:`~assay.model.runs.run.Task` directly."""
 BOOK_CHARACTERS_MAX = 1_000_000
 ShortText = Annotated[str, StringConstraints(max_length=300)]
 
 
 class Model(BaseModel):
-    """Base of all: unknown fields are refused."""
+    """The base class of all models; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
 class Problem(Model):
-    """Why there is no answer."""
+    """Why a request has no answer."""
 
     message: str = Field(description="What happened and why.")
     where: str | None = Field(None, description="Where: a parameter, a file and line, a bundle.")
@@ -37,7 +37,7 @@ class Problem(Model):
 
 
 class ServerInfo(Model):
-    """Which server this is and what the caller may do."""
+    """The server's version, repository and price book, and the caller's permissions."""
 
     assay: str = Field(description="Version of assay.")
     api: int = Field(description="Version of this API.")
@@ -46,7 +46,7 @@ class ServerInfo(Model):
 
 
 class Summary(Model):
-    """What the repository holds."""
+    """The contents of the repository in numbers."""
 
     counts: RunCounts
     bundles: int
@@ -63,14 +63,14 @@ class RunParts(Model):
 
 
 class TraceAnswer(Model):
-    """Series of a run's trace, thinned so that peaks stay."""
+    """Series of a run's trace, thinned without losing peaks."""
 
     series: list[Series]
     windows: int
 
 
 class LogPart(Model):
-    """Part of a log as text; bytes that are no UTF-8 are replaced."""
+    """A part of a log as text; invalid UTF-8 is replaced."""
 
     name: str
     offset_bytes: int
@@ -79,7 +79,7 @@ class LogPart(Model):
 
 
 class FigureRow(Model):
-    """One bar as a publication defines it."""
+    """One bar of a figure as a publication defines it."""
 
     workload: str
     origin: str
@@ -98,14 +98,14 @@ class BundlePage(Model):
 
 
 class Uploaded(Model):
-    """What became of an upload."""
+    """The result of an upload."""
 
     bundle_id: str
     new: bool
 
 
 class CostQuestion(Model):
-    """What to price. Nothing of it is kept."""
+    """A request to price runs. Nothing of it is stored."""
 
     prices: str | None = Field(
         None, max_length=BOOK_CHARACTERS_MAX, description="A price book (YAML); the server's own when left out."
@@ -123,7 +123,7 @@ class CostQuestion(Model):
 
 
 class CostRow(Model):
-    """One configuration in seconds and money."""
+    """Time and cost of one configuration."""
 
     rank: int | None = Field(description="1 for the cheapest and its ties; null without a verdict.")
     verdict: RowVerdict
@@ -146,7 +146,7 @@ class CostRow(Model):
 
 
 class BreakEvenPriceField(Model):
-    """At which price of an item another configuration becomes the cheapest; null: at none."""
+    """The price of an item at which another configuration becomes the cheapest; null if there is none."""
 
     name: str = Field(validation_alias=AliasPath("price", "name"))
     per: str = Field(validation_alias=AliasPath("price", "per"))
@@ -159,7 +159,7 @@ class BreakEvenPriceField(Model):
 
 
 class CostEffectivenessAnswer(Model):
-    """The cost-effectiveness plane of one job."""
+    """Time and cost of one job's configurations."""
 
     job: dict[str, str]
     book: str
@@ -184,7 +184,7 @@ class CostEffectivenessAnswer(Model):
 
 
 class TcoQuestion(Model):
-    """What to price over years. Nothing of it is kept."""
+    """A request to price years of use. Nothing of it is stored."""
 
     prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)
     changes: dict[ShortText, float] = Field(default_factory=dict, max_length=200)
@@ -211,7 +211,7 @@ class TcoLine(Model):
 
 
 class Tco(Model):
-    """Jobs and money over years."""
+    """Jobs and cost over years."""
 
     book: str
     currency: str

@@ -67,7 +67,7 @@ class PlannedWorkload(Model):
 
 
 class PlanQuestion(Model):
-    """A plan in parts. ``cluster`` names a file of the server; ``cluster_text`` brings one along."""
+    """A plan in parts. ``cluster`` names a file of the server; ``cluster_text`` contains one."""
 
     name: ShortText = "plan"
     cluster: ShortText | None = None
@@ -89,14 +89,14 @@ class Started(Model):
 
 
 class StartedStatus(Model):
-    """How a campaign stands that this server started."""
+    """The state of a campaign that this server started."""
 
     plan: str
     pid: int
     running: bool
     exit_status: int | None
     last_lines: list[str]
-    """The end of what it printed."""
+    """The last lines of its output."""
 
 
 def cluster_files(context: Context) -> dict[str, str]:
@@ -105,7 +105,7 @@ def cluster_files(context: Context) -> dict[str, str]:
 
 
 def content_of(asked: PlanQuestion) -> dict[str, Value]:
-    """Return what the plan's file has in it."""
+    """Return the content of the plan's file."""
     several = {"layout": asked.layouts, **asked.levels} if len(asked.layouts) > 1 else asked.levels
     content: dict[str, Value] = {
         "plan": asked.name,
@@ -124,8 +124,10 @@ def content_of(asked: PlanQuestion) -> dict[str, Value]:
 
 
 def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
-    """Return the plan. Raises :class:`SpecificationError` that names the line of plan or cluster that is wrong, and for
-    a plan of too many runs before any of them is laid out.
+    """Return the plan.
+
+    Raises :class:`SpecificationError` that names the line of an error in the plan or cluster, and for a plan with too
+    many runs, before the runs are expanded.
     """
     levels = math.prod(map(len, asked.levels.values()))
     count = len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
@@ -139,7 +141,7 @@ def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
 
 
 def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
-    """Return the text of the cluster that is asked for."""
+    """Return the text of the requested cluster."""
     if asked.cluster_text is not None:
         return asked.cluster_text
     files = cluster_files(context)
@@ -153,13 +155,13 @@ def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
 
 @router.get("/clusters", dependencies=READERS)
 def clusters(context: ContextOf) -> list[ClusterText]:
-    """List the cluster files that plans can be made for."""
+    """List the cluster files for plans."""
     return [ClusterText(name=name, text=text) for name, text in cluster_files(context).items()]
 
 
 @router.post("/plan", dependencies=READERS)
 def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
-    """Put a plan together: its YAML, its runs, how long they should take. Nothing is kept, and nothing runs."""
+    """Assemble a plan: its YAML, its runs, and their expected duration. Nothing is stored, and nothing runs."""
 
     def history(cluster: str) -> Sequence[Run]:
         repository = context.store.repository
@@ -170,7 +172,7 @@ def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
 
 @router.post("/plan/start", dependencies=[Depends(require(AccessRole.RUN))])
 def start(context: ContextOf, asked: PlanQuestion) -> Started:
-    """Start the plan as a campaign, where this server may and the token has the role run; one at a time."""
+    """Start the plan as a campaign, if the server permits it and the token has the role run; one campaign at a time."""
     if not context.campaigns:
         raise DeniedError(403, "this server starts no campaigns", "start it with `assay serve --campaigns`")
     if asked.cluster_text is not None:
@@ -218,7 +220,7 @@ def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
-    """Return the question in a form's fields: rows of workloads, lines of levels and parameters."""
+    """Return the request from a form's fields: rows of workloads, lines of levels and parameters."""
 
     def field_text(name: str, otherwise: str = "") -> str:
         return form.get(name, [otherwise])[0].strip() or otherwise
@@ -274,7 +276,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 @router.get("/plan/started", dependencies=READERS)
 def list_started(context: ContextOf) -> list[StartedStatus]:
-    """List the campaigns that this server started since it runs, with the end of what each printed."""
+    """List the campaigns that this server process started, with the last lines of their output."""
     return [
         StartedStatus(
             plan=campaign.plan,

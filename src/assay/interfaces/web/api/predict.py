@@ -1,6 +1,6 @@
-"""The API of what was learned: predictions, what matters, what to run next, and what was measured of what.
+"""Serve predictions, the importance of factors, the next runs, and the map of measured combinations.
 
-The model is learned once for each index, by the first who asks; everybody else waits for the same.
+One model is trained per version of the index. The first request trains it; concurrent requests wait for the result.
 """
 
 import time
@@ -32,17 +32,17 @@ NEXT_MAX = 100
 BATCH_MAX = 10_000
 """Maximum number of rows in one request."""
 PREPARED_MAX = 12
-"""Workloads."""
+"""Maximum number of workloads whose explanations are prepared."""
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
 
 
 def kept_model(context: Context, threads: int = 2) -> RepositoryModel:
-    """Return what is learned from all runs, kept as long as they stay as they are."""
+    """Return the model trained on all runs; cached until the runs change."""
     return context.store.answer(("learned",), lambda table: learned(context.store.repository, table, threads=threads))
 
 
 def prepare(context: Context) -> None:
-    """Ask for what takes long: the model, and what matters for each of the workloads that have most runs."""
+    """Prepare slow answers: the model, and the importance of factors for the workloads with most runs."""
     known, table = kept_model(context, threads=1), context.store.table()  # the other processor is for requests
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
@@ -55,7 +55,7 @@ def prepare(context: Context) -> None:
 
 @router.get("/predict")
 def get_prediction(context: ContextOf, where: Where) -> Prediction:
-    """Tell how long a configuration will take, with the interval of one run, or that it cannot be predicted."""
+    """Predict the duration of a configuration with the interval of a single run, or state why that is impossible."""
     repository = context.store.repository
     return context.store.answer(
         ("prediction", tuple(where)), lambda _: predicted_by(repository, kept_model(context), where)
@@ -68,15 +68,15 @@ class BatchRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     rows: list[dict[str, str | int | float | bool | None]] = Field(min_length=1, max_length=BATCH_MAX)
-    """Column to level by configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``. Null and empty text
-    name nothing, as empty cells do."""
+    """One mapping of column to level per configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``.
+    Null and empty text name no level, as empty cells do."""
     where: list[str] = Field(default=[], max_length=50)
-    """``COLUMN=LEVEL`` for all rows that do not name another level."""
+    """``COLUMN=LEVEL`` for every row that names no level of the column."""
 
 
 @router.post("/predict")
 def post_predictions(context: ContextOf, asked: BatchRequest) -> BatchPrediction:
-    """Predict many configurations, with the same values as one by one. Nothing is kept."""
+    """Predict many configurations; values equal those of single predictions. Nothing is stored."""
     rows = [
         ConfigurationRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
         for number, row in enumerate(asked.rows, 1)
@@ -85,7 +85,7 @@ def post_predictions(context: ContextOf, asked: BatchRequest) -> BatchPrediction
 
 
 def _text(value: str | int | float | bool | None) -> str:
-    """Return a level as repositories have it: numbers without needless decimals, ``true`` and ``false``."""
+    """Return a level in the repository's notation: numbers without trailing zeros, ``true`` and ``false``."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.15g}" if isinstance(value, float) else str(value)
@@ -93,7 +93,7 @@ def _text(value: str | int | float | bool | None) -> str:
 
 @router.get("/matters")
 def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> ImportanceView:  # noqa: B006
-    """Tell how much of the times' variation each factor makes, alone and with another."""
+    """Return the share of the variance of run times that each factor explains, alone and in pairs."""
     return context.store.answer(
         ("matters", tuple(where), tuple(by)),
         lambda table: what_matters_by(kept_model(context), context.store.repository, table, where, by),
@@ -107,7 +107,7 @@ def get_next(
     about: Annotated[str, Query(min_length=1, max_length=300)] = "surface",
     runs: Annotated[int, Query(ge=1, le=NEXT_MAX)] = 10,
 ) -> NextRunsAnswer:
-    """Tell which configurations to run next, the most telling first."""
+    """Propose the next runs, the most informative first."""
     return context.store.answer(
         ("next", tuple(where), about, runs),
         lambda table: next_runs_by(
@@ -120,7 +120,7 @@ def get_next(
     "/missing", response_class=Response, responses={200: {"content": {"text/plain": {}}, "description": "A plan file."}}
 )
 def get_missing(context: ContextOf, where: Where) -> Response:
-    """Send the plan file that measures a configuration, by the newest campaign's plan on its cluster."""
+    """Send a plan file that measures a configuration, based on the newest campaign's plan on its cluster."""
     named = conditions(where, kept_model(context).model.encoding)
     base = newest_plan(context.store.repository, named.get(CLUSTER))
     return PlainTextResponse(next_plan([named], base, "missing").plan.source)
@@ -128,5 +128,5 @@ def get_missing(context: ContextOf, where: Where) -> Response:
 
 @router.get("/map")
 def get_map(context: ContextOf) -> CoverageMap:
-    """Tell how many valid runs there are of each workload on each cluster, layout and network."""
+    """Count the valid runs of each workload on each cluster, layout and network."""
     return context.store.answer(("map",), coverage_map)

@@ -1,4 +1,4 @@
-"""The API of what the runs are worth: causes of runs that are not valid, missing traces, repetitions still needed."""
+"""Serve the quality of runs: causes of invalid runs, missing traces, and repetitions still needed."""
 
 from typing import Annotated
 
@@ -28,13 +28,13 @@ Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="H
 
 @router.get("/causes")
 def get_causes(context: ContextOf, where: Where = []) -> NotValid:  # noqa: B006
-    """Tell why runs are invalid or failed: alike causes together, with whose fault they were."""
+    """Group invalid and failed runs by cause, with the component at fault."""
     return context.ask(why_not_valid, where, "causes")
 
 
 @router.get("/coverage")
 def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:  # noqa: B006
-    """Tell for each plan how many runs have a trace, and how many were proven cold."""
+    """Count the runs of each plan that have a trace and that started with verified cold caches."""
     store = context.store
 
     def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
@@ -46,7 +46,7 @@ def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:
 
 @router.get("/precision")
 def get_precision(context: ContextOf, wanted: Wanted = PRECISION, where: Where = []) -> MissingRepetitions:  # noqa: B006
-    """Tell how many repetitions each configuration still needs for a stated precision."""
+    """Return the repetitions that each configuration still needs for a given precision."""
     return context.ask(lambda repository, table: still_needed(repository, table, wanted), where, ("needs", wanted))
 
 
@@ -56,7 +56,7 @@ def anomalies(
     where: Where = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50,
 ) -> AnomalousRuns:
-    """List the runs that are odd for their configuration, the most serious first."""
+    """List the outliers among the runs, the most serious first."""
     return context.ask(
         lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),
         where,

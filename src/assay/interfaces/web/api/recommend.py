@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 
 
 class SearchState(Model):
-    """How far a search is; its answer when it is over."""
+    """The progress of a search, and its answer after the end."""
 
     key: str = Field(description="By which it is asked again.")
     over: bool
@@ -35,7 +35,7 @@ def key_of(request: RecommendRequest) -> str:
 
 
 def start_search(context: Context, request: RecommendRequest) -> str:
-    """Start the search for a request, and return its key. Raises SpecificationError for a request with no answer."""
+    """Start the search for a request and return its key. Raises SpecificationError for a request without an answer."""
     key = key_of(request)
     if (known := context.searches.known(key)) is None or known.problem is not None:
         context.searches.start(key, prepare(request, stored_catalogues(context.cluster_folders)))
@@ -43,7 +43,7 @@ def start_search(context: Context, request: RecommendRequest) -> str:
 
 
 def state_of(key: str, search: Search, *, whole: bool = True) -> SearchState:
-    """Return a search as the API tells it."""
+    """Return a search in the API's form."""
     answer = json_value(search.answer) if whole and search.answer is not None else None
     problem = None if search.problem is None else str(search.problem)
     return SearchState(
@@ -59,13 +59,13 @@ def get_catalogues(context: ContextOf) -> list[str]:
 
 @router.post("/recommend")
 def post_recommend(context: ContextOf, request: RecommendRequest) -> SearchState:
-    """Start a search for the cluster that suits a mix of workloads; it is simulated, and takes minutes."""
+    """Start a search for the best cluster for a mix of workloads. It simulates clusters and takes minutes."""
     return get_search(context, start_search(context, request))
 
 
 @router.get("/recommend/{key}")
 def get_search(context: ContextOf, key: str) -> SearchState:
-    """Tell how far a search is, and its answer when it is over."""
+    """Return the progress of a search, and its answer after the end."""
     search = context.searches.known(key)
     if search is None:
         raise NotFoundError(

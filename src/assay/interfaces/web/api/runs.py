@@ -1,4 +1,4 @@
-"""The API of runs: a filtered list with facets, one run, its tasks, its trace, its logs."""
+"""Serve runs: a filtered list with facets, one run, its tasks, its trace, and its logs."""
 
 from typing import Annotated
 
@@ -29,14 +29,14 @@ RunId = Annotated[str, Path(max_length=100, description="A run's id, or a beginn
 
 @router.get("/about", tags=["server"])
 def about(context: ContextOf, roles: RolesOf) -> ServerInfo:
-    """Say which server this is."""
+    """Return the server's version, and what the caller may do."""
     book = context.book.name if context.book else None
     return ServerInfo(assay=context.version, api=API_VERSION, roles=sorted(roles), prices=book)
 
 
 @router.get("/summary")
 def summary(context: ContextOf) -> Summary:
-    """Tell what the repository holds."""
+    """Return the contents of the repository in numbers."""
 
     def make(table: RunTable) -> Summary:
         bundles = len(bundle_ids(context.store.repository))
@@ -57,7 +57,7 @@ def runs(
     columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
     facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
 ) -> RunPage:
-    """List the matching runs, a page at a time, with the number of runs for each further choice."""
+    """List the matching runs by page, with the number of runs for each further filter."""
     key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, facets)
     repository = context.store.repository
     return context.store.answer(
@@ -66,7 +66,7 @@ def runs(
 
 
 def find_run(context: Context, run_id: str) -> Run:
-    """Return a run by the beginning of its id. NotFoundError when there is none, or several."""
+    """Return the run whose id starts with the text. NotFoundError if there is none or several."""
     store = context.store
     try:
         return store.answer(("run", run_id), lambda _: store.repository.run(run_id))
@@ -76,27 +76,27 @@ def find_run(context: Context, run_id: str) -> Run:
 
 @router.get("/runs/{run_id}")
 def run(context: ContextOf, run_id: RunId) -> RunParts:
-    """Show one run: configuration, phases, checks, metrics, environment, and what else there is of it."""
+    """Return one run: configuration, phases, checks, metrics, environment, and the names of its files."""
     whole = close_view(context, run_id)
     series = names_of(whole.trace)
     return RunParts(run=whole.run, logs=list(whole.logs), files=whole.files, series=series, tasks=len(whole.tasks))
 
 
 def close_view(context: Context, run_id: str) -> CompleteRun:
-    """Return a run with its tasks, trace, logs and files, and what follows from them."""
+    """Return a run with its tasks, trace, logs and files, and the results derived from them."""
     repository = context.store.repository
     return context.store.answer(("observed", run_id), lambda _: whole_run(repository, find_run(context, run_id)))
 
 
 @router.get("/runs/{run_id}/detail")
 def detail(context: ContextOf, run_id: RunId) -> RunDetail:
-    """Tell where the run's time went, what its tasks and devices did, and how even its nodes were."""
+    """Return the run's time by phase, its tasks and devices, and the balance of its nodes."""
     return close_view(context, run_id).detail
 
 
 @router.get("/runs/{run_id}/limits")
 def limits(context: ContextOf, run_id: RunId) -> Limits:
-    """Tell which resource was the limit when and where, and how much faster the run could be at most."""
+    """Return the limiting resource over time, and the maximum speedup from a faster one."""
     run_limits = limits_of_whole_run(close_view(context, run_id))
     if run_limits is None:
         raise NotFoundError("there are no traces of the run's workers", hint="the limits follow from the traces")
@@ -135,7 +135,7 @@ def logs(context: ContextOf, run_id: RunId) -> list[str]:
 
 
 def log_of(context: Context, run_id: str, name: str) -> str:
-    """Return the id of the run whose log it is. NotFoundError when the run has no such log."""
+    """Return the id of the log's run. NotFoundError if the run has no log of this name."""
     full_id = find_run(context, run_id).run_id
     if name not in context.store.repository.logs(full_id):
         raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
@@ -149,7 +149,7 @@ def log(
     name: Annotated[str, Path(max_length=500)],
     offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
 ) -> LogPart:
-    """Return a part of one of the run's logs."""
+    """Return a part of a log."""
     chunks = context.store.repository.log_chunks(log_of(context, run_id, name), name, offset_bytes)
     part = b""
     while len(part) <= LOG_BYTES_MAX and (chunk := next(chunks, b"")):

@@ -1,4 +1,4 @@
-"""The API of views over many runs: compare, speedup, findings, anomalies, cost, TCO, campaigns and plans.
+"""Serve views over many runs: compare, speedup, findings, anomalies, cost, TCO, campaigns and plans.
 
 Each calls the function that the command of the same name calls.
 """
@@ -35,12 +35,12 @@ from assay.specs.prices import checked_date, prices_of
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 
 RUNS_MAX = 3000
-"""Of how many whole runs a view is made at most: those views read every run's record."""
+"""Maximum number of runs in a view that reads whole runs."""
 Name = Annotated[str | None, Query(max_length=300)]
 
 
 def few(chosen: RunTable) -> RunTable:
-    """Return the same runs. Raises SpecificationError when they are too many to be read whole."""
+    """Return ``runs``. Raises SpecificationError for more runs than a view can read whole."""
     if len(chosen) > RUNS_MAX:
         raise SpecificationError(
             f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most",
@@ -57,7 +57,7 @@ def compare(
     baseline: Name = None,
     where: Where = [],  # noqa: B006
 ) -> ComparisonView:
-    """Decide on a factor; below the decision, each matched group by itself."""
+    """Decide on a factor, with each matched group as a detail."""
     decisions = decisions_on(context, by, baseline, where=where)
 
     def make(table: RunTable) -> ComparisonView:
@@ -77,7 +77,7 @@ def speedup(
     ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
     where: Where = [],  # noqa: B006
 ) -> SpeedupView:
-    """Decide on a factor; below the decision, each level against the baseline over all matched groups."""
+    """Decide on a factor, with each level against the baseline over all matched groups as a detail."""
     request = SpeedupRequest(tuple(by), baseline, None if group == "none" else group, tuple(ignore))
     decisions = decisions_on(context, ",".join(by), baseline, ignore, where)
 
@@ -97,7 +97,7 @@ def speedup_published(
     baseline: Name = None,
     where: Where = [],  # noqa: B006
 ) -> list[FigureRow]:
-    """Give a publication's own figure: means over whatever mixture of runs there is."""
+    """Return a publication's figure: means over all runs of a level, without matching."""
 
     def make(table: RunTable) -> list[FigureRow]:
         figures = published_figures(selected(table, where), by, baseline, method)
@@ -123,7 +123,7 @@ def findings(
     where: Where = [],  # noqa: B006
     exclude_flagged: Annotated[bool, Query(description="Leave out runs whose times are outliers.")] = False,
 ) -> FindingsView:
-    """Tell what the runs say to the field's common claims, by origin."""
+    """Check the field's common claims against the runs, by origin."""
     # costs follow the server's price book
     return context.ask(
         lambda repository, table: findings_view(repository, table, context.book, exclude_flagged=exclude_flagged),
@@ -133,7 +133,7 @@ def findings(
 
 
 def book_of(context: Context, text: str | None, changes: Mapping[str, float]) -> PriceBook:
-    """Return the price book that is sent, or the server's own, with these prices changed."""
+    """Return the given price book, or the server's, with changed prices."""
     if text is None and context.book is None:
         raise SpecificationError(
             "there is no price book", where="prices", hint="send one, or start the server with --prices FILE"
@@ -145,18 +145,18 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
 
 @dataclass(frozen=True, slots=True)
 class CheapestView:
-    """What runs cost under the server's own price book."""
+    """The cost of runs with the server's price book."""
 
     ranked: tuple[CostEffectivenessAnswer, ...] = ()
-    """Each job's costs over all runs of a row."""
+    """The costs of each job over all runs of a row."""
     unpriced: tuple[CostEffectivenessAnswer, ...] = ()
-    """Those of jobs that the book prices nothing of."""
+    """Jobs without a price in the book."""
     problem: AssayError | None = None
     """Why nothing could be priced."""
 
 
 def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
-    """Return what the matching runs cost under the server's own price book; nothing without a book."""
+    """Return the cost of the matching runs with the server's price book; empty without a book."""
     if context.book is None:
         return CheapestView()
     try:
@@ -170,7 +170,7 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
 
 @router.post("/cost")
 def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswer]:
-    """Price runs: ranking, Pareto front with probabilities, break-even prices. Nothing is kept."""
+    """Price runs: ranking, Pareto front with probabilities, break-even prices. Nothing is stored."""
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostEffectivenessAnswer]:
@@ -187,7 +187,7 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswe
 
 
 def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
-    """Return jobs and money over years."""
+    """Return jobs and cost over years."""
 
     def make(table: RunTable) -> JobCosts:
         request = JobCostRequest(
@@ -206,14 +206,14 @@ def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
 
 @router.post("/tco")
 def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
-    """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
+    """Return jobs per day and over years, and the cost of one, by workload and layout. Nothing is stored."""
     costs = tco_answer(context, asked)
     return Tco.model_validate(costs.view).model_copy(update={"narrowed": costs.narrowed})
 
 
 @router.get("/campaigns")
 def list_campaigns(context: ContextOf) -> list[CampaignStatus]:
-    """List the campaigns, newest first, with how far they are."""
+    """List the campaigns with their progress, newest first."""
     return campaigns(context.store.repository, time.time(), LISTED_MAX)
 
 

@@ -1,7 +1,7 @@
-"""The API of what-if questions: measured runs to ask from, and what they would take with some things set otherwise.
+"""Serve what-if questions: the measured runs to start from, and their predicted time after changes.
 
-The simulator is asked once for what was measured, which is kept as long as the repository stays as it is; a change then
-takes a few simulations on the server's own simulators.
+The measured configuration is simulated once and cached until the repository changes. A change then takes a few
+simulations on the server's simulators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Changes = Annotated[list[str], Query(alias="set", max_length=50, description="NA
 
 
 def kept_anchor(context: Context, run_id: str) -> Anchor:
-    """Return the anchor of the runs that are like one, the simulator asked for them."""
+    """Return the anchor of the runs of one configuration, with their simulation."""
     ask = context.simulators.simulate
     return context.store.answer(
         ("anchor", run_id), lambda table: anchor_of(context.store.repository, table, run_id, ask)
@@ -30,7 +30,7 @@ def kept_anchor(context: Context, run_id: str) -> Anchor:
 
 
 def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], prices: Mapping[str, float]) -> WhatIf:
-    """Return the answer under the server's price book, with some of its prices changed."""
+    """Return the answer with the server's price book and some changed prices."""
     book = context.book
     if book is not None and prices:
         book = repriced(book, {name: Decimal(str(amount)) for name, amount in prices.items()})
@@ -40,11 +40,11 @@ def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], price
 @router.get("/whatif/places", deprecated=True, include_in_schema=False)
 @router.get("/whatif/configurations")
 def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
-    """List the measured runs that can be asked from, by workload and configuration."""
+    """List the measured configurations to start from, by workload."""
     return context.store.answer(("asked from",), lambda table: anchor_choices(context.store.repository, table))
 
 
 @router.get("/whatif")
 def get_whatif(context: ContextOf, run: RunId, changes: Changes) -> WhatIf:
-    """Tell what the measured runs like one would take with changes: simulated, anchored on what was measured."""
+    """Predict the time of a measured configuration after changes: simulated, and anchored on its measured runs."""
     return answer_of(context, kept_anchor(context, run), parse_question(changes), {})

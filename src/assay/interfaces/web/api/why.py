@@ -1,7 +1,7 @@
-"""The API of reasons: which two runs show a speedup, and what was observed of runs that are compared.
+"""Serve explanations: two runs that illustrate a speedup, and what was observed of compared runs.
 
-In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids, and phases, disks and
-CPUs side by side.
+In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids, and phases, disks and CPUs in one
+table.
 """
 
 from typing import Annotated
@@ -23,12 +23,13 @@ Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin
 
 
 def kept_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
-    """Return the two runs to look at, kept as long as the repository stays as it is; None when no two match."""
+    """Return the two runs that illustrate a speedup, cached until the repository changes; None without a matching
+    pair."""
     return context.store.answer(("why", asked), lambda table: pair_of(context.store.repository, table, asked))
 
 
 def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:
-    """Return the two runs to look at. Raises NotFoundError when no two match."""
+    """Return the two runs that illustrate a speedup. Raises NotFoundError without a matching pair."""
     pair = kept_pair(context, asked)
     if pair is None:
         raise NotFoundError(
@@ -48,17 +49,17 @@ def why(
     origin: Stratum = "",
     lab_scale: Stratum = "",
 ) -> ExamplePair:
-    """Give two runs that show why a level is faster: equal in all else, observed closely if any are, typical."""
+    """Choose two runs that illustrate a speedup: equal in everything else, with traces if possible, and typical."""
     return required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
 
 
 def reasons_of(context: Context, sides: Sides) -> Reasons:
-    """Return what was observed of one run of each side, the one nearest to its median."""
+    """Return what was observed of one run of each side, the run nearest to the median."""
     seen = [(side.label, close_view(context, side.typical_run_id)) for side in sides.sides]
     return reasons([ObservedSide(label, view.run.duration_s, view.detail) for label, view in seen])
 
 
 @router.get("/reasons")
 def reasons_for(context: ContextOf, run: RunIds, of: Of = "configurations") -> Reasons:
-    """Tell where the time of runs or configurations went, and what disks and CPUs did meanwhile."""
+    """Compare the phases, disks and CPUs of runs or configurations."""
     return reasons_of(context, sides(context, run, of))
