@@ -70,7 +70,7 @@ def test_the_busiest_resource_is_the_limit_and_all_time_is_assigned() -> None:
     assert {part.phase for part in limits.times if part.limit is Resource.FIXED} == {"overhead", "setup", "cleanup"}
     assert limits.main is Resource.DISK_HDFS
     assert _limits(0.6, 0.9).main is Resource.CPU
-    assert _limits(0.2, 0.3).total_s(Resource.NO_VALUE) == pytest.approx(12)
+    assert _limits(0.2, 0.3).total_s(Resource.NONE) == pytest.approx(12)
 
 
 def test_a_bound_leaves_what_the_resource_did_not_hold_up() -> None:

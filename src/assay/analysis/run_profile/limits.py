@@ -132,8 +132,8 @@ def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment
             here = counts[:, row, step]
             if here.sum() > 0:
                 share = float(shares[best[row, step], row, step])
-                limit = resources[best[row, step]] if share >= BUSY_SHARE else Resource.NO_VALUE
-                if limit is Resource.NO_VALUE and Resource.CPU in loads.shares:
+                limit = resources[best[row, step]] if share >= BUSY_SHARE else Resource.NONE
+                if limit is Resource.NONE and Resource.CPU in loads.shares:
                     computing = float(loads.computing[row, step])
                     limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
                 moments.append(LimitMoment(t_s, node, phases[int(here.argmax())], limit, share))

@@ -40,7 +40,7 @@ class Resource(StrEnum):
     """Nothing ran on any node: client start, submission, ApplicationMaster, job end."""
     NO_TASK = "no task"
     """The node was idle while other nodes still ran tasks."""
-    NO_VALUE = "nothing"
+    NONE = "nothing"
     """Attempts ran and no resource was busy half of the time: protocol waits, polling, JVM start-up."""
 
 

@@ -50,7 +50,7 @@ class NoTuningError(RepositoryError):
 class Warm(StrEnum):
     """What the search uses before its first run."""
 
-    NO_VALUE = "nothing"
+    NONE = "nothing"
     REPOSITORY = "repository"
     PREDICTION = "prediction"
     SIMULATION = "simulation"
@@ -66,7 +66,7 @@ class TuningRequest:
     pairs: int = 4
     """Pairs of runs in the comparison after the search."""
     strategy: Strategy = Strategy.BAYESIAN
-    warm: Warm = Warm.NO_VALUE
+    warm: Warm = Warm.NONE
     at: Mapping[str, str] | None = None
     """Levels of the plan's factors."""
 

@@ -15,7 +15,7 @@ LIMIT_TITLES = {
     Resource.CONTAINERS: "waiting for containers",
     Resource.FIXED: "fixed costs",
     Resource.NO_TASK: "node idle",
-    Resource.NO_VALUE: "no bottleneck found",
+    Resource.NONE: "no bottleneck found",
 }
 _FREED = {"disks": "infinitely fast disks", "network": "an infinitely fast network", "cpu": "infinitely fast CPUs"}
 
@@ -55,7 +55,7 @@ def _cells(moment: LimitMoment) -> tuple[str, ...]:
 def limit_sentence(limits: Limits) -> str:
     """Return the limit with the longest time: ``Disks limited 26.0 of 56.3 s.``"""
     times = f"{tenths(limits.total_s(limits.main))} of {tenths(limits.duration_s)} s"
-    if limits.main is Resource.NO_VALUE:
+    if limits.main is Resource.NONE:
         return f"No bottleneck found in {times}."
     if limits.main is Resource.NO_TASK:
         return f"Workers were idle in {times}."
