@@ -1,8 +1,8 @@
 """Execute a plan on a lab, on this machine, on hosts, or in simulation.
 
 In: a :class:`CampaignRequest` and a repository. :func:`prepare_campaign` returns the schedule, :func:`execute_campaign`
-makes its remaining runs and returns the :class:`CampaignSummary` of the whole call. A lab that the campaign made and
-that loses its disks or nodes is rebuilt, a bounded number of times.
+makes its remaining runs and returns the :class:`CampaignSummary` of the whole call. If a lab that the campaign made
+loses disks or nodes, it is rebuilt; one call makes at most :data:`LABS_MAX` labs.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _accept(plan: Plan, schedule: Schedule) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CampaignRequest:
-    """What one call executes: a plan, the engine that executes it, and which of its runs to make now."""
+    """The plan of one call, the engine that executes it, and the selection of its runs."""
 
     plan: Plan
     provide: MakeProvider
@@ -40,7 +40,7 @@ class CampaignRequest:
     only: tuple[str, ...] = ()
     """Workloads and levels (``layout=SS2``) of the runs to make now; none means all."""
     stop: Stop | None = None
-    """When to start no more runs."""
+    """The condition after which no more runs are started."""
     baseline: bool = True
     """Whether to measure devices and links first."""
     next_runs: NextRuns = as_planned
@@ -66,7 +66,7 @@ def execute_campaign(
 ) -> CampaignSummary:
     """Make every remaining run; rebuild the lab when it is lost.
 
-    Raises LabLostError when the last permitted lab is lost too, LabError when a lab that the user made is broken,
+    Raises LabLostError when :data:`LABS_MAX` labs were lost, LabError when a lab that the user made is broken,
     KeyboardInterrupt when a signal ended the call, and the errors of
     :func:`assay.execution.campaign.attempts.runner.run_campaign`.
     """

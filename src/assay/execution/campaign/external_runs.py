@@ -1,9 +1,9 @@
-"""Observe hosts during an externally started job or for a time, and record a run of origin measured, workload observed.
+"""Observe hosts during an external job or for a fixed time, and record a measured run with workload ``observed``.
 
-In: a cluster, open transports, what to wait for. Out: a
+In: a cluster, open transports and an :class:`ObservationRequest`. Out: a
 :class:`~assay.execution.campaign.attempts.run_environment.CompletedRun` with the samples of every node, and with jobs,
-tasks and phases where an engine describes them. Nothing is submitted, dropped or changed. Of a command only the
-program's name is stored, because arguments may hold secrets.
+tasks and phases if an engine describes them. Nothing is submitted, dropped or changed. Of a command only the program's
+name is stored, because arguments may hold secrets.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ ResultReader = Callable[[ProgramResult], Awaitable[ProgramResult]]
 
 @dataclass(frozen=True, slots=True)
 class ObservationRequest:
-    """What to observe: a description, and an awaitable that returns an exit status, or None when a time has passed."""
+    """A description, and a function that waits: it returns an exit status, or None when a fixed time has passed."""
 
     title: str
     work: Callable[[], Awaitable[int | None]]
 
 
 async def unchanged_result(finished: ProgramResult) -> ProgramResult:
-    """Return the result unchanged: no engine describes the jobs."""
+    """Return ``finished`` unchanged, for observations without an engine that describes the jobs."""
     return finished
 
 

@@ -35,7 +35,8 @@ def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> Failur
 
 
 def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
-    """Return the class of a client with an exit status other than 0; ``lost``: its host went out of reach."""
+    """Return the failure class of a client that ended with an exit status other than 0; ``lost``: its host became
+    unreachable."""
     if lost or disk_is_full(output, full_disk):
         return FailureClass.INFRASTRUCTURE
     if problem:
@@ -58,9 +59,8 @@ def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
 
 
 def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
-    """Return the problems of links and devices during the job: they make its time invalid, even if its output is
-    correct.
-    """
+    """Return the problems of links and devices during the job. They make its time invalid, even if its output is
+    correct."""
     end_unix_s = began_unix_s + took_s + INTERVAL_S
     events = [change for node in seen for change in (*node.links.values(), *node.devices)]
     events += cuts(seen)
@@ -68,9 +68,9 @@ def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: floa
 
 
 def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:
-    """Return how long to wait before the next attempt at ``run``; None when it is given up.
+    """Return the wait before the next attempt at ``run``, in seconds; None if there is no further attempt.
 
-    ``tried``: the failure classes of this call's attempts at it, including the last.
+    ``tried``: the failure classes of this call's attempts at the run, including the last.
     """
     if run.failure_class is None or len(tried) >= plan.attempts:
         return None

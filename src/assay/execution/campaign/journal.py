@@ -44,7 +44,7 @@ class CampaignJournal:
     campaign_id: str
 
     def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
-        """Append one line, on a new line even if an earlier writer died in the middle of one; sync it to disk."""
+        """Append one event as a new line, also after a half-written line; sync the file to disk if ``synced``."""
         line = json.dumps({"at_unix_s": round(time.time(), 3), "event": event, **values}, ensure_ascii=False)
         with _failure_explained(self.folder), (self.folder / JOURNAL).open("ab+") as file:
             size = file.seek(0, os.SEEK_END)
@@ -75,7 +75,7 @@ class CampaignJournal:
         try:
             written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
             written.replace(self.folder / NOW)
-        except OSError:  # only for `assay campaign status`: the campaign does not fail for it
+        except OSError:  # only `assay campaign status` reads it, so the campaign continues
             written.unlink(missing_ok=True)
 
     @contextmanager
@@ -104,8 +104,8 @@ def find_campaign(
 ) -> CampaignJournal | None:
     """Return the campaign to resume; None when a new one is needed. Writes nothing.
 
-    ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, None is returned for a
-    complete campaign; without, the campaign itself.
+    ``campaigns``: the repository's folder of campaigns; ``finished``: the repository's runs. A complete campaign is
+    returned too, unless ``again`` is set.
     """
     for _, path, fingerprint in sorted(_known(campaigns), reverse=True):
         if fingerprint != plan.fingerprint:

@@ -92,7 +92,7 @@ class CallResult:
     stopped: str | None = None
     """Why the call ended with runs left; None when it made all."""
     lab_lost: LabLostError | None = None
-    """What the lab has lost, if that is the reason."""
+    """The lab's error, if the call ended because the lab was lost."""
     hopeless: int = 0
     """Attempts that were stopped because faster runs are known."""
 
@@ -120,7 +120,7 @@ class RunSequence:
     async def run(self) -> CallResult:
         """Make every remaining run, until all are made or the call must stop.
 
-        Raises EngineError when several runs in a row are given up, as the cluster is broken then.
+        Raises EngineError when several runs in a row fail: the cluster is broken then.
         """
         schedule, plan = self._work.schedule, self._work.plan
         cluster = plan.cluster.name
@@ -169,7 +169,8 @@ class RunSequence:
                 )
 
     def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
-        """Ask again which runs are needed, given the finished ones; runs that this call has started stay out."""
+        """Update the queue of needed runs from the finished ones, without runs that this call has started; return
+        the queue."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
         left = self._work.schedule.left_after(self._work.plan, finished)
         before, self._queue = self._queue, [item for item in left if item[0].key not in self._begun]
@@ -196,9 +197,9 @@ class RunSequence:
             number += 1
 
     def _left_s(self) -> float | None:
-        """Return the expected wall time of all remaining runs.
+        """Return the expected wall time of all remaining runs, in seconds.
 
-        A simulation takes computing time, which only this call's earlier simulations can predict.
+        A simulation takes computing time; its estimate is the mean of this call's earlier simulations.
         """
         work = self._work
         if work.plan.cluster.simulated:
@@ -284,7 +285,8 @@ class RunSequence:
     ) -> None:
         """Store a bundle while the next run is prepared; this ends before caches are dropped for the next run.
 
-        ``room`` was reserved for it. Raises RepositoryError, with the bundle's path, when it can't be stored.
+        ``room``: disk space reserved for the bundle. Raises RepositoryError, with the path where the run is kept, if
+        the bundle can't be stored.
         """
         began, clock = self._work.now_unix_s(), time.monotonic()
         attachments = {"baseline.json": self._executor.baseline, "host-checks.json": self._executor.host_checks}
@@ -309,7 +311,7 @@ class RunSequence:
         self._journal.ended(planned.index, published.run)
 
     async def _settle(self) -> None:
-        """Wait until the previous run is stored. Never raises: the waiting attempt did not fail."""
+        """Wait until the previous run is stored. Never raises, because the attempt that waits has not failed."""
         if self._publishing is not None and not self._publishing.done():
             await asyncio.wait({self._publishing})
 
@@ -319,7 +321,7 @@ class RunSequence:
         return self._publishing.exception()
 
     async def _mend(self, wait_s: float) -> None:
-        """Wait and reconnect to the cluster; after the last wait raise the error."""
+        """Wait for the hosts and reconnect to the cluster. Raises the error if that still fails after the last wait."""
         waits = [wait_s, *RETRY_WAITS_S]
         for index, wait in enumerate(waits):
             self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")

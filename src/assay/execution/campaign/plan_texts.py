@@ -39,7 +39,7 @@ def plan_texts(campaigns: Path) -> list[PlanText]:
 
 
 def carried_files(plan: Plan) -> dict[str, bytes]:
-    """Return the files in each bundle of the plan's runs: the plan and its cluster, without private values."""
+    """Return the files to store in each bundle of the plan: the plan and its cluster file, without private values."""
     texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
     return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
 

@@ -53,9 +53,9 @@ def prepare(
 ) -> PreparedCampaign:
     """Return the schedule of ``plan``: a new campaign, or the rest of one that was started.
 
-    ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
-    if the caller has them; else all runs are read. Raises :class:`SpecificationError`, before anything is started,
-    for data that can't fit on the devices; a preview has a warning instead.
+    ``repository`` may be None in a preview (``write=False``) if there is no repository yet. ``history``: the cluster's
+    runs; None reads all runs of the repository. Raises :class:`SpecificationError`, before anything is started, for
+    data that does not fit on the devices; a preview has a warning instead.
     """
     prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
     prepared = replace(prepared, selection=parse_selection(only, prepared.runs))
@@ -77,7 +77,7 @@ def prepare(
 
 
 def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:
-    """Store runs that an earlier call of this campaign could not. Raises RepositoryError if that fails again."""
+    """Store runs that an earlier call of this campaign could not store. Raises RepositoryError if that fails again."""
     for run in take_in(journal.campaign_id, repository.place_copy):
         journal.ended(run.position, run)
         say(f"run {run.run_id}, which an earlier call could not store, is stored now")

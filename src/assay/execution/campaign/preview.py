@@ -34,7 +34,7 @@ class Preview:
 
     plan: str
     text: str
-    """The plan file; it names its cluster ``cluster.yaml``."""
+    """Text of the plan file, which names its cluster file ``cluster.yaml``."""
     cluster: str
     workers: int
     codes: tuple[str, ...]
@@ -50,9 +50,9 @@ class Preview:
     """Number of starts of the daemons."""
     expected_s: float
     guessed: bool
-    """Whether some expected times rest on no comparable run."""
+    """Whether some expected times are not based on comparable runs."""
     rows: tuple[PreviewRow, ...]
-    """The first :data:`LISTED_MAX` of them."""
+    """The first :data:`LISTED_MAX` runs."""
 
 
 def preview(

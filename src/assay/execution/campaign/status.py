@@ -125,7 +125,7 @@ def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[Campaig
 
 
 def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
-    """Return the number of runs done: those before the last call, and those it made."""
+    """Return the number of runs done before the last call and in it."""
     last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
     if last_start is None:
         return valid
@@ -151,8 +151,9 @@ def _open(attempt: Attempt) -> bool:
 
 
 def _in_last_call(events: Iterable[dict[str, Any]]) -> bool:
-    """Return whether the last attempt began in the last call; an earlier one was cut off. Lines are in order, and
-    several can have the same time.
+    """Return whether the last attempt began in the last call; an earlier attempt was cut off.
+
+    The order of the lines decides, because several can have the same time.
     """
     names = [event["event"] for event in events if event["event"] in ("start", "stop", "begin")]
     return bool(names) and names[-1] == "begin"

@@ -1,8 +1,7 @@
-"""Read a campaign's journal: its attempts with their steps, and where the wall time went.
+"""Read a campaign's journal: its attempts with their steps, and the time spent outside the jobs.
 
-In: a campaign's folder, which may be written to while it is read, and may end in half a line. Out: attempts with times
-in Unix seconds, the share of the wall time inside jobs, and the usual time of restarts, of a call's start
-and of the rest.
+In: a campaign's folder. Another process may be writing to it, and the last line may be incomplete. Out: attempts with
+times in Unix seconds, and the median overheads of restarts, of a call's start and of runs, in seconds.
 """
 
 import json
@@ -39,7 +38,7 @@ class Attempt:
     title: str
     began_unix_s: float
     left_s: float | None = None
-    """Expected time of this attempt and all later ones, when it began."""
+    """Expected time for this attempt and all later ones, estimated when it began, in seconds."""
     ended_unix_s: float | None = None
     status: str | None = None
     cause: str | None = None
@@ -139,7 +138,7 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
 
 
 def begins_s(events: Iterable[dict[str, Any]]) -> list[float]:
-    """Return the time of each call from connecting to its first run."""
+    """Return the time that each call took to connect, from ``connect`` to ``start``, in seconds."""
     connected_s: float | None = None
     times: list[float] = []
     for event in events:

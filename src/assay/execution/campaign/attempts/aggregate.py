@@ -1,7 +1,7 @@
-"""Compute a run's concurrency-gated aggregate, from the program's stream counters, else from the job history's tasks.
+"""Compute a run's concurrency-gated aggregate throughput from stream counters, or from task records if there are none.
 
-Out: metrics in MB/s (10^6 bytes), and the curve behind them as rows of the run's trace: for each second of the run the
-streams that were active, their rate in bytes/s, and 1 when the second counted, else 0.
+Out: metrics in MB/s (10^6 bytes), and their curve as rows of the run's trace. For each second of the run, the curve
+holds the number of active streams, their rate in bytes/s, and 1 if the second counted, else 0.
 """
 
 from collections.abc import Iterable
@@ -17,9 +17,8 @@ _FROM_TASKS = "job history: each task's bytes spread evenly over it"
 def gated_metrics(
     tasks: Iterable[Task], workload: Workload, validation: ValidationResult | None, started_unix_s: float, trace: Trace
 ) -> tuple[dict[str, float], str]:
-    """Return the aggregate's metrics with their source, and add its curve to ``trace``; no metrics when the workload
-    has no aggregate.
-    """
+    """Return the aggregate's metrics and their source, and add its curve to ``trace``. The metrics are empty if the
+    workload has no aggregate."""
     measured = validation.streams if validation else ()
     origin_s = started_unix_s if measured else 0.0
     gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))

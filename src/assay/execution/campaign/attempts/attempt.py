@@ -1,7 +1,7 @@
 """Make one attempt at a planned run: configuration, input, cold caches, observation, job, checks and record.
 
-A job that fails raises nothing: it gives a :class:`Run` with status ``failed`` and its cause. An :class:`AssayError`
-concerns the cluster, and the campaign decides what to do.
+Failures of the job, the engine or the hosts are recorded, not raised: the :class:`Run` has the status and its cause.
+The campaign decides whether to make another attempt.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ _ALONE = AttemptContext()
 async def attempt(
     planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _ALONE
 ) -> CompletedRun:
-    """Execute one attempt and return its record, also of a failed run.
+    """Execute one attempt and return its record, also if the run failed.
 
-    Raises RepositoryError when the result can't be stored, which is no failure of the run.
+    Raises RepositoryError when a result can't be stored; the run itself has not failed then.
     """
     cluster, transports = in_use(planned.configuration, run_environment.cluster, run_environment.transports)
     run_environment = replace(run_environment, cluster=cluster, transports=transports)
@@ -160,7 +160,8 @@ class _Attempt:
         return finished
 
     def _program(self, needed: Input | None, engine: Engine) -> Program:
-        """Return what is timed: the workload's program, or the workload itself for an engine that only computes."""
+        """Return the program to time: the workload's program, or a :class:`WorkloadProgram` for an engine that is
+        not real."""
         if engine.facts.real:
             return self.workload.programs(self.size, needed.path if needed else None)[engine.facts.name]
         seed = self.run_environment.plan.seed * 1000 + self.planned.repetition

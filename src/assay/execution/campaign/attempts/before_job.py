@@ -21,9 +21,8 @@ from assay.workloads.common.inputs import Input
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredEngine:
-    """An engine with a configuration, facts of the named network ({} when none is named), and whether daemons
-    (re)started.
-    """
+    """A configured engine, facts of the configuration's network ({} if it names none), and whether daemons
+    (re)started."""
 
     engine: Engine
     network: dict[str, Any]
@@ -41,9 +40,9 @@ def in_use(
 async def configure(
     configuration: Configuration, used: Cluster, provider: Provider, links: LabLinks | None, show: Show
 ) -> ConfiguredEngine:
-    """Bring ``configuration`` onto the cluster, of which it uses ``used``.
+    """Apply ``configuration`` to ``used``, the part of the cluster that it uses.
 
-    Settings that already match stay as they are. Raises LabError or EngineError when it is impossible.
+    Settings that already match are not changed. Raises LabError or EngineError if it can't be applied.
     """
     network = configuration.network
     rate = used.link_bits_per_s(network) if network else None
@@ -64,7 +63,7 @@ async def configure(
 async def ensure_input(
     needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: Show
 ) -> dict[str, int]:
-    """Make the input unless it is complete; return its manifest with the manifests of the inputs it is made from.
+    """Create the input unless it is complete. Return its manifest merged with those of the inputs it is made from.
 
     Raises EngineError when the generator fails or its output is not the requested one.
     """
@@ -88,7 +87,7 @@ async def ensure_input(
 
 
 async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | None:
-    """Return the manifest's counters; {} when none are needed; None when the input was never completed."""
+    """Return the manifest's counters: {} if none are needed, None if the input was never completed."""
     if not needed.counters and needed.exact:
         return {}
     if not await storage.exists(needed.manifest_path):

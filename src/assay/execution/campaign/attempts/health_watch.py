@@ -1,11 +1,11 @@
 """Monitor daemons, hosts, links, devices and the lab while a run executes.
 
-In: the run's environment, its engine, and the work to guard. Out: the work's result; or the work is cancelled, with the
-cause, once it can't succeed. The :class:`NodeObservations` later decide the class of a failure.
+In: the run's environment, its engine and the work to guard. Out: the result of the work. If the work can no longer
+succeed, it is cancelled and the cause is raised. The :class:`NodeObservations` later decide the class of a failure.
 
-Bounds: a lost daemon, disk or link is detected at the second look, a silent host after :data:`SILENT_S` +
-:data:`ANSWER_S`, packet loss between two nodes at the fifth look; all are below 15 s. Cost: a look on each node and
-three echo requests to each other node every two seconds, and no request to a daemon that assay started.
+Detection: a lost daemon, disk or link after two looks at the node, a silent host after :data:`SILENT_S` +
+:data:`ANSWER_S`, packet loss between two nodes after five looks; all are below 15 s. Cost: every two seconds, each node
+is looked at and sends three echo requests to each other node. Daemons that assay started receive no requests.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from assay.foundation.errors import AssayError, EngineError, HostError, LabError
 T = TypeVar("T")
 
 SILENT_S = 9.0
-"""Silence, in seconds, after which a host is asked; on an overloaded machine looks come seconds late."""
+"""Maximum silence of a host before assay sends it a command, in seconds. On an overloaded machine looks come seconds
+late."""
 ANSWER_S = 4.0
 GONE_S = 3.0
-"""Time during which a lab is asked for a node that lost its connection, in seconds."""
+"""Maximum wait for a lab to report the loss of a node whose connection ended, in seconds."""
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
 STOP_S = 60.0
@@ -70,7 +71,7 @@ async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIter
 
 
 def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, WatchOptions]:
-    """Return what is examined on each node."""
+    """Return the options of each node's watch: daemons, folders, other nodes and control group."""
     groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_environment.samplers.items()}
     return {
         name: WatchOptions(
@@ -104,9 +105,8 @@ class HealthMonitor:
         return tuple(watch.seen for watch in self._watches.values())
 
     async def guard(self, work: Awaitable[T], noticed: Callable[[str], None]) -> T:
-        """Await ``work``. When something that it needs is lost, pass the message to ``noticed``, cancel ``work`` and
-        raise the error.
-        """
+        """Await ``work`` and return its result. If something that it needs is lost, pass the message to ``noticed``,
+        cancel ``work`` and raise the error."""
         task, watch = asyncio.ensure_future(work), asyncio.create_task(self._until_trouble())
         try:
             await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -120,7 +120,7 @@ class HealthMonitor:
             await end_tasks(task, watch)
 
     async def last_look(self) -> None:
-        """Look once more at every node: the cause of an end may become visible only afterwards."""
+        """Look once more at every node: the cause of a failure may become visible only after it."""
         await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
 
     async def stop(self) -> None:
@@ -146,7 +146,7 @@ class HealthMonitor:
         return await self._of_engine()
 
     async def _of_lab(self, wait_s: float) -> LabError | None:
-        """Return what the lab has lost; ask for ``wait_s`` seconds."""
+        """Return the lab's health problem as an error; without one, repeat the check for ``wait_s`` seconds."""
         until_s = time.monotonic() + wait_s
         while self._lab:
             if words := await asyncio.to_thread(self._lab.health_check):
@@ -157,14 +157,14 @@ class HealthMonitor:
         return None
 
     async def _of_host(self, watch: NodeWatch) -> AssayError | None:
-        """Return an error if a host is out of reach: its looks have stopped and it does not answer a command."""
+        """Return an error if a host is unreachable: its looks have stopped and it does not answer a command."""
         silent_s = time.monotonic() - watch.heard_s
         if watch.lost is None and silent_s < SILENT_S:
             return None
         if await _answers(watch.transport):
             watch.heard_s = time.monotonic()  # only the watch is late or ended; the host answers
             return None
-        # A dying node loses its connection first: its last processes take a moment to end.
+        # A stopping node loses its connection before its last processes end, so the lab may report it a moment later.
         if error := await self._of_lab(0.0 if watch.lost is None else GONE_S):
             return error
         watch.transport.abandon()
@@ -183,7 +183,8 @@ class HealthMonitor:
         return None
 
     async def _of_engine(self) -> AssayError | None:
-        """Ask an externally managed engine from time to time; the same problem twice in a row counts."""
+        """Return an error if an externally managed engine had a problem in two checks in a row,
+        :data:`ENGINE_INTERVAL_S` apart."""
         if self._engine.pid_files or time.monotonic() - self._asked_s < ENGINE_INTERVAL_S:
             return None
         try:
@@ -207,18 +208,18 @@ def _of_parts(seen: NodeObservations) -> AssayError | None:
 
 
 def _daemons(seen: NodeObservations) -> list[str]:
-    """Return the daemons of a node that died or were stopped at two looks."""
+    """Return messages about a node's daemons that died or are stopped."""
     dead = [f"{seen.node}: {name} died" for name, state in seen.daemons.items() if state == "dead"]
     return [*dead, *(f"{seen.node}: {name} is stopped (SIGSTOP)" for name in seen.stuck)]
 
 
 async def _answers(transport: Transport) -> bool:
-    """Return whether a command runs there within the time limit."""
+    """Return whether the host runs a command within :data:`ANSWER_S`."""
     asked = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
     done, _ = await asyncio.wait({asked}, timeout=ANSWER_S)
     if done:
         return asked.exception() is None
-    # Ending the command there would take as long again, so its end is not awaited.
+    # Ending the command on the host would take as long again, so its end is not awaited.
     asked.cancel()
     asked.add_done_callback(lambda task: task.cancelled() or task.exception())
     return False

@@ -1,6 +1,6 @@
-"""Build the record of an attempt: a :class:`Run` with its metrics, warnings, environment and the source of each.
+"""Build the record of an attempt: a :class:`Run` with its metrics and their sources, its warnings and environment.
 
-In: the planned run and the attempt's state. Out: a :class:`CompletedRun`. Each metric names its source: the engine, the
+In: the planned run and the attempt's state. Out: a :class:`CompletedRun`. The source of a metric is the engine, the
 workload, the sampler, or the aggregate over streams.
 """
 
@@ -154,9 +154,9 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
 
 
 def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
-    """Return why a run was not shown to be cold, and on real hosts whether its data could be in memory.
+    """Return why cold caches are not proven for a run, and on real hosts whether its data fit into memory.
 
-    None for a cold run, and where no cache had to be dropped.
+    Returns None for a cold run, and if no cache had to be dropped.
     """
     entered = len(cluster.entered) == len(cluster.nodes)
     if (is_cold(caches) is True) if caches else entered:
@@ -194,4 +194,4 @@ def _facts(planned: PlannedRun, run_environment: RunEnvironment) -> EngineFacts:
 
 def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
     parameters = planned.configuration.parameters
-    return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: it never came up
+    return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: the engine never started

@@ -21,7 +21,7 @@ from assay.workloads.workload import ValidationResult, Workload
 
 @dataclass(frozen=True, slots=True)
 class RunEnvironment:
-    """What all runs of a campaign share."""
+    """The environment that all runs of a campaign share."""
 
     plan: Plan
     cluster: Cluster
@@ -53,7 +53,7 @@ class RunningStep:
 
 @dataclass(frozen=True, slots=True)
 class AttemptContext:
-    """What the campaign passes to one attempt."""
+    """Time limit and callbacks that the campaign passes to one attempt."""
 
     limit: TimeLimit = NO_HISTORY
     settled: Callable[[], Awaitable[None]] = _nothing
@@ -90,7 +90,7 @@ class CompletedRun:
 
 @dataclass(slots=True)
 class AttemptState:
-    """The data of an attempt so far, which a failed run keeps."""
+    """Data collected so far in an attempt; a failed run keeps it."""
 
     caches: tuple[CacheState, ...] = ()
     trace: Trace = field(default_factory=Trace)
@@ -103,7 +103,8 @@ class AttemptState:
     seen: tuple[NodeObservations, ...] = ()
     """The watch's observations of each node."""
     excluded_s: float = 0.0
-    """Time spent on deploying, making input and checking output. It counts neither as the job's nor as assay's time."""
+    """Time for deployment, input and output checks, in seconds. It is part of neither the job's time nor assay's
+    overhead."""
 
     @property
     def sound(self) -> bool:

@@ -49,7 +49,7 @@ from assay.store import Repository
 _ANSWER_TIMEOUT_S = 15.0
 _NOW_INTERVAL_S = 1.0
 CLOSE_S = 300.0
-"""Maximum time for stopping the daemons, in seconds; the next campaign on the cluster ends the rest."""
+"""Maximum time for stopping the daemons, in seconds. The next campaign on the cluster stops any that remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class CampaignSummary:
     stopped: str | None
     """Why it ended with runs left; None when it made all requested runs."""
     lab_lost: LabLostError | None = None
-    """What the lab has lost; the remaining runs need a new lab."""
+    """The error if the lab lost disks or nodes; the remaining runs then need a new lab."""
     hopeless: int = 0
     """Attempts that a search stopped early because faster runs are known."""
 
@@ -167,7 +167,7 @@ class _ConnectedCluster:
     async def mend(self) -> None:
         """Reconnect unless every host answers.
 
-        Raises HostError when a host stays out of reach, LabLostError when only a new lab would help.
+        Raises HostError when a host stays unreachable, LabLostError when only a new lab would help.
         """
         if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
             # An emulated disk that is lost can't be replaced.
@@ -178,7 +178,8 @@ class _ConnectedCluster:
         await self.open(with_baseline=False)
 
     async def close(self) -> None:
-        """Stop the daemons and close the connections; the next campaign ends what is out of reach."""
+        """Stop the daemons and close the connections. The next campaign stops processes on hosts that are
+        unreachable now."""
         stack, self._stack, self._setting = self._stack, AsyncExitStack(), None
         try:
             await stack.aclose()
@@ -203,10 +204,10 @@ async def run_campaign(
     *,
     with_baseline: bool,
 ) -> CampaignSummary:
-    """Make every remaining run on ``cluster`` (the plan's cluster, in a lab with addresses), on the engine that
-    ``provide`` returns.
+    """Execute every remaining run on ``cluster``, with the engine that ``provide`` returns.
 
-    Raises EngineError when several runs in a row fail, as the cluster is broken then.
+    ``cluster`` is the plan's cluster; in a lab it has the addresses of the nodes. Raises EngineError when several runs
+    in a row fail: the cluster is broken then.
     """
     with schedule.journal.hold():
         recover_unpublished(repository, schedule.journal, watcher.say)
@@ -233,7 +234,7 @@ async def run_campaign(
 
 
 def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
-    """Return the sum of a call's parts; each part but the last lost its lab."""
+    """Return one summary of a call from its parts. Each part except the last ended because its lab was lost."""
     counts = [(Counter(part.statuses), Counter(part.failures)) for part in summaries]
     return replace(
         summaries[-1],
@@ -251,7 +252,7 @@ async def _finish(provider: Provider) -> None:
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
-    """Return a transport for each node that may be entered, none for a simulated cluster; ``stack`` closes them.
+    """Return a transport for each node that assay may log in to; a simulated cluster has none. ``stack`` closes them.
 
     Raises HostError if a connection fails.
     """

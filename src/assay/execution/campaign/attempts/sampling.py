@@ -58,7 +58,7 @@ class Samplers:
 
     running: Mapping[str, Sampler]
     raw: dict[str, bytes] | None = None
-    """The lines of each node, once the samplers have ended."""
+    """Raw samples of each node; None until the samplers have ended."""
 
     async def stop(self) -> dict[str, bytes]:
         """End the samplers and return each node's raw samples; a second call returns the same."""
@@ -74,7 +74,7 @@ async def sampling(
     options: Mapping[str, SamplerOptions],
     keep: Callable[[Mapping[str, bytes]], None],
 ) -> AsyncIterator[Samplers]:
-    """Run a sampler on every node until the block ends in any way, and pass the samples to ``keep``."""
+    """Run a sampler on every node until the block ends, also by an error, and pass the samples to ``keep``."""
     names = list(transports)
     starting = (Sampler.start(transports[name], options[name]) for name in names)
     results = await asyncio.gather(*starting, return_exceptions=True)

@@ -42,7 +42,8 @@ async def checked_output(
 
 
 async def reference_answers(workload: Workload, size: Size, show: Show) -> ReferenceAnswers | None:
-    """Return the answers to compare the output with; None if the workload needs none. Their time is not the run's."""
+    """Return reference answers for the output; None if the workload needs none. Computing them is not part of the
+    run's time."""
     asked = workload.reference(size)
     if asked is None:
         return None
@@ -58,7 +59,7 @@ async def judged(
     validation_input: ValidationInput,
     storage: Storage,
 ) -> ValidationResult:
-    """Return the checks of the output's content and of its placement by the layout; then remove the output."""
+    """Check the output's content and its placement by the layout, then remove the output. Return the checks."""
     validation = await workload.judge(size, outcome, validation_input)
     paths = [
         *workload.outputs,
@@ -100,7 +101,7 @@ def status_of(
 def _validation_checks(
     state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
-    """Return the same from programs, checks and errors only."""
+    """Return status, cause and failure class from the program, the checks and ``cause`` only, without the watch."""
     if cause or state.finished is None:
         why = str(cause or "the job was not started")
         return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
