@@ -24,9 +24,9 @@ _OF_ALL = ("data", "data_per_node", "waves")
 def expand(plan: Plan) -> list[Configuration]:
     """Return the configurations in the plan's order; the last factor varies fastest.
 
-    A level of an engine parameter overrides the plan's parameter; a level of a joined factor overrides all that it
-    sets. A level of ``WORKLOAD.option`` stays in ``levels`` alone: it changes the workload, not the configuration (see
-    :func:`workload_option`).
+    A level of an engine parameter overrides the plan's parameter; a level of a joined factor overrides all parameters
+    that it sets. A level of ``WORKLOAD.option`` is only in ``levels``, because it changes the workload and not the
+    configuration (see :func:`workload_option`).
     """
     configurations = []
     for levels in _combinations(plan):
@@ -52,7 +52,7 @@ def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
 
 
 def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str, str], rules: Rules) -> Configuration:
-    """Return the configuration with ``settings``, the engine's words resolved into parameters."""
+    """Return the configuration with ``settings``, which ``rules`` converts into engine parameters."""
     parameters = {name: value for name, value in settings.items() if name not in (NETWORK_FACTOR, WORKERS_FACTOR)}
     workers = int(settings[WORKERS_FACTOR]) if WORKERS_FACTOR in settings else None
     engine = levels.get(ENGINE_FACTOR, "")
@@ -74,8 +74,8 @@ def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
 def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
     """Return the workload and the option that a factor ``WORKLOAD.option`` varies; None for any other factor.
 
-    ``WORKLOAD`` is a key of one of ``planned``: its label if it has one, else its name. An engine parameter that
-    begins with the same word stays an engine parameter, because the option has to be one of that workload's.
+    ``WORKLOAD`` is a key of one of ``planned``: its label if it has one, else its name. A factor that begins with this
+    key is an engine parameter if the rest is not an option of the workload.
     """
     key, _, option = factor.partition(".")
     return next(

@@ -1,6 +1,6 @@
 """Compute a plan's fingerprint: SHA-256 over canonical JSON of everything that decides which runs are made.
 
-Excluded: formatting, comments, file names, prices, time limits, ``until``, logins of hosts, and assay's folders there.
+Excluded: formatting, comments, file names, prices, time limits, ``until``, login names, and assay's folders on hosts.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Decide what to run next from a plan, its planned runs and the finished ones: as planned, or by a tuner. Pure.
 
-A campaign asks its :class:`NextRuns` before each run, with all finished runs. :func:`as_planned` returns the rest of
+A campaign calls its :class:`NextRuns` before each run, with all finished runs. :func:`as_planned` returns the rest of
 the plan, and with ``until`` drops combinations whose mean is precise enough. Another implementation can return
 unplanned runs of configurations that it chooses.
 """
@@ -18,11 +18,10 @@ class NextRuns(Protocol):
     """Decides which runs come next."""
 
     def __call__(self, plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> Sequence[PlannedRun]:
-        """Return the remaining runs in order, as far as they are known now: the campaign makes the first and asks
-        again. An empty answer ends the campaign.
+        """Return the remaining runs in order, as far as they are known.
 
-        ``finished``: the campaign's runs, including failed ones. A run that this call gave up may stay in the answer;
-        the campaign skips it.
+        The campaign executes the first and calls again; an empty result ends the campaign. ``finished``: the campaign's
+        runs, including failed ones. The result may contain runs that this call has given up; the campaign skips them.
         """
 
 
@@ -34,8 +33,8 @@ def key_of(run: Run) -> tuple[str, str, int]:
 def as_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
     """Return the planned runs without a valid result.
 
-    With ``until``, repetitions beyond the plan's number are needed only while the interval of the mean over the valid
-    runs of the workload and configuration is wider than asked.
+    With ``until``, repetitions beyond ``plan.repetitions`` are needed only while the confidence interval of the mean
+    duration is wider than requested. The mean is over the valid runs of the workload and configuration.
     """
     done: set[tuple[str, str, int]] = set()
     durations_s: dict[tuple[str, str], list[float]] = {}

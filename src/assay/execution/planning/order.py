@@ -19,12 +19,12 @@ from assay.model import WORKLOAD, Configuration, Plan, WorkloadSpec
 from assay.workloads.catalogue import workloads
 
 _REDUCES = "reduces"
-"""The option that counts reduces; all other options that waves set count maps."""
+"""The option with the number of reduce tasks. All other options that waves set are numbers of map tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A planned run. ``block`` numbers the pass over all configurations to which it belongs."""
+    """A planned run. ``block``: number of its pass over all configurations, from 0."""
 
     index: int
     configuration: Configuration
@@ -32,7 +32,7 @@ class PlannedRun:
     repetition: int
     block: int
     at_most_s: float | None = None
-    """The time after which a search stops the run as hopeless, in seconds; None: only the plan's limit holds."""
+    """Time after which a search stops the run as too slow, in seconds; None: only the plan's limit applies."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -46,7 +46,8 @@ class PlannedRun:
 
 
 def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Return the configurations in the order of the first block: groups are shuffled, and so is each group."""
+    """Return the configurations in the order of the first block: groups in random order, and random order in each
+    group."""
     groups: dict[str, list[Configuration]] = {}
     for configuration in configurations:
         groups.setdefault(plan.rules.deployment_key(configuration, plan.cluster), []).append(configuration)
@@ -61,7 +62,7 @@ def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configu
 def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
     """Return every run of ``plan`` in order: repetitions × configurations × workloads.
 
-    With ``until``, the repetitions are the maximum number; see :mod:`assay.execution.planning.next_run`.
+    With ``until``, the maximum number of repetitions is scheduled; see :mod:`assay.execution.planning.next_run`.
     """
     first = grouped(plan, configurations)
     runs: list[PlannedRun] = []
@@ -105,7 +106,8 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
 
 
 def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
-    """Return whether ``workload`` runs in this configuration: options of other workloads stay at their first level."""
+    """Return whether ``workload`` runs in this configuration: only if options of other workloads have their first
+    level."""
     for factor in plan.factors:
         varied = workload_option(factor.name, plan.workloads)
         if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
@@ -120,9 +122,8 @@ def _asked_for(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
-    """Return ``workload`` as it runs in ``configuration``: with the levels of its options (``terasort.reduces``), its
-    data for the workers in use, and its waves as numbers of tasks.
-    """
+    """Return ``workload`` as it runs in ``configuration``: with the levels of its options (``terasort.reduces``),
+    its data for the workers in use, and its waves converted to numbers of tasks."""
     option_levels: dict[str, str] = {}
     for name, level in configuration.levels.items():
         varied = workload_option(name, plan.workloads)

@@ -14,14 +14,14 @@ from assay.foundation.units import format_duration, parse_duration
 from assay.specs.fields import unknown
 
 DEFAULT_TIMEOUT_S = 1800.0
-"""A run's time limit, in seconds, if the plan gives none and no comparable run is known."""
+"""Time limit of a run, in seconds, if the plan sets none and no comparable run is known."""
 _CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d{2})")
 _RUNS = re.compile(r"(?P<runs>\d{1,6})\s*runs?")
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """How long a run may take, and the source of this limit as text."""
+    """The maximum time of a run, and the source of this limit as text."""
 
     seconds: float
     why: str
@@ -50,7 +50,10 @@ class Stop:
 
 
 def parse_stop(text: str, now: datetime) -> Stop:
-    """Return what ``18:30``, ``2h`` or ``12 runs`` means at ``now`` (local time); a time of day may be tomorrow's."""
+    """Parse ``18:30``, ``2h`` or ``12 runs`` at ``now`` (local time); a time of day that has passed is tomorrow's.
+
+    Raises SpecificationError for other texts.
+    """
     words = text.strip()
     if match := _RUNS.fullmatch(words):
         if runs := int(match["runs"]):
@@ -77,7 +80,7 @@ def parse_stop(text: str, now: datetime) -> Stop:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The planned runs that a call makes: of these workloads, at one of the given levels of each given factor."""
+    """The selected workloads, and the selected levels of factors; an empty selection contains all runs."""
 
     workloads: frozenset[str] = frozenset()
     levels: tuple[tuple[str, frozenset[str]], ...] = ()
@@ -90,9 +93,9 @@ class Selection:
 
 
 def parse_selection(texts: Sequence[str], runs: Sequence[PlannedRun]) -> Selection:
-    """Return what the values of ``--only`` select of ``runs``.
+    """Parse ``texts``, the values of ``--only``.
 
-    Raises SpecificationError, with the valid choices, for an unknown workload, factor or level.
+    Raises SpecificationError, with the valid choices, for a workload, factor or level that ``runs`` do not have.
     """
     workloads = list(dict.fromkeys(run.workload.key for run in runs))
     factors: dict[str, list[str]] = {}

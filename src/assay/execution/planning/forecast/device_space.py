@@ -1,10 +1,10 @@
 """Check whether a plan fits on its devices: every layout keeps its inputs, and layouts share devices. Pure.
 
 In: claims (bytes of all copies on all workers after the lab's scale, with their directories) and a worker's capacities
-in bytes. Out: how full each device of a worker gets if bytes spread evenly over workers and directories, as HDFS and
-YARN intend; and which data can't fit however they spread. Inputs stay (docs/adr, decision 4), so all of them count.
-Outputs and intermediate data exist only during their run, so the largest counts. The engine states how much
-uncompressed intermediate data exists at once.
+in bytes. Out: the fill of each device of a worker, if bytes spread evenly over workers and directories as HDFS and YARN
+intend; and data that can't fit, regardless of how they spread. Inputs are kept (docs/adr, decision 4), so all of them
+count. Outputs and intermediate data exist only during their run, so only the largest counts. The engine's rules state
+how much uncompressed intermediate data exists at the same time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _LISTED_MAX = 4
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Bytes that are spread evenly over directories: device name to their number."""
+    """Bytes that are spread evenly over directories. ``directories``: number of directories by device."""
 
     directories: Mapping[str, int]
     bytes: float
@@ -61,7 +61,7 @@ class DeviceUsage:
 
     @property
     def needed_bytes(self) -> float:
-        """Return the bytes needed at the worst moment."""
+        """The largest number of bytes needed at the same time."""
         return sum(self.kept_bytes.values()) + self.passing_bytes
 
 
@@ -77,14 +77,14 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The space that a plan's runs need: for data that stay, and for data during each run."""
+    """The space that a plan's runs need: for data kept between runs, and for temporary data of each run."""
 
     kept: tuple[SpaceClaim, ...]
     passing: tuple[SpaceClaim, ...]
 
 
 def filled(claims: Claims, capacities: Mapping[str, float]) -> list[DeviceUsage]:
-    """Return how full the devices of a worker get that all of ``claims`` use, such as the first worker."""
+    """Return the fill of each device on a worker that all ``claims`` use, for example the first worker."""
     devices_filled: list[DeviceUsage] = []
     for device, capacity_bytes in capacities.items():
         kept: dict[str, float] = {}
@@ -99,9 +99,10 @@ def filled(claims: Claims, capacities: Mapping[str, float]) -> list[DeviceUsage]
 
 
 def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
-    """Return the data that can't fit however HDFS spreads them; None if they may fit. Intermediate data do not count.
+    """Return data that can't fit, regardless of how HDFS spreads them; None if all may fit. Intermediate data do not
+    count.
 
-    For each set of devices on the first workers, all data that can only be stored there must fit (Hall's condition).
+    For each set of devices on the first workers, all data that can be stored only there must fit (Hall's condition).
     Data that do not fit even alone are skipped: their first run fails at once, not after hours.
     """
     parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
@@ -188,10 +189,10 @@ def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[P
 
 
 def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
-    """Return why a call that makes all of ``left`` must run out of space; None if it need not.
+    """Return why a call that makes all of ``left`` runs out of space; None if the runs may fit.
 
-    On a local cluster devices may be larger than described, so nothing is refused. The output of a run counts only if
-    runs are repeated, because every input exists by then.
+    A local cluster is never refused, because its devices may be larger than described. Outputs count only if runs are
+    repeated: all inputs exist by the second repetition.
     """
     runs = list(left)
     if plan.cluster.placement is Placement.LOCAL:
@@ -221,7 +222,7 @@ def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
 
 
 def remedy(cluster: Cluster) -> str:
-    """Return what to change where a plan does not fit."""
+    """Return changes that may make a plan fit, as text."""
     if cluster.placement is Placement.LAB:
         return (
             "less data, fewer copies (dfs.replication), more capacity in the cluster file; or a call for each layout, "

@@ -1,8 +1,8 @@
 """Estimate how long a run takes, and limit it: from earlier runs, or from device bandwidth if there are none.
 
 Comparable runs share everything that decides a run's time: cluster and scale, workload with its options and bytes,
-layout, every level and every engine parameter. Without a comparable run, runs of the same workload on the same layout
-serve, their time after the job's start in proportion to their bytes. Without those, the estimate is a fixed start-up
+layout, every level and every engine parameter. Without comparable runs, the estimate scales runs of the same workload
+and layout: the time after the job's start is proportional to the bytes. Without those, the estimate is a fixed start-up
 time plus the bytes that cross the layout's devices at half their nominal rate, because Hadoop on disks reaches about
 half of it (LISA'14 saw 0.5 to 0.6). The time to make missing inputs is always estimated from device bandwidth.
 """
@@ -21,7 +21,8 @@ from assay.workloads.catalogue import workloads
 JOB_START_S = 12.0
 """Time of the smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
 RUN_EXTRA_S = 4.0
-"""Time of caches, output checks and publishing of one run. A program that checks the output takes a job's start."""
+"""Time per run for dropping caches, output checks and publishing, in seconds. A checking program adds
+:data:`JOB_START_S`."""
 RESTART_S = 15.0
 CONNECT_S = 3.0
 """Time to connect, record the environment, and find the engine's files on the hosts."""
@@ -87,7 +88,7 @@ def around_s(plan: Plan, overheads: Overheads = MEASURED_NOWHERE) -> float:
 def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
     """Return the valid runs of the same engine, workload and layout on the plan's cluster at its scale.
 
-    None for a simulated plan: durations of its runs say nothing about computing time.
+    Empty for a simulated plan: simulated durations say nothing about computing time.
     """
     if plan.cluster.simulated:
         return []
@@ -173,7 +174,8 @@ def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
 
 
 def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
-    """Return the inputs that earlier runs have left on the plan's hosts; none in a lab, whose disks end with it."""
+    """Return the inputs that earlier runs have left on the plan's hosts; none in a lab, because its disks are
+    removed with it."""
     if plan.cluster.placement is Placement.LAB:
         return frozenset()
     distinct = {run.key[:2]: run for run in runs}.values()
@@ -195,8 +197,9 @@ def remaining_s(
     there: Collection[Key] = (),
     running: Configuration | None = None,
 ) -> float:
-    """Return the expected time for all of ``left``, with restarts between groups of configurations and the inputs that
-    are not ``there``. ``running``: the configuration of the running daemons.
+    """Return the expected time for all of ``left`` in seconds, with restarts of the daemons and the making of inputs.
+
+    ``there``: keys of inputs that exist already. ``running``: the configuration of the running daemons.
     """
     starts = sum(reason is not None for reason in restarts(left, plan, running))
     one_s: dict[tuple[str, str], float] = {}
@@ -208,8 +211,10 @@ def remaining_s(
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
-    """Return a run's time limit: the plan's, else a generous multiple of the time of comparable runs; less if the run
-    is hopeless earlier.
+    """Return a run's time limit: the plan's, else :data:`TIMEOUT_FACTOR` times the longest comparable run, else a
+    default.
+
+    If ``planned.at_most_s`` is shorter, it is the limit: the run is then too slow for the search.
     """
     limit = _time_limit(planned, plan, history)
     if planned.at_most_s is None or planned.at_most_s >= limit.seconds:

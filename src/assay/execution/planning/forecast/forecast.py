@@ -1,6 +1,7 @@
 """Forecast a call: the remaining runs, their times and limits, and warnings.
 
-In: a plan, its runs in order, runs already made. Out: a :class:`Schedule`, and the same as rows. Pure; seconds.
+In: a plan, its runs in order, runs already made. Out: a :class:`Schedule`, and its runs as rows with times in seconds.
+Pure.
 """
 
 from collections.abc import Sequence
@@ -48,7 +49,8 @@ class Schedule:
     def left_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
         """Return the runs that are left after the ``finished`` ones, each with the number of its next attempt.
 
-        The caller bounds the attempts of one call: a user who starts the campaign again has fixed something.
+        The number of attempts is not limited here, because a user who starts the campaign again has fixed the cause.
+        The caller limits the attempts of one call.
         """
         runs = [run for run in self.next_runs(plan, self.runs, finished) if self.selection.takes(run)]
         return numbered(runs, finished)
@@ -59,9 +61,7 @@ S = TypeVar("S", bound=Schedule)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run of a schedule. ``starts_after_s`` and ``expected_s`` include a restart before the run and the making
-    of its input.
-    """
+    """One run of a schedule. ``starts_after_s`` and ``expected_s`` include restarts and the making of inputs."""
 
     planned: PlannedRun
     attempt: int
@@ -72,13 +72,16 @@ class Row:
     basis: str
     limit: TimeLimit
     if_needed: bool
-    """Made only when the repetitions before it leave the mean too uncertain."""
+    """Whether the run is made only if the mean of the earlier repetitions is too uncertain."""
     input_s: float = 0.0
     """The part of ``expected_s`` for making inputs, a rough estimate."""
 
 
 def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
-    """Return ``todo`` without the runs in ``history``: another process may have added runs since the count."""
+    """Return ``todo`` with its counts, inputs and expected time updated from ``history``.
+
+    Another process may have added runs since the previous count.
+    """
     there = _done(todo, history)
     left = todo.left_after(plan, _of_campaign(todo, history))
     made = inputs_there(todo.runs, plan, history)
@@ -90,10 +93,10 @@ def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
 
 
 def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:
-    """Return ``todo`` with warnings about the engine's parameters and about devices that get full: by the remaining
-    runs, and on permanent hosts also by the finished ones.
+    """Return ``todo`` with warnings about the engine's parameters and about devices that get full.
 
-    With ``refuse``, raises :class:`SpecificationError` if a call that makes all remaining runs must fail.
+    The devices hold the data of the remaining runs, and on permanent hosts also of the finished ones. With ``refuse``,
+    raises :class:`SpecificationError` if a call that makes all remaining runs must fail.
     """
     texts = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
     lines = list(dict.fromkeys(line for lines in texts for line in lines))

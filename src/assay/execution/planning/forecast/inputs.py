@@ -1,8 +1,8 @@
 """List the data that stays in HDFS between runs: inputs, made once in the file system of each layout. Pure.
 
-In: a planned run. Out: each data set below ``/assay/input`` after the run, in bytes of one replica at the lab's scale.
-Two runs share a data set in the same folder of the same file system. The output of a write test that the read test uses
-is a data set too, which the run itself writes.
+In: a planned run. Out: the data sets below ``/assay/input`` after the run, in bytes of one replica at the lab's scale.
+Runs share a data set if its file system and folder are the same. The output of a write test is a data set too, because
+the read test uses it; the run itself writes it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -15,19 +15,19 @@ from assay.workloads.common.inputs import INPUT, Input
 from assay.workloads.workload import Size
 
 Key = tuple[str, str]
-"""A file system's name, and a folder's below ``/assay/input``."""
+"""Name of a file system, and name of a folder below ``/assay/input``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedDataset:
-    """One set of data that stays."""
+    """A data set that stays in HDFS between runs."""
 
     key: Key
     name: str
     data_bytes: int
     copies: int
     made_before: bool
-    """Whether it is made for the run; False: the run itself writes it."""
+    """Whether it is made before the run; False: the run itself writes it."""
     is_sorted: bool = False
     """Whether it is made by sorting another input, which needs intermediate data."""
 
@@ -73,8 +73,9 @@ def _folder(path: str) -> str:
 
 
 def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
-    """Return for each run, in order, the inputs to make for it: those that are neither ``there`` nor made or left by an
-    earlier run.
+    """Return for each run, in order, the inputs to make for it.
+
+    ``there``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
     """
     known, seen = set(there), set[tuple[str, str]]()
     made: list[list[CachedDataset]] = []
