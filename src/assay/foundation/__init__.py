@@ -1,1 +1,1 @@
-"""Hold what every package needs: units, errors, processes, output files, installation paths."""
+"""Provide units, errors, processes, output files and installation paths to every package."""

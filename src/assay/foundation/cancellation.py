@@ -26,7 +26,8 @@ _log = logging.getLogger(__name__)
 async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
     """Cancel ``tasks`` until they have ended, :data:`CANCELS_MAX` times at most.
 
-    Return whether all have ended; a warning names each that has not, and where it waits. Their results are dropped.
+    Return whether all have ended. A warning in the log names each that has not, and the line where it waits. Results
+    and errors of the tasks are discarded.
     """
     running = {task for task in tasks if not task.done()}
     for _ in range(CANCELS_MAX):
@@ -36,18 +37,18 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
             _, running = await asyncio.wait(running, timeout=PATIENCE_S)
     for task in tasks:
         if task.done() and not task.cancelled():
-            task.exception()  # marks it as seen, or asyncio would report it as lost
+            task.exception()  # marks the exception as retrieved; otherwise asyncio logs it
     for task in running:
         _log.warning("%s did not end within %.0f s of its cancellation", _waiting_point(task), CANCELS_MAX * PATIENCE_S)
     return not running
 
 
 async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | None) -> T:
-    """Await ``work`` to its end, even when this task is cancelled meanwhile; then raise the cancellation.
+    """Await ``work`` until it ends, even if this task is cancelled meanwhile; then raise the cancellation.
 
-    For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` it is
-    cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be cancelled, such as
-    a thread.
+    For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` seconds
+    ``work`` is cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be
+    cancelled, for example in a thread.
     """
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     deadline_s = None if timeout_s is None else loop.time() + timeout_s
@@ -69,7 +70,7 @@ async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | Non
 
 
 def _waiting_point(task: asyncio.Future[Any]) -> str:
-    """Name a task, and the file and line where it waits."""
+    """Return a task's name, with the file and line where it waits."""
     if not isinstance(task, asyncio.Task):
         return repr(task)
     where, awaited = "", cast(Any, task.get_coro())
@@ -82,7 +83,10 @@ def _waiting_point(task: asyncio.Future[Any]) -> str:
 
 
 def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    """Run ``work`` to its end; the first ending signal cancels it, and later ones do not interrupt its clean-up."""
+    """Run ``work``. The first signal of :data:`ENDING` cancels it; later ones do not interrupt its clean-up.
+
+    Raises KeyboardInterrupt if it was cancelled.
+    """
 
     async def main() -> T:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()

@@ -12,7 +12,7 @@ _PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*:/{1,2}[^\s/:@]*):[^\s/]*@")
 
 
 def without_password(text: str) -> str:
-    """Return a text in which no address has its password: ``http://user:…@host``."""
+    """Return ``text`` without the passwords in its addresses: ``http://user:…@host``."""
     return _PASSWORD.sub(r"\1:…@", text) if "@" in text else text
 
 
@@ -28,7 +28,7 @@ class AssayError(Exception):
         self.hint = without_password(hint) if hint else hint
 
     def __str__(self) -> str:
-        """Return ``where: message (hint)`` with the absent parts left out."""
+        """Return ``where: message``, and the hint on a second line; absent parts are left out."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return f"{text}\n  → {self.hint}" if self.hint else text
 

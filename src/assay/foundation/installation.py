@@ -1,8 +1,7 @@
 """Describe this installation of assay: its version with the commit, and the parts that are not Python.
 
 A wheel has these parts in the package's folder ``shipped``, where its build puts them (``tools/hatch_build.py``). A
-source tree has each where it is built or kept. Other modules ask this one, and need not know which of the two they run
-from.
+source tree has each where it is built or stored. Other modules get paths from here and need not distinguish the two.
 """
 
 import os
@@ -77,7 +76,7 @@ class Installation:
 
     @property
     def table_generator(self) -> Path | None:
-        """The program that makes the tables of the decision-support workload; a requirement installs it."""
+        """The program that generates the tables of the decision-support workload; a dependency of assay installs it."""
         generator = shutil.which("tpchgen-cli", path=Path(sys.executable).parent) or shutil.which("tpchgen-cli")
         return Path(generator) if generator else None
 

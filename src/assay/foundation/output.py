@@ -2,7 +2,7 @@
 
 - A regular file, also behind a symbolic link, is replaced in one step by a file made in the same folder. It keeps its
   mode and its owner, and the link stays a link.
-- Any other file (a device, a FIFO, ``/dev/stdout``) stays what it is: the content is made elsewhere and then written
+- Any other file (a device, a FIFO, ``/dev/stdout``) is not replaced: the content is made in a temporary file and copied
   into it. A block device is refused, because writing would destroy its content.
 """
 
@@ -24,7 +24,7 @@ _LINKS_MAX = 40
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Yield the path of an empty file to write; when the block ends well, ``path`` has its content.
+    """Yield the path of an empty file to write. When the block ends without an error, ``path`` gets its content.
 
     Raises :class:`AssayError` for any OSError, and leaves ``path`` unchanged.
     """
@@ -42,7 +42,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def check_output(path: Path) -> None:
-    """Raise :class:`AssayError` if ``path`` plainly can't be written. Call it before long work, not after it."""
+    """Raise :class:`AssayError` if ``path`` certainly can't be written. Call it before long work."""
     folder = Path(os.path.realpath(path)).parent
     try:
         if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
@@ -67,11 +67,11 @@ def _is_special(path: Path) -> bool:
         raise OSError("this is a block device, and what is on it would be lost")
     if not stat.S_ISREG(mode):
         return True
-    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # the kernel decides: permissions, links in other users' folders
+    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # checks permissions and links in other users' folders
     try:
         return not os.path.samestat(os.fstat(opened), Path(os.path.realpath(path)).stat())
     except FileNotFoundError:
-        return True  # it has no name any more: a descriptor of another process
+        return True  # the file has no name any more: it is a descriptor of another process
     finally:
         os.close(opened)
 

@@ -58,7 +58,7 @@ def stopped(pid: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that owns something, and when it took it (``since_unix_s``)."""
+    """A process that holds a lock or a lab, and the time from which it does (``since_unix_s``)."""
 
     pid: int
     start_ticks: int
@@ -114,7 +114,7 @@ class Lock:
         return cls(file)
 
     def holds(self, path: Path) -> bool:
-        """Return whether ``path`` is still the locked file: a deleted file keeps no other process out."""
+        """Return whether ``path`` is still the locked file. A lock on a deleted file does not stop other processes."""
         try:
             return os.path.samestat(os.fstat(self.file.fileno()), path.stat())
         except FileNotFoundError:
@@ -138,7 +138,7 @@ def lock_holder(path: Path) -> Owner | None:
 
 @contextmanager
 def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the ending signals with ``handler`` inside the block; outside the main thread do nothing."""
+    """Handle the signals :data:`ENDING` with ``handler`` inside the block; outside the main thread do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -167,8 +167,7 @@ def terminable() -> Iterator[None]:
 def deferred() -> Iterator[Callable[[], None]]:
     """Defer Ctrl-C, SIGTERM and SIGHUP to the end of the block, or to the next call of the yielded function.
 
-    That call or the end raises KeyboardInterrupt, so it never interrupts work in threads. The block must be bounded in
-    time.
+    KeyboardInterrupt is raised there, so it never interrupts work in threads. The block's duration must be bounded.
     """
     came = threading.Event()
 

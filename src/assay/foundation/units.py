@@ -1,9 +1,8 @@
 """Parse and print quantities: bytes, rates, durations, money, scales.
 
 Parsers take text such as ``"120MB/s"`` and return a number in the base unit (bytes, bytes/s, bits/s, seconds). Decimal
-prefixes are powers of 1000 and binary prefixes (``Ki``, ``Mi``, ``Gi``, ``Ti``) powers of 1024 (IEC 80000-13).
-A bare number is refused where a unit could be mistaken; zero is zero in any unit. Every parser raises
-:class:`ValueError` with the accepted forms.
+prefixes are powers of 1000 and binary prefixes (``Ki``, ``Mi``, ``Gi``, ``Ti``) powers of 1024 (IEC 80000-13). Sizes,
+rates and durations need a unit, except ``0``. Every parser raises :class:`ValueError` with the accepted forms.
 """
 
 import re
@@ -63,7 +62,7 @@ def _parse_prefixed(text: str, pattern: str, what: str, forms: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Return the whole bytes that ``text`` such as ``"64GB"`` or ``"1.5GiB"`` means."""
+    """Return bytes, rounded to whole ones, for ``text`` such as ``"64GB"`` or ``"1.5GiB"``."""
     return round(_parse_prefixed(text, BYTES_PATTERN, "a size", '"64GB", "128MiB" or "512B"'))
 
 
@@ -112,9 +111,9 @@ class Money:
 
 
 def parse_money(text: str, currency: str | None = None) -> Money:
-    """Return the amount that ``"$400"``, ``"€12.50"``, ``"$100k"``, ``"1.5M USD"`` or ``"400 CHF"`` means.
+    """Return the amount for ``text`` such as ``"$400"``, ``"€12.50"``, ``"$100k"``, ``"1.5M USD"`` or ``"400 CHF"``.
 
-    ``currency``: the currency of an amount that names none, such as ``"100k"``; None refuses it.
+    ``currency``: the currency of an amount without one, for example ``"100k"``; with None such amounts are refused.
     """
     match = re.match(MONEY_PATTERN, text.strip())
     if match is not None:
