@@ -1,4 +1,4 @@
-"""Values as the text that people read: the same in terminal, page and report."""
+"""Format values as text, identically in terminal, page and report."""
 
 from assay.text.amounts import money, money_interval
 from assay.text.codes import meanings

@@ -1,4 +1,4 @@
-"""Money as people read it: an amount, and an interval, with the sign of its currency."""
+"""Format money: an amount or an interval, with the sign of its currency."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -10,7 +10,7 @@ _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 def money(value: float | Decimal | None, currency: str) -> str:
     """Return an amount: ``$37,561``, ``$0.69``, ``$0.00041``; three significant digits below ten cents.
 
-    A Decimal is rounded half upwards, as money is; a float as binary fractions are.
+    A Decimal of at least ten cents is first rounded half up to cents; a float is only rounded by its format.
     """
     if value is None:
         return NO_VALUE

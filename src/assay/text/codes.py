@@ -1,4 +1,4 @@
-"""What the codes of storage layouts and networks mean, in words."""
+"""Describe the codes of storage layouts and networks in words."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ _NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
 
 
 def meanings(names: Iterable[str]) -> dict[str, str]:
-    """Return what the codes of layouts (each worker's devices) and networks mean; other names are left out."""
+    """Return the meaning of codes of layouts (each worker's devices) and networks; other names are left out."""
     listed = list(names)
     meaning_of = {name: _NETWORKS[name] for name in listed if name in _NETWORKS}
     return meaning_of | {name: _meaning(code) for name in listed if (code := parse(name)) is not None}

@@ -1,4 +1,4 @@
-"""Control characters in text from elsewhere: how they are recognised, and how they are shown.
+"""Detect and escape control characters in text from other sources.
 
 C0 (U+0000 to U+001F), DEL and C1 (U+0080 to U+009F) of ISO/IEC 6429. A terminal executes them: they can change its
 title, hide lines or type a command (CWE-150).

@@ -1,4 +1,4 @@
-"""Small pieces of sentences, and names made of text: plurals, lists, capitals, times, anchors."""
+"""Format plurals, lists, capitals, times and anchors."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
 
 
 def joined(names: Sequence[str], word: str = "and") -> str:
-    """Return names as people list them: ``A, B and C``."""
+    """Return names as a list in a sentence: ``A, B and C``."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
@@ -21,7 +21,7 @@ def capitalised(text: str) -> str:
 
 
 def moment(text: str) -> str:
-    """Return an ISO 8601 time as ``2026-01-05 10:00`` if it is in UTC; anything else stays as it is."""
+    """Return an ISO 8601 time in UTC as ``2026-01-05 10:00``; other texts are returned unchanged."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:

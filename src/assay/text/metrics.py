@@ -1,7 +1,7 @@
-"""A metric as people read it: its name in words, and its value with the unit that the name ends in.
+"""Format a metric: its name in words, and its value with the unit in which the name ends.
 
-A name such as ``disk_read_bytes_per_request`` says what is counted and in which unit; :data:`UNITS` is the one table of
-those endings. Terminal, page and report all show what :func:`metric_text` returns.
+A name such as ``disk_read_bytes_per_request`` contains what is counted and its unit; :data:`UNITS` lists these endings.
+Terminal, page and report all show the result of :func:`metric_text`.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Numbers as people read them: seconds, MB/s, bytes, shares, counts; a dash where there is none."""
+"""Format numbers: seconds, MB/s, bytes, shares and counts; a dash if there is no value."""
 
 from assay.foundation.units import format_bytes
 
@@ -6,14 +6,14 @@ NO_VALUE = "–"
 
 
 def seconds(value: float | None) -> str:
-    """Return seconds with the digits that are read."""
+    """Return seconds with one decimal below 100, else whole."""
     if value is None:
         return NO_VALUE
     return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def tenths(value: float | None) -> str:
-    """Return seconds to the tenth, however many: places within a run, and parts that add up to it."""
+    """Return seconds with one decimal at any size, for times within a run and for parts that add up to it."""
     return NO_VALUE if value is None else f"{value:,.1f}"
 
 
@@ -23,7 +23,7 @@ def interval_s(low_s: float | None, high_s: float | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Return MB/s with three digits or so."""
+    """Return MB/s with about three significant digits."""
     if value is None:
         return NO_VALUE
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -47,5 +47,5 @@ def probability(value: float | None) -> str:
 
 
 def count(value: float) -> str:
-    """Return a number of jobs: whole from a hundred on, else with two decimals."""
+    """Return a number of jobs: whole from 1,000, else with two decimals."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.2f}"

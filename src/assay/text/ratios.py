@@ -4,7 +4,7 @@ from assay.text.numbers import NO_VALUE
 
 
 def format_ratio(value: float) -> str:
-    """Return a ratio with as many digits as are read: ``0.93``, ``1.08``, ``2.14``, ``14``."""
+    """Return a ratio with two decimals below 9.95, else whole: ``0.93``, ``1.08``, ``2.14``, ``14``."""
     return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
 
 
@@ -17,14 +17,14 @@ def format_interval(low: float, high: float) -> str:
 
 
 def count_runs(n_baseline: int, n_candidate: int, what: str = "run") -> str:
-    """Return ``3 runs each`` or ``3 and 4 runs``; ``what``: a single one."""
+    """Return ``3 runs each`` or ``3 and 4 runs``; ``what``: the noun in the singular."""
     if n_baseline == n_candidate:
         return f"{n_baseline} {what}{'' if n_baseline == 1 else 's'} each"
     return f"{n_baseline} and {n_candidate} {what}s"
 
 
 def in_brackets(value: float | None) -> str:
-    """Return a ratio as an aside, with two digits behind the point as LISA'14 prints them; nothing without one."""
+    """Return a ratio in brackets with two decimals, as LISA'14 prints it; an empty text for None."""
     return "" if value is None else f" ({value:.2f})"
 
 

@@ -25,11 +25,11 @@ class TextTable:
 
     @property
     def right(self) -> tuple[bool, ...]:
-        """Which columns are right-aligned: those with numbers."""
+        """Whether each column is right-aligned, because it has only numbers."""
         return tuple(all(_is_figure(cell) for cell in column) for column in zip(*self.rows, strict=True))
 
     def __bool__(self) -> bool:
-        """Return whether the table has rows."""
+        """Return whether the table has rows or notes."""
         return bool(self.rows or self.notes)
 
 

@@ -40,9 +40,9 @@ _BINARY_SIZES = parameters_that(Meaning.BLOCK_SIZE, Meaning.BUFFER_SIZE)
 
 
 def workload_title(name: str, context: str = "") -> str:
-    """Return a workload's title, with what sets it apart from others of its name.
+    """Return a workload's title, with ``context`` in brackets, which distinguishes it from others of its name.
 
-    One that is not assay's is called what its plan or its source called it.
+    A workload that assay does not know has the name from its plan or source.
     """
     declared = workloads().get(known_name(name))
     title = declared.title if declared else name
@@ -50,7 +50,7 @@ def workload_title(name: str, context: str = "") -> str:
 
 
 def scale_text(scale: float) -> str:
-    """Return a lab's scale as people write it: ``1/20``."""
+    """Return a lab's scale as a fraction: ``1/20``."""
     return f"1/{1 / scale:g}" if scale < 1 else "1"
 
 
@@ -70,7 +70,7 @@ def assay_version(run: Run) -> str:
 
 
 def workload_named(text: str, names: Iterable[str]) -> str:
-    """Return the name that ``text`` means: the same in any case, or the name with this title.
+    """Return the one of ``names`` that equals ``text`` in any case, or whose title does.
 
     Other texts are returned unchanged.
     """
@@ -84,7 +84,7 @@ def workload_named(text: str, names: Iterable[str]) -> str:
 
 
 def run_id_text(run_id: str) -> str:
-    """Return the shown beginning of a run's or campaign's id."""
+    """Return the part of a run's or campaign's id that is shown."""
     return run_id[:_RUN_ID_SHORT]
 
 
@@ -94,7 +94,7 @@ def column_title(name: str) -> str:
 
 
 def level_text(name: str, level: str) -> str:
-    """Return a column's level as people read it."""
+    """Return a column's level as shown to users."""
     if name == "workload":
         return workload_title(level)
     if name == "campaign_id":
@@ -116,7 +116,7 @@ def settings_text(levels: Mapping[str, str]) -> str:
 
 
 def setting_text(setting: str) -> str:
-    """Return ``dfs.blocksize 67108864`` as people read it: ``HDFS block size 64 MiB``."""
+    """Return ``dfs.blocksize 67108864`` as shown to users: ``HDFS block size 64 MiB``."""
     name, _, level = setting.partition(" ")
     return f"{column_title(name)} {level_text(name, level)}"
 
