@@ -42,7 +42,7 @@ GONE_S = 3.0
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
 STOP_S = 60.0
-"""Maximum time for ending the watch of every node; each node has twice its own limit."""
+"""Maximum time for ending all watches, in seconds. Ending one takes at most twice its own limit."""
 PAIR_S = 2 * INTERVAL_S
 """Maximum age of the last look of a reachable node, in seconds."""
 _POLL_S = 0.5

@@ -17,7 +17,7 @@ from assay.model import CacheState, Cluster, CodedWarning, Node, WarningCode
 
 _CACHE_TIMEOUT_S = 120.0
 STOP_S = 60.0
-"""Maximum time for ending every sampler; each node has twice its own limit."""
+"""Maximum time for ending all samplers, in seconds. Ending one takes at most twice its own limit."""
 
 
 def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:
