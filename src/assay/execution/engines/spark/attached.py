@@ -1,9 +1,9 @@
-"""Spark that exists and is externally managed: entered by its own client from an edge node, and left as it was.
+"""Run programs on an externally managed Spark with its own client on an edge node, without changing that Spark.
 
-In: a cluster whose :class:`~assay.model.clusters.cluster.Attachment` says where Spark's client is, and who runs
-executors: YARN, or a master of Spark's own (``spark://``). Out: an engine next to the attached Hadoop, which stores,
-and runs what is Hadoop's. What no one states is as Spark's own configuration on the edge node has it. Drivers run on
-the edge node.
+In: a cluster whose :class:`~assay.model.clusters.cluster.Attachment` names Spark's client and who runs executors: YARN,
+or a standalone master (``spark://``). Out: an engine next to the attached Hadoop, which stores the data and runs
+Hadoop's programs. Settings that no file of assay states are those of Spark's configuration on the edge node. Drivers
+run on the edge node.
 """
 
 import asyncio
@@ -48,20 +48,21 @@ _VERSION = re.compile(r"version (\d+\.\d+\.\d[\w.-]*)")
 
 @dataclass(slots=True)
 class _ForeignApplications:
-    """Applications on Spark's own master that are not ours, and the most cores that they held at one look."""
+    """Other users' applications on Spark's standalone master, and the maximum number of cores that they held at one
+    time."""
 
     before: frozenset[str] = frozenset()
     names: set[str] = field(default_factory=set)
     cores: int = 0
 
     def see(self, apps: list[dict[str, Any]]) -> None:
-        """Count those that ran already when ours began."""
+        """Record those of ``apps`` that already ran before assay's application."""
         theirs = [app for app in apps if str(app.get("id")) in self.before]
         self.names |= {str(app.get("id")) for app in theirs}
         self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in theirs))
 
     def warnings(self) -> tuple[CodedWarning, ...]:
-        """Return that there were some."""
+        """Return a warning if other applications held cores."""
         if not self.cores:
             return ()
         words = f"disturbed by others: {len(self.names)} applications held {self.cores} cores of Spark's master"
@@ -70,14 +71,14 @@ class _ForeignApplications:
 
 @dataclass(frozen=True, slots=True)
 class SparkInstallation:
-    """What was found of Spark on the edge node, and what of ours was brought there."""
+    """Spark on the edge node, and the paths of assay's programs there."""
 
     client: SparkClient
     facts: EngineFacts
     theirs: Mapping[str, str]
-    """Their ``spark-defaults.conf``."""
+    """The cluster's ``spark-defaults.conf``."""
     built_in: Mapping[str, str]
-    """What this Spark takes where nothing is said."""
+    """This Spark's built-in defaults."""
     programs: str
     jobs: str
     logs: EventLogs
@@ -94,7 +95,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         self._beside = _ForeignApplications()
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return Hadoop's, Spark's own defaults, what its configuration there says, and what the job carries."""
+        """Return the parameters of Hadoop, Spark's defaults, the cluster's configuration, and the job's settings."""
         hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
         installation = self._found
         return {
@@ -105,7 +106,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         }
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return what a job carries: what makes runs alike, the plan's, and where on this cluster it may be."""
+        """Return the settings of a job: those that make runs comparable, the plan's, and the cluster file's."""
         attachment, client = self.hadoop.entered.attachment, self._found.client
         spark_settings = settings.of_spark(parameters)
         executors = settings.executors(spark_settings, len(self.cluster.workers))
@@ -128,7 +129,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         }
 
     async def health_check(self) -> str | None:
-        """Return what is wrong with Hadoop, or with Spark's own master."""
+        """Return the problem of Hadoop or of Spark's standalone master; None if both are healthy."""
         if words := await self.hadoop.health_check():
             return words
         try:
@@ -167,7 +168,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         return replace(ended, warnings=(*ended.warnings, *self._beside.warnings()))
 
     async def _on_master(self) -> list[dict[str, Any]]:
-        """Return the applications that Spark's own master runs; none on YARN, or where it does not answer."""
+        """Return the applications on Spark's standalone master; empty on YARN, or if the master does not answer."""
         if self._found.client.on_yarn:
             return []
         with contextlib.suppress(EngineError, HostError):
@@ -175,7 +176,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         return []
 
     async def progress(self) -> str | None:
-        """Look at all that runs: count what is others', and say where ours is."""
+        """Record other users' applications, and return the state of assay's application."""
         self._beside.see(await self._on_master())
         ours = await self.hadoop.running()
         if not ours:
@@ -196,7 +197,7 @@ def _page(edge: Transport, client: SparkClient) -> Endpoint:
 
 
 async def _alive(edge: Transport, client: SparkClient) -> None:
-    """Raise EngineError where Spark's own master does not serve, or has no worker."""
+    """Raise EngineError if Spark's standalone master does not serve or has no live worker."""
     if client.on_yarn:
         return
     hint = "set attached: spark: page in the cluster file to HOST:PORT of the master's page"
@@ -240,7 +241,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         return SparkInstallation(client, facts, theirs, built.defaults, program_jar, str(hadoop.jobs), logs)
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Return the engine that the configuration names; nothing on the cluster is restarted."""
+        """Return the engine that the configuration names. Nothing on the cluster is restarted."""
         provided = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine
         assert hadoop is not None
@@ -268,7 +269,7 @@ async def _version(edge: Transport, client: SparkClient) -> str:
 
 
 def _same(ours: SparkDistribution, version: str, where: str) -> None:
-    """Raise EngineError where assay's programs would be compiled for another Spark than the one that runs there."""
+    """Raise EngineError if assay's programs would be compiled for another minor version of Spark."""
     if ours.version.split(".")[:2] != version.split(".")[:2]:
         raise EngineError(
             f"Spark {version} runs there, and assay's own programs would be compiled for Spark {ours.version}",
@@ -278,7 +279,7 @@ def _same(ours: SparkDistribution, version: str, where: str) -> None:
 
 
 async def _defaults(edge: Transport, client: SparkClient) -> dict[str, str]:
-    """Return their ``spark-defaults.conf``, a file as java.util.Properties reads it; nothing where there is none."""
+    """Return the cluster's ``spark-defaults.conf`` (format of java.util.Properties); empty if there is none."""
     try:
         content = await edge.read_file(f"{client.configuration}/spark-defaults.conf")
     except HostError:

@@ -1,8 +1,8 @@
-"""A dataset on any Hadoop file system, and questions over it by a Spark that exists.
+"""Read and write datasets on any Hadoop file system, and query them with an existing Spark.
 
 In: a dataset's address (``hdfs://…``, or a folder), a Spark master (``local``, ``yarn``, ``spark://…``). Out: its
-files, and the runs that a program of assay's picks there. What it takes is a Java and Spark's jars on this machine;
-where the file system or YARN is given by configuration files, ``HADOOP_CONF_DIR`` names their folder.
+files, and the runs that assay's Spark program selects. Requires Java and Spark's jars on this machine.
+``HADOOP_CONF_DIR`` names the folder of the file system's and YARN's configuration files, if there are any.
 """
 
 import os
@@ -31,20 +31,20 @@ _SHELL = "org.apache.hadoop.fs.FsShell"
 
 @dataclass(frozen=True, slots=True)
 class HadoopStore:
-    """A folder of a Hadoop file system, reached by Hadoop's own shell."""
+    """A folder of a Hadoop file system, accessed with Hadoop's shell."""
 
     address: str
     spark: SparkDistribution
 
     def _shell(self, *arguments: str) -> bytes:
-        # Hadoop's shell does not start without a configuration, be it an empty one.
+        # Hadoop's shell needs a configuration to start, even an empty one.
         with tempfile.TemporaryDirectory(prefix="assay-shell-") as empty:
             (Path(empty) / "core-site.xml").write_text("<configuration/>\n")
             command = [_java(), "-Xmx256m", "-cp", f"{_classpath(self.spark)}:{empty}", _SHELL, *arguments]
             return _run(command, f"the file system did not do {arguments[0]}", self.address)
 
     def names(self) -> list[str]:
-        """Return the names of all files."""
+        """Return the names of all Parquet and JSON files, sorted. Creates the folder if it does not exist."""
         self._shell("-mkdir", "-p", self.address)
         listed = self._shell("-ls", "-C", "-R", self.address).decode().splitlines()
         root = self.address.split("://", 1)[-1].partition("/")[2].rstrip("/")
@@ -55,7 +55,8 @@ class HadoopStore:
         return self._shell("-cat", f"{self.address}/{name}")
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Copy files: tables as whole folders, as each call of the shell takes a JVM's start, then assay's own."""
+        """Copy files: first tables as whole folders, because each call of the shell starts a JVM, then assay's own
+        files."""
         tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(METADATA_FOLDER)))
         descriptions = [str(folder / name) for name in names if name.startswith(METADATA_FOLDER)]
         self._shell("-mkdir", "-p", f"{self.address}/{METADATA_FOLDER}")
@@ -68,13 +69,13 @@ class HadoopStore:
         self._shell("-rm", "-f", "-skipTrash", *(f"{self.address}/{name}" for name in names))
 
     def fetch(self, name: str, target: Path) -> None:
-        """Bring a folder here, and remove it there."""
+        """Copy a folder to ``target`` on this machine, and remove it from the file system."""
         self._shell("-get", f"{self.address}/{name}", str(target))
         self._shell("-rm", "-r", "-f", "-skipTrash", f"{self.address}/{name}")
 
 
 def store_at(address: str, progress: Callable[[str], None]) -> DatasetStore:
-    """Return the folder or Hadoop file system that ``address`` names."""
+    """Return the store at ``address``: a Hadoop file system or a local folder."""
     return HadoopStore(address.rstrip("/"), require(progress)) if "://" in address else LocalStore(Path(address))
 
 
@@ -82,9 +83,10 @@ def store_at(address: str, progress: Callable[[str], None]) -> DatasetStore:
 def picked(
     address: str, on: str, where: Mapping[str, Sequence[str]], figures: Sequence[str], progress: Callable[[str], None]
 ) -> Iterator[Path]:
-    """Have Spark pick the runs that have one of the levels of every fact; yield the folder of what it wrote.
+    """Let Spark select the runs that have one of the levels in ``where`` for every fact; yield the folder of its
+    output.
 
-    Raises EngineError with Spark's last words where it could not.
+    Raises SpecificationError if ``on`` is no Spark master, EngineError with Spark's first error messages if it fails.
     """
     if on != LOCAL and on != settings.YARN and not on.startswith(("spark://", "local[")):
         raise SpecificationError(f"{on!r} is no Spark", where="--on", hint="possible: local, yarn, spark://HOST:PORT")

@@ -1,8 +1,8 @@
-"""Which Spark is used, and where it comes from: ``SPARK_HOME``, else the jars of the package ``pyspark``.
+"""Find Spark, or fetch it: ``SPARK_HOME``, else the jars of the package ``pyspark``.
 
-The package is brought by pip, from the index that its own settings name, checked by its SHA-256, and only the jars that
-assay's programs need are kept, under the user's cache directory. Spark's release archives are not asked for: the
-package has the same jars, and pip knows its user's proxies and mirrors.
+pip fetches the package from its configured index and checks its SHA-256. Only the jars that assay's programs need are
+kept, under the user's cache directory. Spark's release archives are not used, because the package has the same jars and
+pip knows the user's proxies and mirrors.
 """
 
 import os
@@ -21,10 +21,10 @@ from assay.foundation.installation import cache_directory
 
 FETCHED_VERSION = "4.3.0"
 _SHA256 = "e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6"
-"""Of the package's source archive, which is what it is published as."""
+"""SHA-256 of the package's source archive, the form in which it is published."""
 _FETCH_TIMEOUT_S = 1800
 OLDEST_MAJOR = 3
-# Not a word of these is loaded by batch programs on YARN or standalone, and each JVM opens every jar before its own.
+# Batch programs on YARN or standalone do not use these jars, and each JVM would open all of them at its start.
 _LEFT_OUT = re.compile(
     r"kubernetes-|vertx-|spark-(kubernetes|connect|repl|mllib|graphx|streaming|hive|pipelines)|"
     r"rocksdbjni|breeze|spire|cats-|algebra|lapack|arpack|blas|JTransforms|scala-compiler|derby|datanucleus|"
@@ -43,14 +43,14 @@ class SparkDistribution:
 
     @property
     def major(self) -> int:
-        """The first part of the version."""
+        """The major version."""
         return int(self.version.split(".", 1)[0])
 
 
 def find() -> SparkDistribution | None:
-    """Return the Spark that will be used, or None when none is there yet.
+    """Return the Spark to use; None if it is not installed yet.
 
-    Raises EngineError when ``SPARK_HOME`` names what is no complete Spark, or one that is too old.
+    Raises EngineError if ``SPARK_HOME`` is no complete Spark, or is too old.
     """
     if named := os.environ.get("SPARK_HOME"):
         return _read(Path(named))
@@ -59,7 +59,7 @@ def find() -> SparkDistribution | None:
 
 
 def require(progress: Callable[[str], None]) -> SparkDistribution:
-    """Return the Spark that will be used, fetched first when there is none."""
+    """Return the Spark to use; fetch it first if there is none."""
     return find() or fetch(progress)
 
 
@@ -86,9 +86,9 @@ def _read(home: Path) -> SparkDistribution:
 
 
 def fetch(progress: Callable[[str], None]) -> SparkDistribution:
-    """Bring the package's jars into the cache directory, unpacked aside and renamed into place.
+    """Download the jars into the cache directory. They are unpacked in a temporary folder and renamed into place.
 
-    Raises EngineError with what to do when pip is missing or can't bring it.
+    Raises EngineError with a hint if pip is missing or fails.
     """
     target = _target()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def fetch(progress: Callable[[str], None]) -> SparkDistribution:
 
 
 def _download(folder: Path) -> Path:
-    """Have pip download and check the archive. Nothing is installed."""
+    """Download and check the archive with pip. Nothing is installed."""
     wanted = folder / "requirements.txt"
     wanted.write_text(f"pyspark=={FETCHED_VERSION} --hash=sha256:{_SHA256}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]

@@ -1,7 +1,7 @@
-"""Spark that runs: programs started by their driver on the master, and what their event log tells afterwards.
+"""Run Spark programs by a driver on the master, and read jobs and tasks from their event log.
 
-It is on Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
-Hadoop's; what is here is the driver's command, the fetched event log, and what becomes of both.
+Spark uses Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
+Hadoop's. This module has the driver's command, and adds the fetched event log to the result.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 HadoopT = TypeVar("HadoopT", bound=ClientEngine[Hdfs])
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _NO_JAR = "spark-internal"
-"""What SparkSubmit takes in the place of a jar whose classes are on the class path already."""
+"""SparkSubmit's placeholder for a jar whose classes are on the class path already."""
 _SUMS = {
     "HDFS_BYTES_READ": "input_bytes",
     "HDFS_BYTES_WRITTEN": "output_bytes",
     "MAP_OUTPUT_MATERIALIZED_BYTES": "shuffle_write_bytes",
     "REDUCE_SHUFFLE_BYTES": "shuffle_read_bytes",
 }
-"""Counters that workloads ask for, by Hadoop's names, to what the event log adds up."""
+"""Counters that workloads need, by Hadoop's names, to sums over the event log."""
 _COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledSpark:
-    """Where Spark and assay's own programs are on every host."""
+    """Paths of Spark and of assay's own programs, the same on every host."""
 
     facts: EngineFacts
     jars: str
@@ -54,21 +54,21 @@ class InstalledSpark:
     jobs: str
     """The jar of assay's Hadoop jobs, whose records the programs read."""
     defaults: Mapping[str, str]
-    """What this Spark takes where nothing is said."""
+    """This Spark's built-in defaults."""
 
     @property
     def classpath(self) -> str:
-        """What drivers and executors have next to the configuration."""
+        """Class path of drivers and executors, without the configuration."""
         return f"{self.programs}:{self.jobs}:{self.jars}/*"
 
     @property
     def extra_class_path(self) -> str:
-        """What executors have next to Spark's own jars."""
+        """Class path of executors, without Spark's own jars."""
         return f"{self.programs}:{self.jobs}"
 
 
 class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
-    """Spark on one Hadoop that runs, by which it stores, and which runs the programs that are Hadoop's."""
+    """Spark on a running Hadoop, which stores the data and runs Hadoop's own programs."""
 
     rules = SparkRules(HadoopRules())
 
@@ -79,23 +79,24 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
     @property
     def storage(self) -> Hdfs:
-        """Hadoop's, by whichever NameNode serves now."""
+        """Hadoop's storage, through the NameNode that is active now."""
         return self.hadoop.storage
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """Hadoop's: executors reach each other by the same."""
+        """Hadoop's addresses, which executors use too."""
         return self.hadoop.addresses
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """Hadoop's: shuffle files are in the NodeManagers' directories, or in Spark's own below the same."""
+        """Hadoop's directories: shuffle files are in those of the NodeManagers, or in Spark's own below the same
+        folders."""
         return self.hadoop.data_directories
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
     ) -> ProgramResult:
-        """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
+        """Run a Spark program; Hadoop's programs are run by Hadoop."""
         if program.engine == self.hadoop.facts.name:
             hadoop_parameters = settings.of_hadoop(parameters)
             return await self.hadoop.run(program, hadoop_parameters, timeout_s=timeout_s, label=label, show=show)
@@ -104,7 +105,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> ProgramResult:
-        """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
+        """Run a check: a Hadoop program in Hadoop's fastest way, a Spark program like any other."""
         if program.engine == self.hadoop.facts.name:
             hadoop_parameters = settings.of_hadoop(parameters)
             return await self.hadoop.check(
@@ -113,15 +114,16 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
         return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
 
     async def cut_short(self) -> None:
-        """End the application of a driver that was cancelled."""
+        """End the application of a cancelled driver."""
         await self.hadoop.cut_short()
 
     async def tools(self, program: Program) -> dict[str, str]:
-        """Put the programs that tasks call where the driver is, from where Spark brings them to executors."""
+        """Copy the programs that tasks call to the master, and return the setting by which Spark copies them to
+        executors."""
         paths = []
         for name in program.tools:
             content = await asyncio.to_thread(programs.tool, name)
-            # The folder has the checksum: tasks know the program by its own name.
+            # The checksum is in the folder's name, because tasks call the program by its own name.
             path = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
             await self.master.write_file(path, content)
             paths.append(path)
@@ -129,7 +131,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
 
 class SparkEngine(SparkOnHadoop[HadoopEngine]):
-    """Spark that assay deploys: on its YARN, or on ``standalone`` daemons where those run."""
+    """Spark that assay deploys: on YARN, or on the daemons in ``standalone``."""
 
     def __init__(self, installed: InstalledSpark, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
         super().__init__(installed.facts, hadoop, hadoop.daemons.transports)
@@ -137,12 +139,12 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         self._installed = installed
 
     def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
-        """Say whether it is on just these daemons."""
+        """Return whether the engine uses exactly these daemons."""
         return self.hadoop is hadoop and self.standalone is standalone
 
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
-        """Those of Hadoop's daemons, and of Spark's own."""
+        """Pid files of Hadoop's daemons and of Spark's own."""
         standalone_files = self.standalone.pid_files() if self.standalone else {}
         hadoop = self.hadoop.pid_files
         return {
@@ -150,7 +152,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         }
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return Hadoop's, every setting that a Spark program with ``parameters`` gets, and Spark's own defaults."""
+        """Return Hadoop's parameters, Spark's own defaults, and all settings of a Spark program with ``parameters``."""
         hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
         return {**hadoop_parameters, **self._installed.defaults, **self._settings(parameters)}
 
@@ -164,13 +166,13 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         return settings.program_settings(self.hadoop.daemons.deployment, parameters, fixed)
 
     async def health_check(self) -> str | None:
-        """Return what is wrong with Hadoop's daemons, or with Spark's own."""
+        """Return the problem of Hadoop's daemons or of Spark's own; None if all are healthy."""
         if problem := await self.hadoop.health_check():
             return problem
         return await self.standalone.health_check() if self.standalone else None
 
     async def logs(self) -> dict[str, bytes]:
-        """Return ``node-daemon.log`` to its last lines, of Hadoop's daemons and of Spark's own."""
+        """Return the last lines of the logs of Hadoop's daemons and Spark's own, by ``node-daemon.log``."""
         standalone_logs = await self.standalone.logs() if self.standalone else {}
         return await self.hadoop.logs() | standalone_logs
 
@@ -205,7 +207,8 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         return f"{self.hadoop.daemons.configuration_directory()}/{settings.LOG_FILE}"
 
     async def _event_log(self, folder: str) -> dict[str, bytes]:
-        """Return the event log's files by name, without checksums; none where there are none, or the host is gone."""
+        """Return the event log's files by name, without checksum files; empty if there are none or the host is
+        unreachable."""
         try:
             listed = await self.master.run(
                 ["find", folder, "-type", "f", "-name", "[!.]*"], timeout_s=COMMAND_TIMEOUT_S, check=False
@@ -217,7 +220,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         return {path.rsplit("/", 1)[-1]: content for path, content in zip(paths, contents, strict=True)}
 
     async def progress(self) -> str | None:
-        """Return what YARN says of the application; None without one, and on Spark's own master."""
+        """Return the application's state in YARN; None if there is no application, or on Spark's standalone master."""
         try:
             answer = await self.hadoop.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
         except (EngineError, HostError):
@@ -229,7 +232,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
 
 
 def with_event_log(ended: ProgramResult, history: SparkJobHistory) -> ProgramResult:
-    """Return what ended with what the event log tells, in the words that all engines share."""
+    """Return ``ended`` with the jobs, tasks, counters and checks of the event log."""
     client_counters = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
     summed = {name: int(history.metrics[metric]) for name, metric in _SUMS.items() if metric in history.metrics}
     counters = {group: counted for group, counted in (("assay", client_counters), ("event log", summed)) if counted}

@@ -1,6 +1,6 @@
-"""What a Spark program did, by its event log: jobs, tasks, phases and sums, and whether the log has all of it.
+"""Read a Spark program's event log: jobs, tasks, phases and sums, and whether the log is complete.
 
-In: the log's files as the driver left them, and when the driver was started. Out: the same as the model's values, with
+In: the log's files as the driver left them, and the driver's start in Unix seconds. Out: values of the model, with
 times in seconds from that start.
 """
 
@@ -21,14 +21,14 @@ from assay.store.formats.spark.figures import metrics_of, phases_of
 _CHECK = "event log"
 _NAME_MAX = 120
 _LOST_MAX = 3
-# Spark's exit code for a heap that a task used up (SparkExitCode.OOM), and YARN's words for a container that outgrew
-# what it asked for: another attempt with the same settings ends alike.
+# Spark's exit code for an exhausted heap (SparkExitCode.OOM), and YARN's messages for a container that exceeds its
+# memory: another attempt with the same settings fails the same way.
 _OF_THE_PROGRAM = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|beyond) .*memory limit")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkJobHistory:
-    """What the event log tells; empty where there is none."""
+    """The content of an event log; empty if there is none."""
 
     files: Mapping[str, bytes]
     jobs: tuple[Job, ...] = ()
@@ -43,7 +43,7 @@ class SparkJobHistory:
 
 
 def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHistory:
-    """Return what the log in ``files`` tells. A log that can't be read is a check that did not pass."""
+    """Return the content of the log in ``files``. An unreadable log is a failed check."""
     parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
     if not parts:
         return SparkJobHistory(
@@ -76,7 +76,8 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
 
 
 def _described(phases: Iterable[Phase], application: Application) -> list[Phase]:
-    """Return the phases with those stages as one whose jobs the program calls alike: hundreds, of many questions."""
+    """Return the phases, merging stages whose jobs have the same description. A program of many queries has
+    hundreds."""
     jobs = reversed(application.jobs.values())  # a stage runs in the first of the jobs that need it
     names = {f"stage {number}": job.description for job in jobs for number in job.stage_ids}
     phases_by_name: dict[str, Phase] = {}
@@ -88,7 +89,7 @@ def _described(phases: Iterable[Phase], application: Application) -> list[Phase]
 
 
 def _lost(application: Application) -> str | None:
-    """Return which executors were lost while a job was under way; of one that the program itself has ended, none."""
+    """Return executors that were lost during a job, as text. Those that the program itself ended do not count."""
     losses = [
         f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
         for loss in application.lost
@@ -105,13 +106,13 @@ def _shifted(stage: Stage, shift_s: float) -> Stage:
 
 
 def _number(name: str) -> tuple[int, str]:
-    """Return the place of a rolled log's file: ``events_12_app`` is the twelfth."""
+    """Return the sort key of a rolled log's file: ``events_12_app`` is the twelfth."""
     parts = name.split("_")
     return (int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0, name)
 
 
 def _checks(application: Application) -> list[Check]:
-    """Return whether the log has the application's end and the ends of all tasks, and why a task failed."""
+    """Return checks that the log has the ends of the application and of all tasks, and why a task failed."""
     open_jobs = sum(job.failure is None for job in application.jobs.values())
     if application.duration_s is None or open_jobs:
         checks = [Check(_CHECK, False, f"it ends before the application did, with {open_jobs} jobs under way")]

@@ -1,6 +1,6 @@
-"""Whether the hosts' Java runs a Spark: it is asked before anything is started, as Spark itself ends in a stack trace.
+"""Check that the hosts' Java can run a Spark, before anything is started. Spark itself would end in a stack trace.
 
-In: what ``java -version`` prints. Out: nothing, or an EngineError that names host, Java and what is needed.
+In: the output of ``java -version``. Out: nothing, or an EngineError that names host, Java and the required version.
 """
 
 import asyncio
@@ -13,25 +13,25 @@ from assay.foundation.errors import EngineError
 
 _TIMEOUT_S = 60.0
 _NEEDED = (((4, 1), (17, 0, 11)), ((4, 0), (17, 0, 0)), ((3, 0), (8, 0, 0)))
-"""From which version of Spark on which Java is needed, by Spark's own documentation; the newest first."""
+"""Minimum versions of Spark and of the Java that they need, from Spark's documentation; newest first."""
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)(?:\.(\d+))?(?:\.(\d+))?')
 
 
 def needed_java(spark_version: str) -> tuple[int, int, int]:
-    """Return the oldest Java that this Spark takes."""
+    """Return the oldest Java that this Spark supports."""
     parts = [int(part) for part in re.findall(r"\d+", spark_version)[:2]]
     return next((java for spark, java in _NEEDED if tuple(parts) >= spark), (8, 0, 0))
 
 
 def version_of(printed: str) -> tuple[int, int, int]:
-    """Return the version that ``java -version`` printed; zeros where it tells none."""
+    """Return the version in the output of ``java -version``; zeros if there is none."""
     match = _VERSION.search(printed)
     major, minor, patch = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
     return major, minor, patch
 
 
 async def require_java(transports: Mapping[str, Transport], java: str, spark: SparkDistribution) -> None:
-    """Raise EngineError where a host's Java is too old for ``spark``."""
+    """Raise EngineError if a host's Java is too old for ``spark``."""
     needed = needed_java(spark.version)
     answers = await asyncio.gather(
         *(host.run([java, "-version"], timeout_s=_TIMEOUT_S, check=False) for host in transports.values())

@@ -1,8 +1,8 @@
-"""Where an externally managed Spark keeps its event logs, and which of them is ours.
+"""Find the event logs of an externally managed Spark, and the log of assay's program among them.
 
-In: what its configuration says (``spark.eventLog.dir``, an address), the attached Hadoop. Out: an :class:`EventLogs`.
-It is HDFS's or the edge node's; where it is neither, or nothing is said, logs go into the folder that is ours. Which
-log is ours is given by the tag that each run carries: it stands among the properties that a log begins with
+In: Spark's configuration (``spark.eventLog.dir``, an address), the attached Hadoop. Out: an :class:`EventLogs`. The
+folder is in HDFS or on the edge node; if it is elsewhere or not configured, logs go into assay's own folder. The log of
+assay's program is found by the tag that each run carries. The tag is in the properties at the beginning of a log
 (SparkListenerEnvironmentUpdate, org.apache.spark.scheduler.EventLoggingListener).
 """
 
@@ -20,24 +20,24 @@ from assay.foundation.errors import EngineError, FormatError, HostError
 from assay.store.formats.spark.codecs import unpacked
 
 CANDIDATES_MAX = 40
-"""This many logs that others began meanwhile are looked into for the one that is ours."""
+"""Maximum number of new logs that are searched for assay's."""
 _OURS = "spark-events"
 
 
 @dataclass(frozen=True, slots=True)
 class EventLogs:
-    """The folder of event logs, as Spark names it and as it is read."""
+    """The folder of event logs: its address for Spark, and the path from which it is read."""
 
     address: str
     path: str
     in_hdfs: bool
     ours: bool
-    """Whether it is a folder of ours, because theirs can't be read."""
+    """Whether it is assay's own folder, because the configured one can't be read."""
     edge: Transport
     storage: Hdfs
 
     async def names(self) -> frozenset[str]:
-        """Return the logs, files or folders, that are there now. Raises EngineError where no one can tell."""
+        """Return the names of the present logs, files or folders. Raises EngineError if the folder can't be listed."""
         if self.in_hdfs:
             return frozenset(entry.path.rsplit("/", 1)[-1] for entry in await self.storage.entries(self.path))
         listed = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)
@@ -51,7 +51,7 @@ class EventLogs:
         return frozenset(listed.stdout.decode().splitlines())
 
     async def fetched(self, before: frozenset[str], tag: str) -> dict[str, bytes]:
-        """Return by name the files of the log that began since ``before`` and carries ``tag``; none where none does."""
+        """Return the files of the log that began since ``before`` and has ``tag``, by name; empty if there is none."""
         try:
             began = sorted(await self.names() - before)[:CANDIDATES_MAX]
             for name in began:
@@ -63,7 +63,7 @@ class EventLogs:
         return {}
 
     async def _files(self, name: str) -> dict[str, bytes]:
-        """Return a log's files; of a log that may not be read, none."""
+        """Return a log's files; empty if it can't be read."""
         path = f"{self.path}/{name}"
         try:
             if self.in_hdfs:
@@ -85,7 +85,7 @@ def _carries(content: bytes, name: str, tag: str) -> bool:
 
 
 def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> EventLogs:
-    """Return where logs go by their configuration; into our own folder where that says nothing that can be read."""
+    """Return the configured folder of event logs, or assay's own folder if that can't be read."""
     storage = entered.hdfs(ROOT)
     default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")
     directory = theirs.get(settings.EVENTS, "").rstrip("/") if theirs.get("spark.eventLog.enabled") == "true" else ""

@@ -1,9 +1,9 @@
-"""assay's own Spark programs: compiled from ``java/spark-jobs`` against the jars of the Spark that runs them.
+"""Compile assay's own Spark programs (``java/spark-jobs``) against the jars of the Spark that runs them.
 
-Spark's package has no benchmarks, and a program that is compiled against one Spark need not run on another, so the
-sources come along and are compiled once for each Spark, by the JDK's compiler, into the user's cache directory. The jar
-is named by its sources' and that Spark's checksum. Next to it lies what that Spark takes where nothing is said, for the
-record of runs: it differs between minor versions.
+Spark's package has no benchmarks, and a program that is compiled for one Spark may not run on another. So assay ships
+the sources, and the JDK's compiler compiles them once for each Spark, into the user's cache directory. The name of the
+jar's folder has the checksum of the sources and of that Spark. A file next to the jar lists that Spark's defaults for
+the record of runs: they differ between minor versions.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _ERROR_LINES_MAX = 5
 
 
 def tool(name: str) -> bytes:
-    """Return a program that assay's own Spark programs call. Raises EngineError where it is not there."""
+    """Return a program that assay's own Spark programs call. Raises EngineError if it is not installed."""
     path = installation().table_generator if name == GENERATOR else None
     if path is None:
         hint = f"install assay with its requirements, or the package {name}"
@@ -55,14 +55,14 @@ def _cache_folder(spark: SparkDistribution) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SparkPrograms:
-    """The programs for one Spark, and what that Spark takes where nothing is said, of what matters for its speed."""
+    """The programs for one Spark, and that Spark's defaults of settings that affect its speed."""
 
     jar: Path
     defaults: Mapping[str, str]
 
 
 def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> SparkPrograms:
-    """Return the programs, compiled first when there are none. ``jobs``: the jar of assay's Hadoop jobs, next to them.
+    """Return the programs; compile them first if necessary. ``jobs``: the jar of assay's Hadoop jobs, which they use.
 
     Raises EngineError without a Java compiler, or when it fails.
     """
@@ -97,7 +97,7 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
 
 
 def _output_of(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
-    """Return what a command printed; EngineError with its first lines where it failed."""
+    """Return a command's output. Raises EngineError with its first lines if it failed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
     if done.returncode != 0:
         lines = (done.stderr + done.stdout).strip().splitlines()[:_ERROR_LINES_MAX]
@@ -111,7 +111,7 @@ def _release(spark: SparkDistribution) -> int:
 
 
 async def ship(transports: Mapping[str, Transport], jar: Path, home: str) -> str:
-    """Put the jar below ``home`` on every host, and return its path there."""
+    """Copy the jar below ``home`` on every host, and return its path there."""
     content = await asyncio.to_thread(jar.read_bytes)
     path = f"{home}/spark-jobs-{hashlib.sha256(content).hexdigest()[:_NAME_CHARS]}.jar"
     await asyncio.gather(*(transport.write_file(path, content) for transport in transports.values()))

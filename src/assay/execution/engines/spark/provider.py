@@ -1,7 +1,7 @@
-"""Provide Spark on top of a Hadoop provider: what deployed and attached Spark have in common.
+"""Provide Spark on top of a Hadoop provider: the common part of deployed and attached Spark.
 
-In: a cluster, transports, the provider of its Hadoop. Out: an engine for each configuration: Spark's, or Hadoop's where
-a plan varies which of the two executes its workloads.
+In: a cluster, transports, the provider of its Hadoop. Out: an engine for each configuration: Spark, or Hadoop if a plan
+varies the engine.
 """
 
 from abc import ABC, abstractmethod
@@ -45,7 +45,7 @@ class SparkProvider(ABC, Generic[HadoopProviderT, InstallationT]):
 
     @property
     def installation(self) -> InstallationT:
-        """Where Spark is on the hosts. Raises EngineError before :meth:`open`."""
+        """Spark's installation on the hosts. Raises EngineError before :meth:`open`."""
         if self._installation is None:
             raise EngineError("Spark is not installed yet", where=self._cluster.name)
         return self._installation

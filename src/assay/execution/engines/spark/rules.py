@@ -1,6 +1,8 @@
-"""Spark at plan time: it runs on Hadoop's daemons, so Hadoop's rules hold too, and Hadoop's programs run next to it.
+"""Check Spark's settings at plan time. Spark runs on Hadoop's daemons, next to Hadoop's programs: Hadoop's rules apply
+too.
 
-Pure. Memory is in MiB. What an executor asks for is compared with what a node gives to containers, as YARN does it.
+Pure. Memory is in MiB. The memory that an executor requests is compared with the memory that a node gives to
+containers, as in YARN.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +30,7 @@ from assay.specs.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
 OURS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
-"""What the cluster file states of an externally managed Spark, and assay of each run on it."""
+"""Settings that the cluster file states for an externally managed Spark, and that assay sets for each run on it."""
 _SWITCHES: Final = ("true", "false")
 _COUNTED: Final = (
     settings.EXECUTORS,
@@ -57,12 +59,12 @@ class SparkRules:
 
     @property
     def defaults(self) -> tuple[Default, ...]:
-        """What assay sets by itself, of Hadoop's and of Spark's."""
+        """Defaults that assay sets, for Hadoop and for Spark."""
         return (*self.hadoop.defaults, *settings.DEFAULTS)
 
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
-        """Hadoop's; ``compression`` sets Spark's codec too."""
+        """Hadoop's words; ``compression`` sets Spark's codec too."""
         return TARGETS
 
     @property
@@ -71,7 +73,7 @@ class SparkRules:
         return CONTAINERS, settings.EXECUTORS
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
-        """Resolve ``compression`` into Spark's switches and codec, next to what Hadoop makes of its words."""
+        """Convert ``compression`` into Spark's switches and codec, and the other words by Hadoop's rules."""
         given = dict(settings_given)
         word = given.get(COMPRESSION)
         if word is None:
@@ -91,7 +93,7 @@ class SparkRules:
         return self.hadoop.completed(settings_given, workers)
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
-        """Look at counts, sizes, switches, the codec and the master; all others pass through as they are."""
+        """Check counts, sizes, switches, the codec and the master; Hadoop's rules check the others."""
         if name == COMPRESSION:
             return None if value in _CODECS else unknown("compression", value, _CODECS)
         if name == settings.MASTER and value not in (settings.YARN, settings.STANDALONE):
@@ -113,7 +115,7 @@ class SparkRules:
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
-        """Yield what Hadoop can't, executors that never fit a node, and heaps that Spark refuses."""
+        """Yield Hadoop's mistakes, executors that never fit a node, and heaps that Spark refuses."""
         others = [name for name in written if not name.startswith(settings.PREFIX)]
         yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
         if cluster.attached:
@@ -133,7 +135,7 @@ class SparkRules:
         yield from _more_than_most(parameters, workers)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
-        """Tell what Hadoop's rules tell, and that dynamic allocation goes without a shuffle service."""
+        """Return Hadoop's warnings, and one for dynamic allocation, which has no shuffle service here."""
         texts = self.hadoop.warnings(parameters, cluster)
         if not settings.dynamic(parameters) or cluster.attached:
             return texts
@@ -141,20 +143,20 @@ class SparkRules:
         return (*texts, words)
 
     def carried_by_job(self, name: str) -> bool:
-        """Say so of all that is Spark's but its master, and of what a Hadoop job carries."""
+        """Return True for Spark's settings except its master, and for what a Hadoop job carries."""
         return name != settings.MASTER if name.startswith(settings.PREFIX) else self.hadoop.carried_by_job(name)
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Return Hadoop's, and whether Spark's own daemons run next to it."""
+        """Return Hadoop's key, extended if Spark's own daemons run."""
         key = self.hadoop.deployment_key(without_spark(configuration), cluster)
         return key if settings.on_yarn(configuration.parameters) else f"{key} {settings.STANDALONE}"
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Name the HDFS: Hadoop's and Spark's runs share it."""
+        """Return the name of the HDFS, which Hadoop's and Spark's runs share."""
         return self.hadoop.file_system(configuration, cluster)
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
-        """Say what Hadoop says: storage is HDFS."""
+        """Return Hadoop's message, because storage is HDFS."""
         return self.hadoop.layout_mistake(layout, node_type)
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
@@ -162,7 +164,7 @@ class SparkRules:
         return self.hadoop.spread(layout, node_type, copies)
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:  # noqa: ARG002
-        """Count the cores of all executors, whatever their tasks are."""
+        """Return the number of cores of all executors, for any kind of task."""
         return settings.executors(parameters, workers) * max(1, settings.whole(parameters, settings.CORES))
 
     def containers_per_worker(self, parameters: Mapping[str, str]) -> int:
@@ -170,9 +172,8 @@ class SparkRules:
         return self.hadoop.containers_per_worker(parameters)
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """Count every shuffle's files, which are there until the application ends, and one pass that was fetched and
-        spilled, or kept on disks.
-        """
+        """Return the bytes of all shuffle files, which exist until the application ends, and of one pass that was
+        fetched and spilled, or kept on disks."""
         return whole_bytes + min(one_pass_bytes, whole_bytes)
 
     def copies(self, parameters: Mapping[str, str]) -> int:
@@ -181,12 +182,12 @@ class SparkRules:
 
 
 def without_spark(configuration: Configuration) -> Configuration:
-    """Return the configuration as Hadoop's daemons have it."""
+    """Return the configuration without Spark's parameters, as Hadoop's daemons use it."""
     return replace(configuration, parameters=settings.of_hadoop(configuration.parameters))
 
 
 def _of_theirs(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
-    """Yield what no job can carry where Spark is externally managed."""
+    """Yield settings that no job can carry on an externally managed Spark."""
     if settings.MASTER in written:
         words = (
             f"{settings.MASTER} is set by the cluster file (attached: spark), because the cluster is externally managed"
@@ -205,7 +206,8 @@ def _too_small(heap_mb: float) -> str:
 
 
 def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
-    """Yield that not all executors fit next to the ApplicationMaster: it would wait for the others in vain."""
+    """Yield a mistake if not all executors fit next to the ApplicationMaster, which would wait for the others in
+    vain."""
     if not settings.on_yarn(parameters):
         return
     smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)
@@ -228,7 +230,7 @@ def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iter
 
 
 def _more_than_most(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
-    """Yield that executors that come and go are to be more at least, or at first, than there may be."""
+    """Yield mistakes of dynamic allocation: a minimum or initial number of executors that exceeds the maximum."""
     if not settings.dynamic(parameters):
         return
     most = settings.executors(parameters, workers)

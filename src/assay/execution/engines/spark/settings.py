@@ -35,10 +35,10 @@ LEAST_EXECUTORS, FIRST_EXECUTORS, MOST_EXECUTORS = (
 )
 SPILL_COMPRESS = "spark.shuffle.spill.compress"
 HEAP_MIN_MB = 471_859_200 / 2**20
-"""Spark refuses a smaller heap: one and a half times the 300 MiB that it keeps for itself (UnifiedMemoryManager)."""
+"""Minimum heap that Spark accepts, in MiB: 1.5 times the 300 MiB that it reserves for itself (UnifiedMemoryManager)."""
 LOCALITY_WAIT = "spark.locality.wait"
 _MIB = 2**20
-# What Spark's own start scripts give every JVM on Java 17 and newer (its JavaModuleOptions); executors get it by Spark.
+# Options that Spark's start scripts give every JVM on Java 17 and newer (JavaModuleOptions); executors get them too.
 _OPENED = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent")
 _OPENED_TOO = (
     "java.util.concurrent.atomic",
@@ -135,7 +135,8 @@ def memory_mb(text: str) -> float | None:
 
 
 def locality_wait_s(parameters: Mapping[str, str]) -> float:
-    """Return how long a task waits for a slot near its data. Raises SpecificationError for no duration of Spark."""
+    """Return how long a task waits for a slot near its data, in seconds. Raises SpecificationError for an invalid
+    duration."""
     try:
         return engine_amount(parameters.get(LOCALITY_WAIT, "3s"), SPARK_DURATION, Fraction(1, 1000))
     except ValueError as error:
@@ -194,7 +195,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         "spark.yarn.am.extraJavaOptions": f"{deployment.task_java_options} {marker}".strip(),
         **spark,
     }
-    if not on_yarn(spark_settings):  # which knows of no number of executors, only of all their cores
+    if not on_yarn(spark_settings):  # a standalone master limits the total of cores, not the number of executors
         fixed["spark.cores.max"] = str(
             executors(spark_settings, len(cluster.workers)) * max(1, whole(spark_settings, CORES))
         )
@@ -203,7 +204,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
     carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
     hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
-    # Spark's standalone master starts none before a program begins, so the program would wait for all of them in vain.
+    # With dynamic allocation no executor starts before the program, which would wait in vain for all of them.
     coming = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
     return {**BY_DEFAULT, **coming, **hadoop, **spark_settings, **fixed}
 

@@ -1,7 +1,7 @@
-"""Spark's own master and workers next to HDFS: started, asked whether they live, and ended with Hadoop's daemons.
+"""Run Spark's own master and workers next to HDFS: start them, check that they live, and stop them.
 
 Each worker gives executors what YARN's NodeManager would give containers, and its local directories are those of the
-layout, so that only who schedules differs. Every JVM carries the deployment's marker, by which it is found and ended.
+layout, so that only the scheduler differs. Every JVM carries the deployment's marker, by which it is found and ended.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ _PACKAGE = "org.apache.spark.deploy"
 MASTER, WORKER = "sparkmaster", "sparkworker"
 START_TIMEOUT_S = 60.0
 _CORES = 1024
-"""That a worker offers: memory limits how many executors it has, and programs how many tasks, as with YARN here."""
+"""Cores of a worker. Memory limits its number of executors, and programs their number of tasks, as with YARN here."""
 _POLL_S = 0.25
 _COMMAND_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class MasterPorts:
-    """Those of Spark's master; its workers take free ones."""
+    """Ports of Spark's master; its workers use free ports."""
 
     rpc: int = 7077
     http: int = 8081
@@ -37,7 +37,7 @@ class MasterPorts:
 
 @dataclass(frozen=True, slots=True)
 class Standalone:
-    """Spark's daemons next to one Hadoop's."""
+    """Spark's daemons on one Hadoop deployment."""
 
     daemons: Daemons
     jars: str
@@ -54,11 +54,12 @@ class Standalone:
 
     @property
     def url(self) -> str:
-        """What programs name as their master."""
+        """The master's address for programs."""
         return f"spark://{self._host}:{self.ports.rpc}"
 
     async def start(self, show: Show) -> None:
-        """Start the daemons and wait until every worker is registered. Raises EngineError with last words otherwise."""
+        """Start the daemons and wait until every worker is registered. Raises EngineError, with dead daemons, after
+        a time limit."""
         show("starting Spark's master and workers")
         cluster = self._deployment.cluster
         master = ["--host", self._host, "--port", str(self.ports.rpc), "--webui-port", str(self.ports.http)]
@@ -95,7 +96,7 @@ class Standalone:
             log=f"{self.daemons.home}/logs/{name}.log",
             pid_file=self.daemons.pid_file(name),
             cwd=self.daemons.home,
-            # The Scala version says where a source tree of Spark has its classes; a worker asks for it in any case.
+            # The Scala version locates the classes in a source tree of Spark; a worker requires it in any case.
             env={
                 "SPARK_HOME": self.jars.rsplit("/", 1)[0],
                 "SPARK_SCALA_VERSION": "2.13",
@@ -129,18 +130,18 @@ class Standalone:
         return await self.daemons.dead_of([(node, [name]) for node, name in self._daemon_names()])
 
     async def health_check(self) -> str | None:
-        """Return which daemon died, or that not every worker is live."""
+        """Return which daemon died, or that not every worker is live; None if all are."""
         if dead := await self._dead():
             return f"{', '.join(dead)} died"
         live, wanted = await self.live_workers(), len(self._deployment.cluster.workers)
         return None if live == wanted else f"{live} of {wanted} Spark workers are live"
 
     async def logs(self) -> dict[str, bytes]:
-        """Return ``node-daemon.log`` to its last 400 lines."""
+        """Return the last 400 lines of each daemon's log, by ``node-daemon.log``."""
         return await self.daemons.last_lines(self._daemon_names())
 
     async def stop(self) -> None:
-        """End them; they keep nothing that is read again."""
+        """Kill the daemons; they store nothing that is read again."""
         script = 'test -e "$1" && kill -9 $(cat "$1") && rm -f "$1"'
         for node, name in self._daemon_names():
             command = ["sh", "-c", script, "sh", self.daemons.pid_file(name)]
