@@ -26,7 +26,8 @@ _AT_THE_CLIENT = {
 }
 _AT_THE_CLIENT_BYTES = 1 << 30
 _AT_THE_CLIENT_S = 8.0
-"""Up to this many bytes, a check in the client ends before a job on the cluster would have started."""
+"""Maximum bytes of a check in the client, and maximum time to read them, in seconds. A check within both limits ends
+before a job on the cluster would have started."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 
@@ -129,5 +130,5 @@ class HadoopEngine(ClientEngine[Hdfs]):
 
 
 def soon_at_the_client(reads_bytes: int, link_bits_per_s: float) -> bool:
-    """Return whether the master reads this amount faster than a job on the cluster would; false over a slow link."""
+    """Return whether a check of ``reads_bytes`` is faster in the client on the master than as a job on the cluster."""
     return reads_bytes <= min(_AT_THE_CLIENT_BYTES, link_bits_per_s / 8 * _AT_THE_CLIENT_S)

@@ -62,7 +62,7 @@ class HadoopRules:
 
     @property
     def defaults(self) -> tuple[Default, ...]:
-        """Parameters that assay sets where a plan is silent."""
+        """Parameters that assay sets if a plan does not."""
         return DEFAULTS
 
     @property
@@ -76,7 +76,7 @@ class HadoopRules:
         return CONTAINERS, MAP_SLOTS, NODE_MEMORY
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Resolve ``compression`` into the switch and the codec of map output, ``containers`` into a node's size."""
+        """Convert ``compression`` into the switch and codec of map output, and ``containers`` into a node's size."""
         engine_parameters = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
         if COMPRESSION in settings:
             codec = CODECS[settings[COMPRESSION]]
@@ -102,7 +102,7 @@ class HadoopRules:
         return settings, tuple(notices)
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
-        """Add the number of copies: as many as Hadoop's default, and as the workers can hold."""
+        """Add the number of copies: Hadoop's default, or the number of workers if that is smaller."""
         return {REPLICATION: str(min(REPLICATION_DEFAULT, workers)), **settings}
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
@@ -123,14 +123,15 @@ class HadoopRules:
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
-        """Yield copies without a worker, memory that no node has, and containers or sort buffers that never fit."""
+        """Yield mistakes: more copies than workers, more memory than a node has, containers or sort buffers that
+        never fit."""
         yield from _not_ours(cluster, written, self)
         copies = parameters.get(REPLICATION, "1")
         if int(copies) > workers:
             words = f"{REPLICATION}: {copies} copies need {copies} workers, but {workers} are used"
             yield Mistake((REPLICATION,), words)
         if cluster.attached:
-            return  # the cluster's operator has set the containers' memory where the plan is silent
+            return  # the cluster's operator has set the containers' memory if the plan does not
         yield from _overfull(parameters, cluster, written)
         for names, words in containers.mistakes(parameters, workers):
             yield Mistake(names, words)
@@ -146,7 +147,7 @@ class HadoopRules:
         )
 
     def carried_by_job(self, name: str) -> bool:
-        """Return whether it is a parameter of MapReduce jobs or of HDFS clients."""
+        """Return whether ``name`` is a parameter of MapReduce jobs or of HDFS clients."""
         return is_job_parameter(name)
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
@@ -171,7 +172,7 @@ class HadoopRules:
         return spread(layout, node_type, copies)
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
-        """Return the number of containers besides the ApplicationMaster's."""
+        """Return the number of containers on all workers, without the ApplicationMaster's."""
         return containers.tasks_of_a_wave(parameters, _MEMORY[kind], workers)
 
     def containers_per_worker(self, parameters: Mapping[str, str]) -> int:

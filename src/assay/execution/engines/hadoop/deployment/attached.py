@@ -48,20 +48,20 @@ TAGS = "mapreduce.job.tags"
 BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
 """Maximum wait for externally managed daemons, in seconds: a large NameNode is in safe mode for minutes."""
 DISTURBED_SHARE = 0.05
-"""Share of other users' containers, on average, from which a run warns that it was disturbed."""
+"""Mean share of other users' containers above which a run has a warning that it was disturbed."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
 
 @dataclass(slots=True)
 class _ForeignContainers:
-    """Containers of other users and of this run, counted at each look during a program."""
+    """Containers of other users and of this run, counted at each check during a program."""
 
     theirs: list[int] = field(default_factory=list)
     ours: list[int] = field(default_factory=list)
 
     def see(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
-        """Count the containers of one look."""
+        """Add the counts of one check. ``apps``: YARN's applications; ``tag``: the tag of this run's."""
         running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
         self.theirs.append(sum(max(count, 0) for count, ours in running if not ours))
         self.ours.append(sum(max(count, 0) for count, ours in running if ours))
@@ -119,7 +119,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
     async def health_check(self) -> str | None:
-        """Return which master does not answer, or that HDFS is in safe mode; looks for the active masters again."""
+        """Return which master does not answer, or that HDFS is in safe mode; None if healthy. Finds the active
+        masters again."""
         try:
             await self.entered.site.access.enter(self.master)
             await self._find_active()
@@ -197,7 +198,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return list((answer.get("apps") or {}).get("app") or [])
 
     async def progress(self) -> str | None:
-        """Return the progress of our job from its ApplicationMaster."""
+        """Return the progress of assay's job from its ApplicationMaster."""
         try:
             ours = await self.running()
             return await progress(self._resourcemanager, ours[-1]) if ours else None
@@ -205,7 +206,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             return None
 
     async def running(self) -> list[dict[str, Any]]:
-        """Return our applications on YARN, and count those of other users; empty if YARN does not answer."""
+        """Return assay's applications on YARN, and count other users' containers; empty if YARN does not answer."""
         try:
             apps = await self._apps()
         except (EngineError, HostError):
@@ -220,7 +221,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         await self._end_applications()
 
     async def _end_applications(self) -> None:
-        """End our running applications, never those of other users."""
+        """End assay's running applications, never those of other users."""
         try:
             ours = [app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))]
             if ours:
@@ -241,7 +242,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
 @dataclass(frozen=True, slots=True)
 class AttachedCluster:
-    """Facts of the cluster from when it was entered."""
+    """Facts about the cluster, determined when assay attached to it."""
 
     attachment: Attachment
     edge: Transport
@@ -282,7 +283,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
 
     @property
     def entered(self) -> AttachedCluster:
-        """Facts of the cluster from when it was entered."""
+        """Facts about the cluster, determined when assay attached to it."""
         return self._entered
 
     @property
@@ -323,7 +324,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         return facts
 
     async def _site(self) -> ClientConfiguration:
-        """Return the client's configuration, after making sure of a Kerberos ticket if it needs one."""
+        """Return the client's configuration, with a valid Kerberos ticket if it needs one."""
         edge, attachment = self.holder, self._attachment
         site = await read_site(edge, attachment.configuration)
         site.check()
@@ -343,7 +344,8 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             raise
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Use the running daemons; if they are gone since the previous run, wait for their operator."""
+        """Use the running daemons. If they have stopped since the previous run, wait until their operator starts
+        them again."""
         if self._engine:
             await _until_back(self._engine, show)
         return await super().provide(configuration, show)

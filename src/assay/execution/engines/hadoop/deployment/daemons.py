@@ -130,8 +130,8 @@ class Daemons:
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
 
-        Raises UnfitError if they can't be started, EngineError with the daemon, its host and its last log lines if one
-        dies or the wait is over.
+        Raises UnusableHostError if they can't be started, EngineError with the daemon, its host and its last log lines
+        if one dies or the time limit is exceeded.
         """
         cluster = self.deployment.cluster
         scratch = ["rm", "-rf", self.deployment.java_scratch]
@@ -319,7 +319,7 @@ class Daemons:
         return await self.last_lines([(node, name) for node, names in self.daemon_names() for name in names])
 
     async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
-        """Return the same for these daemons only, each by its node and name."""
+        """Return ``node-daemon.log`` to its last 400 lines for the daemons in ``wanted``: pairs of node and name."""
 
         async def lines(node: str, daemon: str) -> tuple[str, bytes]:
             try:

@@ -31,7 +31,8 @@ FULL_DISK = ("could only be written to 0 of", "Could not find any valid local di
 """Messages of HDFS and Hadoop's disk checker about full devices."""
 JAVA_MINIMUM = 11
 JAVA_MAXIMUM = 23
-"""From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
+"""Newest supported Java. Hadoop 3.4 calls Subject.getSubject, which fails from Java 24 on without a security
+manager."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
     async def engine_for(self, configuration: Configuration) -> HadoopEngine:
         """Return the daemons with the layout, workers, network and daemons' parameters of ``configuration``.
 
-        Fewer workers have a separate HDFS; on a network with addresses, daemons use those.
+        Fewer workers have a separate HDFS. On a network with separate addresses, daemons use those.
         """
         installed, facts = self._installed, self.facts
         deployment = self._deployment(configuration, facts)
@@ -134,7 +135,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         await engine.daemons.stop()
 
     async def leave(self, engine: HadoopEngine) -> None:
-        """Stop its daemons for good; on this machine remove the data."""
+        """Stop its daemons and free the memory of blocks; on this machine also remove the data."""
         await self.stop(engine)
         await let_go(engine.daemons.deployment, self.transports)
         if self.cluster.placement is Placement.LOCAL:

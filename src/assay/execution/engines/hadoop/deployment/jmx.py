@@ -1,4 +1,4 @@
-"""Read the daemons' JMX metrics, where hosts may not be entered, and to detect load of other users.
+"""Read the daemons' JMX metrics, for hosts that assay may not log in to, and to detect other users' load.
 
 In: the NameNode, which lists its DataNodes, and the ResourceManager, which lists its NodeManagers. Out: bytes that all
 of them moved since their start, and the CPU utilisation of their hosts; the difference of two readings gives metrics of
@@ -23,7 +23,7 @@ LOOK_TIMEOUT_S = 15.0
 SOURCE = "daemons' JMX, before and after the program"
 OTHERS_SHARE = 0.05
 OTHERS_BYTES_MIN = 64 * 2**20
-"""Bytes that count as our own checksums, job files and histories; only more is attributed to other users."""
+"""Bytes that may be assay's checksums, job files and histories; only more is attributed to other users."""
 _ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 _SHUFFLE = "Hadoop:service=NodeManager,name=ShuffleMetrics"
 _SYSTEM = "java.lang:type=OperatingSystem"
@@ -42,7 +42,7 @@ class DaemonMetrics:
 
 
 async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
-    """Ask every live daemon of the workers. None if the masters do not list them in time."""
+    """Return the metrics of every live daemon of the workers; None if the masters do not list them in time."""
     turns = asyncio.Semaphore(AT_ONCE)
     add_daemon_metrics: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
     silent: list[str] = []

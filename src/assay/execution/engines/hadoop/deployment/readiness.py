@@ -40,7 +40,7 @@ class _NodeAnswer:
 async def require_ready(
     deployment: Deployment, transports: Mapping[str, Transport], folders: Mapping[str, Sequence[str]]
 ) -> None:
-    """Raise UnfitError if daemons that use ``folders`` (by node) can't run; creates the folders."""
+    """Raise UnusableHostError if daemons that use ``folders`` (by node) can't run; creates the folders."""
     nodes = deployment.cluster.nodes
     answers = await asyncio.gather(
         *(_ask(deployment, node, transports[node.name], folders[node.name]) for node in nodes)
@@ -108,7 +108,8 @@ def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tup
 
 
 def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return a problem if HDFS was made in directories that the cluster file no longer names: they hold blocks."""
+    """Return a problem for each worker on which the cluster file no longer names directories with blocks of this
+    HDFS."""
     problems = []
     for node in deployment.cluster.workers:
         now = deployment.hdfs_directories(node)

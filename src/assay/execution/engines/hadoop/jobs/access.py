@@ -23,8 +23,8 @@ _REFUSED = 7
 _UNTRUSTED = (35, 51, 60, 77)
 """curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""
 _CACHE = "ticket"
-# The address is the first line of stdin, the request body follows; $1 says whether there is one. The file is the
-# user's.
+# The address is the first line of stdin, the request body follows; $1 says whether there is one. Only the user can
+# read the temporary file.
 _ASK = """
 IFS= read -r url
 sends=$1; shift
@@ -42,7 +42,7 @@ fi
 
 @dataclass(frozen=True, slots=True)
 class HttpAccess:
-    """Access to the daemons' HTTP. Unused without Kerberos and HTTPS."""
+    """Access to the daemons' HTTP servers. Used only with Kerberos or HTTPS."""
 
     secured: bool = False
     """Whether a ticket is needed (SPNEGO)."""
@@ -61,7 +61,7 @@ class HttpAccess:
         return {"KRB5CCNAME": self.login.cache} if self.login.cache else {}
 
     async def enter(self, edge: Transport) -> str | None:
-        """Make sure of a valid ticket, and return its user; None without Kerberos.
+        """Check that there is a valid ticket, and return its user; None without Kerberos.
 
         A keytab gives a new ticket each time. Raises EngineError if the ticket is missing or invalid.
         """

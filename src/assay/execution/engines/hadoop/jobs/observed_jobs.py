@@ -1,7 +1,7 @@
 """Find the jobs that a running Hadoop executed during an observation, and read their histories.
 
-In: an attached cluster and an observation's result. Out: the same with jobs, tasks and phases from the histories that
-the user may read; the others are only counted. REST as in "ResourceManager REST API's", Cluster Applications.
+In: an attached cluster and an observation's result. Out: the result with jobs, tasks and phases from the histories that
+the user may read; other jobs are only counted. REST as in "ResourceManager REST API's", Cluster Applications.
 """
 
 import time

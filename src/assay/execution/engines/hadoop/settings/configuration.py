@@ -18,13 +18,13 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
 from assay.model import Cluster, Directories, Layout, Network, Node, Placement, Role, StoragePolicy
 
-MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of assay's own is made in it
-# Small heaps, the serial collector and the quick compiler alone, where a lab's nodes share one small machine. On real
-# hosts, JVMs run as Java has them.
+MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; assay creates a folder in it
+# Small heaps, the serial collector and only the fast compiler, because a lab's nodes share one small machine. On real
+# hosts, JVMs have Java's defaults.
 _SMALL_DAEMON = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _SMALL_TASK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
-# Parameters that a job carries with it; every other one belongs to daemons, and a change of it restarts them.
+# Parameters that a job carries. All others belong to daemons, which must restart for a new value.
 JOB_PREFIXES = ("mapreduce.", "yarn.app.mapreduce.", "dfs.blocksize", "dfs.replication", "dfs.client.", "io.")
 _DAEMON_PREFIXES = ("mapreduce.jobhistory.", "mapreduce.shuffle.")
 _SIZES = ("dfs.blocksize",)
@@ -45,7 +45,7 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports that assay talks to or must keep apart; the others are Hadoop's defaults."""
+    """Ports that assay connects to, or that must differ on a host; the others are Hadoop's defaults."""
 
     namenode_rpc: int = 8020
     namenode_http: int = 9870
@@ -68,7 +68,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One arrangement of daemons: a layout and daemon parameters on a cluster. ``marker`` is in every command."""
+    """The daemons with one layout and one set of parameters on a cluster. ``marker`` is in every command."""
 
     cluster: Cluster
     layout: Layout
@@ -86,7 +86,7 @@ class Deployment:
     workers: int | None = None
     """Number of workers in use; None: all."""
     one_network: bool = False
-    """Whether the daemons listen on the address in ``hosts`` alone, because the hosts have several networks."""
+    """Whether the daemons listen only on the address in ``hosts``, because the hosts have several networks."""
     memory_bytes: int = 0
     """Memory in which a DataNode may keep blocks, for the policy LAZY_PERSIST."""
 

@@ -94,8 +94,8 @@ def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) ->
 def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters with which every node runs exactly ``containers`` containers at once.
 
-    Memory is for that number of the largest kind. The scheduler also counts vcores, so that small maps are not more
-    numerous than large reduces.
+    The memory fits that number of the largest containers. The scheduler also counts vcores, so that smaller containers
+    are not more numerous.
     """
     largest_mb = max(allocation_mb(parameters, kind) for kind in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY))
     return {NODE_MEMORY: str(containers * largest_mb), NODE_VCORES: str(containers), CALCULATOR: DOMINANT}

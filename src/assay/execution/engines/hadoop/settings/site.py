@@ -38,12 +38,12 @@ class ClientConfiguration:
 
     @property
     def hdfs_tls(self) -> bool:
-        """Whether HDFS's daemons answer by HTTPS alone."""
+        """Whether HDFS's daemons accept only HTTPS."""
         return self.get("dfs.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
 
     @property
     def yarn_tls(self) -> bool:
-        """Whether YARN's daemons answer by HTTPS alone."""
+        """Whether YARN's daemons accept only HTTPS."""
         return self.get("yarn.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
 
     def get(self, name: str, default: str = "") -> str:

@@ -1,10 +1,10 @@
 """Check whether daemons can start on this node: create and test folders, read memory and clock, change nothing else.
 
 In, as JSON in argv[1]: ``folders``: the folders in which daemons write; ``room_bytes``: free space that each needs;
-``own``: folders whose mode daemons require, so that they must belong to the user; ``metadata``: HDFS's directories
-here, the NameNode's among them. Out: a JSON object with ``problems`` (a list of [words, what to do]), ``memory_bytes``
-and ``available_bytes`` of memory, ``unix_s``, and ``clusters`` (of ``metadata``, each directory that holds an HDFS, to
-its id). Source of VERSION: Hadoop's HdfsUserGuide and hdfs/server/common/Storage.java.
+``own``: folders that must belong to the user, because daemons set their mode; ``metadata``: HDFS's directories on this
+node, including the NameNode's. Out: a JSON object with ``problems`` (a list of [message, what to do]), ``memory_bytes``
+and ``available_bytes`` of memory, ``unix_s``, and ``clusters`` (each directory in ``metadata`` that contains an HDFS,
+to its id). Source of VERSION: Hadoop's HdfsUserGuide and hdfs/server/common/Storage.java.
 """
 
 import errno
