@@ -1,6 +1,6 @@
 """Map the name of each engine to its rules: its parameters, their defaults, and values that are mistakes.
 
-Rules are pure: text in, text and counts out. They reach no host.
+Rules are pure: they map text to text and counts, and contact no host.
 """
 
 from assay.execution.engines.hadoop.rules import HadoopRules

@@ -1,14 +1,14 @@
-"""What engines have in common, to derive one of them from: an engine writes down only what is its own.
+"""Provide base classes for engines, so that an engine defines only its differences.
 
-* :class:`DefaultRules`: nothing is a mistake, a job carries every parameter but those named.
-* :class:`LockedProvider`: one assay at a time holds the cluster; what runs is kept while it fits and is in order.
-* :class:`NoDaemons`: nothing that it started can die, be made cold, or has logs.
-* :class:`ClientEngine`: programs are commands on the master, which end when their jobs have.
+* :class:`DefaultRules`: no value is a mistake, and a job carries every parameter except the restarting ones.
+* :class:`LockedProvider`: one assay process locks the cluster; a healthy engine is kept while its key is the same.
+* :class:`NoDaemons`: an engine without daemons: nothing can die, must be made cold, or has logs.
+* :class:`ClientEngine`: programs are commands on the master, which end when their jobs have ended.
 * :class:`SingleCopyStorage`: single-replica files whose metadata comes from listings.
 
-They fulfil :mod:`assay.execution.engines.contract`, whose words hold for what is overridden here or by an engine.
+They implement :mod:`assay.execution.engines.contract`, whose docstrings also apply to overriding methods.
 """
-# ruff: noqa: ARG002 - what is the same for every argument is answered here
+# ruff: noqa: ARG002 - defaults that do not depend on the arguments
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from assay.model import (
     StoredFiles,
 )
 
-if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
+if TYPE_CHECKING:  # rules are used at plan time, which needs no transports
     from assay.execution.hosts.transport import RemoteProcess, Transport
 
 COMMAND_TIMEOUT_S = 60.0
@@ -51,56 +51,58 @@ _CUT_SHORT_S = 8.0
 
 @dataclass(frozen=True, slots=True)
 class DefaultRules:
-    """Rules that refuse storage policies alone. Data are on the layout's ``hdfs`` devices, one copy of each file."""
+    """Rules that refuse only storage policies. Data are on the layout's ``hdfs`` devices, with one copy of each
+    file."""
 
     name: str
     defaults: tuple[Default, ...] = ()
     restarting: tuple[str, ...] = ()
-    """The parameters that no job can carry: a new value needs a restart."""
+    """Parameters that no job can carry: a new value requires a restart."""
     includes: tuple[str, ...] = ()
 
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
-        """None: plans name parameters."""
+        """No words: plans name parameters."""
         return {}
 
     @property
     def parallelism(self) -> tuple[str, ...]:
-        """None: a subclass names the parameters of its engine."""
+        """No parameters; a subclass names those of its engine."""
         return ()
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Return them as they are."""
+        """Return ``settings`` unchanged."""
         return dict(settings)
 
     def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Return them as they are."""
+        """Return ``recorded`` unchanged."""
         return dict(recorded), ()
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
-        """Return them as they are: what a plan does not say is the engine's."""
+        """Return ``settings`` unchanged; the engine's defaults apply to the rest."""
         return dict(settings)
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
-        """None: only the engine could tell."""
+        """Return None: only the engine can check a value."""
         return None
 
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
-        """Yield none."""
+        """Yield no mistakes."""
         return iter(())
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
-        """None."""
+        """Return no warnings."""
         return ()
 
     def carried_by_job(self, name: str) -> bool:
-        """All that is not ``restarting``."""
+        """Return whether ``name`` is not in ``restarting``."""
         return name not in self.restarting
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Layout, parameters that no job carries, workers in use, and a network with separate addresses."""
+        """Return a key of the layout, the parameters that no job carries, the workers in use, and the network's
+        addresses."""
         daemons = {name: value for name, value in configuration.parameters.items() if not self.carried_by_job(name)}
         network = cluster.networks.get(configuration.network or "")
         addresses = sorted(network.addresses.items()) if network else []
@@ -108,16 +110,16 @@ class DefaultRules:
         return json.dumps([layout.name, repr(layout), sorted(daemons.items()), configuration.workers, addresses])
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
-        """Name it after the layout, and after the workers where these are fewer than all."""
+        """Return the layout's name, followed by the number of workers if not all are used."""
         fewer = configuration.workers not in (None, len(cluster.workers))
         return f"{configuration.layout.name}{f'.{configuration.workers}' if fewer else ''}"
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
-        """Refuse a storage policy, which is HDFS's."""
+        """Return a message for a storage policy, because only HDFS has them."""
         return f"layout {layout.name!r}: {self.name} has no storage policies" if layout.policy else None
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
-        """All copies over all directories."""
+        """Spread all copies over the layout's ``hdfs`` directories."""
         return ((layout.hdfs, copies),)
 
     def containers_per_worker(self, parameters: Mapping[str, str]) -> int | None:
@@ -125,24 +127,25 @@ class DefaultRules:
         return None
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
-        """One on each worker."""
+        """Return one task per worker."""
         return workers
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """All that is shuffled: nothing is known to be removed before the end."""
+        """Return ``whole_bytes``: intermediate data may remain until the end."""
         return whole_bytes
 
     def copies(self, parameters: Mapping[str, str]) -> int:
-        """One."""
+        """Return 1."""
         return 1
 
 
 class SingleCopyStorage(ABC):
-    """A file system that keeps one copy of each file. As in object stores, a folder is there when a file is in it."""
+    """A file system that stores one copy of each file. As in object stores, a folder exists if it contains a file."""
 
     @abstractmethod
     async def lengths(self, path: str) -> Mapping[str, int]:
-        """Return the files at and below ``path``, hidden ones too, by path with their lengths; none for nothing."""
+        """Return the path and length of each file at and below ``path``, including hidden ones; empty if there are
+        none."""
 
     @abstractmethod
     async def read(self, path: str) -> bytes:
@@ -154,27 +157,27 @@ class SingleCopyStorage(ABC):
 
     @abstractmethod
     async def delete(self, path: str) -> None:
-        """Remove what is there, if anything."""
+        """Remove a file or folder, if it exists."""
 
     async def _seen(self, path: str) -> dict[str, int]:
         lengths = await self.lengths(path)
         return {name: lengths[name] for name in sorted(lengths) if not name.rpartition("/")[2].startswith((".", "_"))}
 
     async def exists(self, path: str) -> bool:
-        """Say whether a file is there, be it hidden."""
+        """Return whether a file exists at or below ``path``, including hidden ones."""
         return bool(await self.lengths(path))
 
     async def paths(self, path: str) -> list[str]:
-        """Return the files in the order of their names."""
+        """Return the paths of visible files, sorted."""
         return list(await self._seen(path))
 
     async def stored(self, path: str) -> StoredFiles:
-        """Add up the lengths."""
+        """Return the number of visible files and their total length."""
         lengths = await self._seen(path)
         return StoredFiles(len(lengths), sum(lengths.values()), sum(lengths.values()))
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
-        """None: it has no say in where files lie."""
+        """Return no checks: this storage does not control placement."""
         return ()
 
 
@@ -182,35 +185,35 @@ StorageT = TypeVar("StorageT", bound=Storage, covariant=True)
 
 
 class NoDaemons:
-    """The part of an engine that has no daemons of assay's."""
+    """The methods of an engine without daemons of assay."""
 
     rules: Rules
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """None: nothing of it is to be made cold."""
+        """No directories: the engine has no data that must be cold."""
         return {}
 
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
-        """None of assay's."""
+        """No pid files, because assay started no daemons."""
         return {}
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return the defaults of its rules, and what overrides them."""
+        """Return the defaults of the engine's rules, overridden by ``parameters``."""
         return {**{default.name: default.value for default in self.rules.defaults}, **parameters}
 
     async def health_check(self) -> str | None:
-        """None: it has no daemons that could have died."""
+        """Return None: there are no daemons that could have died."""
         return None
 
     async def logs(self) -> dict[str, bytes]:
-        """None: it has no daemons."""
+        """Return no logs, because there are no daemons."""
         return {}
 
 
 class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
-    """An engine whose programs are started by a client on the cluster's master, which ends when they have."""
+    """An engine whose programs are started by a client on the master, which ends when they have ended."""
 
     def __init__(
         self, facts: EngineFacts, storage: StorageT, cluster: Cluster, transports: Mapping[str, Transport]
@@ -220,17 +223,17 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
 
     @property
     def facts(self) -> EngineFacts:
-        """What it is."""
+        """Facts of the engine."""
         return self._facts
 
     @property
     def storage(self) -> StorageT:
-        """Where its programs read and write."""
+        """The storage that its programs read and write."""
         return self._storage
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """The addresses that the cluster file gives, or this machine's own."""
+        """The addresses in the cluster file, or this machine's."""
         return self.cluster.hosts
 
     async def run(
@@ -249,16 +252,16 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
     async def cut_short(self) -> None:
-        """End what a client that was cancelled has left running on the cluster. Bounded in time by the caller."""
+        """End what a cancelled client has left running on the cluster. The caller limits its time."""
 
     @abstractmethod
     async def carry(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
-        """Carry a program of this engine out, by :meth:`client`, and return what is known of its jobs."""
+        """Run a program of this engine with :meth:`client`, and return its result with its jobs."""
 
     async def progress(self) -> str | None:
-        """Return where the running program is, in words; None where that is not known. Asked every second."""
+        """Return the progress of the running program as text; None if it is unknown. Called every second."""
         return None
 
     async def client(
@@ -270,9 +273,9 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
     ) -> ProgramResult:
-        """Run a command on the master and return how it ended, with nothing of jobs and with what it printed as log.
+        """Run a command on the master; return its outcome, with its output as the log, without jobs.
 
-        Its time is the master's, from exec to exit; assay's own where the master could not tell it.
+        The duration is the master's, from exec to exit; it is assay's if the master reported none.
         """
         started_unix_s, token = time.time(), f"assay-times-{secrets.token_hex(8)}"
         host_s: float | None = None
@@ -295,7 +298,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         return ProgramResult(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, pause=pause)
 
     async def _shown(self, running: Awaitable[ProgramResult], show: Show) -> ProgramResult:
-        """Show where the program is while it runs."""
+        """Show the program's progress while it runs."""
         task = asyncio.ensure_future(running)
         try:
             while not task.done():
@@ -315,7 +318,7 @@ EngineT = TypeVar("EngineT", bound=Engine)
 
 
 class LockedProvider(ABC, Generic[EngineT]):
-    """Holds a cluster for one assay from :meth:`open` to :meth:`close`, and restarts only for what needs it."""
+    """Locks a cluster for one assay process from :meth:`open` to :meth:`close`, and restarts only if necessary."""
 
     rules: Rules
 
@@ -328,44 +331,45 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     @property
     def facts(self) -> EngineFacts:
-        """What is installed. Raises EngineError before it is."""
+        """Facts of the installed engine. Raises EngineError before :meth:`open`."""
         if self._facts is None:
             raise EngineError(f"{self.rules.name} is not there yet", where=self.cluster.name)
         return self._facts
 
     @property
     def engine(self) -> EngineT | None:
-        """What was started last."""
+        """The engine that was provided last."""
         return self._engine
 
     @property
     def holder(self) -> Transport:
-        """The host on which the cluster's lock lies."""
+        """The host with the cluster's lock."""
         return self.transports[self.cluster.master.name]
 
     @abstractmethod
     async def install(self, show: Show) -> EngineFacts:
-        """Bring what is needed to the hosts, which are held already; end what an interrupted assay left there."""
+        """Copy what is needed to the hosts, and end processes that an interrupted assay left. The cluster is locked
+        already."""
 
     @abstractmethod
     async def engine_for(self, configuration: Configuration) -> EngineT:
-        """Return an engine for ``configuration``, not started yet: the one before may run still."""
+        """Return an engine for ``configuration`` that is not started yet. The previous engine may still run."""
 
     async def start(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
-        """Start what :meth:`engine_for` returned, after what ran before was stopped."""
+        """Start the engine of :meth:`engine_for`. The previous engine has been stopped."""
 
     async def kept(self, engine: EngineT, configuration: Configuration) -> None:
-        """Take note that ``engine`` continues with ``configuration``, for which nothing is restarted."""
+        """Called when ``engine`` continues with ``configuration`` without a restart."""
 
     async def stop(self, engine: EngineT) -> None:
-        """End what was started."""
+        """Stop what :meth:`start` has started."""
 
     async def leave(self, engine: EngineT) -> None:
-        """Stop it for good, and remove what must not stay."""
+        """Stop the engine for the last time, and remove what must not remain."""
         await self.stop(engine)
 
     async def open(self, show: Show) -> None:
-        """Take hold of the cluster, then :meth:`install`. Nothing is held when either fails."""
+        """Lock the cluster, then :meth:`install`. If either fails, the cluster is unlocked."""
         hold = await take_hold(self.holder, self.cluster)
         try:
             self._facts = await self.install(show)
@@ -375,7 +379,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         self._hold = hold
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Restart where the rules' deployment key is another, or what runs is in trouble."""
+        """Restart if the deployment key differs from the running engine's, or if that engine is not healthy."""
         _ = self.facts
         key = self.rules.deployment_key(configuration, self.cluster)
         if self._engine and key == self._key and await self._engine.health_check() is None:
@@ -391,7 +395,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         return ProvidedEngine(engine, restarted=True)
 
     async def close(self) -> None:
-        """Leave what was started, and let go of the cluster."""
+        """Call :meth:`leave` for the last engine, and unlock the cluster."""
         hold, self._hold = self._hold, None
         engine, self._engine, self._facts = self._engine, None, None
         try:
@@ -403,16 +407,17 @@ class LockedProvider(ABC, Generic[EngineT]):
 
 
 async def take_hold(master: Transport, cluster: Cluster) -> RemoteProcess:
-    """Hold the cluster's lock on the master until the returned process's stdin closes, which a dead assay does too.
+    """Lock the cluster on the master until the stdin of the returned process closes, as it does when assay dies.
 
-    Raises EngineError when another holds it, HostError when it can't be locked at all, as without locks on NFS.
+    Raises EngineError when another process holds the lock, HostError when locking fails, for example on NFS without
+    locks.
     """
     await master.run(["mkdir", "-p", cluster.home], timeout_s=COMMAND_TIMEOUT_S)
     lock = f"{cluster.home}/lock"
     hold = await master.start(["flock", "--nonblock", lock, "sh", "-c", "echo held; exec cat"])
     first = await anext(aiter(hold.stdout), b"")
     if b"held" not in first:
-        if (status := await hold.wait(COMMAND_TIMEOUT_S)) != 1:  # flock(1): 1 is a lock that another holds
+        if (status := await hold.wait(COMMAND_TIMEOUT_S)) != 1:  # flock(1): 1 means that another process holds the lock
             raise HostError(
                 f"the cluster can't be locked: {hold.stderr_tail.strip() or f'flock ended with {status}'}",
                 where=f"{master.name}: {lock}",

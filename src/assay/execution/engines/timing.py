@@ -1,7 +1,7 @@
 """Time a client program by the clock of its host, and detect pauses of assay. Times are in seconds.
 
-A pause of assay (SIGSTOP, a closed lid, a paused virtual machine) makes it notice a program's end late. So both times
-are taken on the host that runs the program; assay's clock only detects the pause.
+While assay is paused (SIGSTOP, a closed lid, a paused virtual machine), it can't notice the end of a program. So start
+and end are measured on the host that runs the program; assay's clock only detects the pause.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ BEAT_S = 1.0
 MISSED_S = 10.0
 """Maximum time between two beats on a busy machine; a longer time is a pause."""
 DISAGREE_S = 1.0
-"""Minimum difference of the two clocks that is reported; less is the time to reach the host."""
+"""Minimum difference between the two clocks that is reported; a smaller one is the time to reach the host."""
 
-# The system's own Python first: another one may be a wrapper that changes the environment, as pyenv's is.
+# Prefer the system's Python, because another one may be a wrapper that changes the environment (pyenv).
 _START = """
 python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
@@ -47,7 +47,7 @@ def split_times(stderr: bytes, token: str) -> tuple[float | None, bytes]:
 
 
 def boot_time_s() -> float:
-    """Return the time since this machine's boot, in which a suspended machine counts (clock_gettime(2))."""
+    """Return the time since this machine's boot, including suspended time (clock_gettime(2))."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

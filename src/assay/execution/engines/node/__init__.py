@@ -1,1 +1,1 @@
-"""Scripts that run on the nodes of a cluster, by whatever Python 3.6 or newer is there."""
+"""Scripts that run on the nodes of a cluster, with any Python from 3.6."""

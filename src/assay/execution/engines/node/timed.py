@@ -1,8 +1,8 @@
-"""Run a command, and print by this host's monotonic clock when it was started and when it had ended.
+"""Run a command, and print its start and end by this host's monotonic clock.
 
-In, as arguments: a token, then the command. Out: the command's own output and status, and on stderr a line of the token
-and both times in seconds. Python's own environment and signals are not passed on: the command gets what it would get
-without this script.
+In, as arguments: a token, then the command. Out: the command's output and status, and on stderr a line with the token
+and both times in seconds. The command gets the environment and signals that it would get without this script, not those
+of Python.
 """
 
 import os
@@ -11,11 +11,12 @@ import signal
 import sys
 import time
 
-NOT_EXECUTABLE, NOT_FOUND = 126, 127  # as sh has them
+NOT_EXECUTABLE, NOT_FOUND = 126, 127  # the same as in sh
 
 
 def environment() -> "dict[bytes, bytes]":
-    """Return the environment that this process was given; Python may have added LC_CTYPE to its own (PEP 538)."""
+    """Return the environment with which this process was started; Python may have added LC_CTYPE to its own (PEP
+    538)."""
     with open("/proc/self/environ", "rb") as file:
         pairs = [pair.partition(b"=") for pair in file.read().split(b"\0")]
     return {name: value for name, _, value in pairs if name}
@@ -34,7 +35,7 @@ def become(command: "list[str]") -> None:
 
 
 def main() -> None:
-    """Run the command, print the times, and end as it ended."""
+    """Run the command, print the times, and end with its exit status or signal."""
     token, command = sys.argv[1], sys.argv[2:]
     started_s = time.monotonic()
     pid = os.fork()
