@@ -1,16 +1,17 @@
-"""The disks of a node: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices.
+"""Emulate the disks of a node: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices.
 
-There are two. Under :class:`~assay.execution.lab.modelled.ModelledLoop` a daemon takes the time that an arm or flash
-channels take; :class:`ThrottledLoop` is a loop device over a sparse file with the block-I/O controller's limits on
-bytes/s and requests/s, which emulates transfer rates and no seeks. Both are formatted with ext4. Two settings shrink
-with the scale, so that they stand for as much *time* as they do at full size:
+There are two emulators. With :class:`~assay.execution.lab.modelled.ModelledLoop`, a daemon delays requests by the time
+that an arm or flash channels take. :class:`ThrottledLoop` is a loop device over a sparse file with the block-I/O
+controller's limits on bytes/s and requests/s, which emulates transfer rates but no seeks. Both are formatted with ext4.
+Two settings shrink with the scale, so that they correspond to the same *time* as at full size:
 
 - the largest request and the readahead window: :mod:`assay.model.plans.requests`;
-- dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes. The same
-  time for all disks of a lab, more where the slowest would have too few pages: else slow ones hide more than others.
+- dirty pages: half a second of the write rate. Otherwise the host's page cache would absorb a run's writes. The time is
+  the same for all disks of a lab, because slow disks would otherwise hide more writes than fast ones. It is longer if
+  the slowest disk would have too few pages.
 
-In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Every kernel setting is recorded before it
-is changed, as a loop device keeps its settings for its next user.
+In: bytes, bytes/s, requests/s after scaling. Out: a block device, and the properties that are not emulated. Every
+kernel setting is recorded before it is changed, because a loop device keeps its settings for its next user.
 """
 
 import subprocess

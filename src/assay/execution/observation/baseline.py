@@ -1,16 +1,20 @@
-"""What each bare device and link of a cluster can do, next to what its specification says: fio and iperf3 on the hosts.
+"""Measure each device and link of a cluster with fio and iperf3, and compare it with its specification.
 
 In: a cluster whose devices have directories, and a transport for each node. Out: a
-:class:`~assay.model.clusters.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same
-time, as they are in use: first a file of some seconds is written, then read in sequence, by eight streams that each
-read their own part, and at random. All but the streams go past the page cache. File systems are synced before each, as
-an arm that leaves to write metadata costs a disk a part of so short a measurement. In a lab whose disks are modelled,
-the specification of each figure is computed from the model's numbers (:mod:`assay.analysis.devices.rates`), and so is
-what a real HDD's streams and random reads get, which depends on how far apart they lie; elsewhere it is what the
-description states. Links are measured from the master to the first worker, then from every worker to the next, all at
-once, as in a shuffle. Random reads of throttled flash are left out in a lab, where they would measure the machine's
-CPU; of modelled flash they are made with larger requests and fewer at once. The test file is removed; it spans a small
-part of the device, so a disk's seeks are short ones.
+:class:`~assay.model.clusters.baseline.Baseline` in bytes/s, requests/s and bits/s.
+
+All devices are measured at the same time, as jobs use them. A file of some seconds is written, then read sequentially,
+then by eight streams that each read a different part, then at random. Only the streams go through the page cache. File
+systems are synced before the writes and before the reads, because pending metadata would take time from such short
+measurements. Random reads of throttled flash are left out in a lab, where they would measure the machine's CPU; on
+modelled flash they use larger requests and a smaller queue depth. The test file is removed. It spans a small part of
+the device, so the seeks of a disk are short.
+
+The specification of each value is what the description states, with two exceptions. In a lab with modelled disks it is
+computed from the model's numbers (:mod:`assay.analysis.devices.rates`). For the streams and random reads of a real HDD
+it is computed too, because it depends on the distance between the parts that are read.
+
+Links are measured from the master to the first worker, then from every worker to the next, all at once as in a shuffle.
 """
 
 import asyncio

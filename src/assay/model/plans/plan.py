@@ -19,8 +19,8 @@ WORKLOAD = "workload"
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 RETRIES = {
-    # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
-    # no separate reason does not fail twice; what wrote wrong output writes it again.
+    # Hosts recover and disks are cleared. Daemons that fail to start twice rarely start later. A job that failed
+    # by chance does not fail twice. A job that wrote wrong output writes it again.
     FailureClass.INFRASTRUCTURE: 3,
     FailureClass.ENGINE: 2,
     FailureClass.WORKLOAD: 1,

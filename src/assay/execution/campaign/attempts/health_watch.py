@@ -3,9 +3,9 @@
 In: the run's environment, its engine and the work to guard. Out: the result of the work. If the work can no longer
 succeed, it is cancelled and the cause is raised. The :class:`NodeObservations` later decide the class of a failure.
 
-Detection: a lost daemon, disk or link after two looks at the node, a silent host after :data:`SILENT_S` +
-:data:`ANSWER_S`, packet loss between two nodes after five looks; all are below 15 s. Cost: every two seconds, each node
-is looked at and sends three echo requests to each other node. Daemons that assay started receive no requests.
+Detection: a lost daemon, disk or link at the second check of the node, a silent host after :data:`SILENT_S` +
+:data:`ANSWER_S`, packet loss between two nodes at the fifth check; all are below 15 s. Cost: every two seconds, each
+node is checked and sends three echo requests to each other node. Daemons that assay started receive no requests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from assay.foundation.errors import AssayError, EngineError, HostError, LabError
 T = TypeVar("T")
 
 SILENT_S = 9.0
-"""Maximum silence of a host before assay sends it a command, in seconds. On an overloaded machine looks come seconds
+"""Maximum silence of a host before assay sends it a command, in seconds. On an overloaded machine checks come seconds
 late."""
 ANSWER_S = 4.0
 GONE_S = 3.0
@@ -44,7 +44,7 @@ ENGINE_ANSWER_S = 6.0
 STOP_S = 60.0
 """Maximum time for ending all watches, in seconds. Ending one takes at most twice its own limit."""
 PAIR_S = 2 * INTERVAL_S
-"""Maximum age of the last look of a reachable node, in seconds."""
+"""Maximum age of the last check of a reachable node, in seconds."""
 _POLL_S = 0.5
 _DOWN_LOOKS = 2
 
@@ -120,7 +120,7 @@ class HealthMonitor:
             await end_tasks(task, watch)
 
     async def last_look(self) -> None:
-        """Look once more at every node: the cause of a failure may become visible only after it."""
+        """Check every node once more: the cause of a failure may become visible only after it."""
         await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
 
     async def stop(self) -> None:
@@ -157,7 +157,7 @@ class HealthMonitor:
         return None
 
     async def _of_host(self, watch: NodeWatch) -> AssayError | None:
-        """Return an error if a host is unreachable: its looks have stopped and it does not answer a command."""
+        """Return an error if a host is unreachable: its checks have stopped and it does not answer a command."""
         silent_s = time.monotonic() - watch.heard_s
         if watch.lost is None and silent_s < SILENT_S:
             return None

@@ -1,16 +1,22 @@
 """Watch the health of this node: one JSON line every ``interval_s``, also as a sign of life. Ends at EOF of stdin.
 
 In, as JSON in argv[1]: ``interval_s``; ``daemons``: name to pid file; ``directories``: device name to a directory on
-it; ``peers``: name to address of the other nodes; ``cgroup``: memory control group's directory or null; ``shared``:
-whether the kernel's log is other nodes' as well, as in a lab, so that only lines count that name this node's devices,
-links or control group. Elsewhere a line that names block devices counts when one of them is under a directory or under
-``/``: another disk's errors are not the run's.
-Out: a header with what can't be watched and why, then lines with ``daemons`` (name to "dead" or "stopped", of those
-that are either), ``links`` (name to [has carrier, changes of it since the start]), ``room`` (device to [bytes free,
-bytes, inodes free]), ``unheard`` (peer to the number of looks in a row at which it had not answered the echo requests
-of the look before; outside a lab only peers that have answered once, as a firewall may keep them from it), ``oom``
-(processes that the kernel ended for lack of memory since the start) and ``kernel`` (what its log says of devices,
-memory and links since the line before).
+it; ``peers``: name to address of the other nodes; ``cgroup``: directory of the memory control group, or null;
+``shared``: whether other nodes write to the same kernel log, as in a lab.
+
+Out: a header with what can't be watched and why, then lines with
+
+- ``daemons``: name to "dead" or "stopped"; daemons that run are left out;
+- ``links``: name to [has carrier, carrier changes since the start];
+- ``room``: device to [free bytes, bytes, free inodes];
+- ``unheard``: peer to the number of consecutive checks at which it had not answered the previous echo requests.
+  Outside a lab, only peers that have answered once are listed, because a firewall may block the requests;
+- ``oom``: number of processes that the kernel killed for lack of memory since the start;
+- ``kernel``: new messages of the kernel's log about devices, memory and links.
+
+In a shared log, a message counts only if it names this node's devices or control group. In other logs, a message that
+names block devices counts only if one of them is under a directory or under ``/``: errors of other disks do not concern
+the run.
 
 Sources: proc_pid_stat(5); Documentation/ABI/testing/sysfs-class-net (carrier, carrier_changes), dev-kmsg; the kernel's
 cgroup-v1/memory.rst (memory.oom_control: oom_kill) and cgroup-v2.rst (memory.events: oom_kill); RFC 792 (echo), RFC
