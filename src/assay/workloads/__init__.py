@@ -1,1 +1,1 @@
-"""One module per workload: its command, its input, and what a valid output is."""
+"""Define the workloads, one module each: its programs, its input, and the checks of its output."""

@@ -1,6 +1,6 @@
-"""Every workload by the name that plans use, found by looking through this package.
+"""Map plan names to workloads, which are discovered in this package.
 
-A module that declares workloads has them in a tuple ``WORKLOADS``. There is no list to add them to.
+A module that declares workloads has them in a tuple ``WORKLOADS``. There is no list to which they must be added.
 """
 
 import importlib
@@ -13,15 +13,15 @@ from assay.workloads.workload import Workload
 
 
 def workloads() -> Mapping[str, Workload]:
-    """Return name to workload, by module and in the order of each module."""
+    """Return name to workload, sorted by module and then in the order of each module."""
     return _declared(tuple(assay.workloads.__path__))
 
 
 @lru_cache(maxsize=10_000)
 def known_name(written: str) -> str:
-    """Return the name under which a workload is declared here, of one that others write otherwise: ``dfsioe_write``.
+    """Return the declared name of a workload from another spelling, for example ``dfsioe_write``.
 
-    What is not declared comes back as it is.
+    Undeclared names are returned unchanged.
     """
     name = written.casefold().replace("_", "-")
     return name if name in workloads() else written
@@ -40,7 +40,7 @@ def generates_input(name: str) -> bool:
 def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
     """Return the workloads of the modules in ``folders``.
 
-    Raises ValueError for one that lacks what can't be guessed, or has the name of another.
+    Raises ValueError if a workload lacks a title or a data flow, or if two have the same name.
     """
     by_name: dict[str, Workload] = {}
     for module in sorted(pkgutil.iter_modules(folders), key=lambda module: module.name):

@@ -1,9 +1,9 @@
 """Decision support: twenty-two questions over eight tables, in Spark SQL; derived from the TPC-H benchmark.
 
-Tables come from the package ``tpchgen-cli``, as Parquet files in HDFS; ``data`` is their scale factor, 1 GB for each 1,
-as the specification counts it (of which Parquet takes about a third). The questions are asked one after the other in
-the order of the specification's power test (appendix A, stream 0), each timed by itself, and then by ``streams`` at
-once. Every answer is compared, row by row, with DuckDB's over the same files.
+The package ``tpchgen-cli`` generates the tables as Parquet files in HDFS. ``data`` sets their scale factor, 1 for each
+GB as in the specification (Parquet needs about a third of it). The questions run one after the other in the order of
+the specification's power test (appendix A, stream 0), each timed separately, and then in ``streams`` concurrent
+streams. Every answer is compared, row by row, with DuckDB's over the same files.
 
 This workload is derived from the TPC-H benchmark and as such is not comparable to published TPC-H results: its results
 do not comply with the TPC-H specification.
@@ -31,11 +31,12 @@ _SCALE_DIGITS = 6
 _BYTES_OF_SCALE_1 = 10**9
 _TOLERANCE = Decimal("0.000005")
 _SHARE = Decimal("1e-9")
-"""Spark rounds means and quotients of decimals to six places, DuckDB has them in binary: what is more of the two."""
+"""The larger tolerance applies: Spark rounds means and quotients of decimals to six places, DuckDB computes them in
+binary."""
 
 
 def scale_factor(size: Size) -> str:
-    """Return how large the tables are, in the specification's measure, as text."""
+    """Return the tables' scale factor, as the specification defines it, as text."""
     factor = max(size.data_bytes, 1000) / _BYTES_OF_SCALE_1
     return f"{factor:.{_SCALE_DIGITS}f}".rstrip("0").rstrip(".")
 
@@ -45,7 +46,7 @@ def _name(question: int) -> str:
 
 
 class DecisionSupport(Workload):
-    """Ask all questions over tables of scale factor ``data`` / 1 GB."""
+    """Run all questions over tables of scale factor ``data`` / 1 GB."""
 
     name, title = "decision-support", "Decision support (derived from TPC-H)"
     options = (MAPS, _STREAMS)
@@ -58,7 +59,7 @@ class DecisionSupport(Workload):
     )
 
     def input(self, size: Size) -> Input | None:
-        """Need the tables, with what tells their files from others."""
+        """Return the tables, with counters that identify their files."""
         parts = size.maps or DEFAULT_MAPS
 
         def generator(folder: str) -> Program:
@@ -73,7 +74,7 @@ class DecisionSupport(Workload):
         return wanted.with_program(generator(folder), path=folder)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Ask them."""
+        """Return the program that runs the questions."""
         asked = queries(float(scale_factor(size)))
         text = ";".join(f"{_name(number)} {asked[number - 1]}" for number in _ORDER)
         streams = size.options.get("streams", "0")
@@ -81,11 +82,11 @@ class DecisionSupport(Workload):
         return {"spark": spark_program("DecisionSupport", *given, options={"dfs.replication": "1"})}
 
     def reference(self, size: Size) -> ReferenceQueries | None:
-        """Have DuckDB answer the same questions over the same files."""
+        """Return the same questions for DuckDB, over the same files."""
         return ReferenceQueries(scale_factor(size), size.maps or DEFAULT_MAPS, queries(float(scale_factor(size))))
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check the files, every answer, and what streams were answered; tell each question's time."""
+        """Check the files, every answer and the streams' answers; return each question's time."""
         checks = list(common_checks(outcome))
         if outcome.exit_status != 0:
             return ValidationResult(tuple(checks))
@@ -122,13 +123,13 @@ def _metrics(outcome: Outcome) -> dict[str, float]:
 
 
 def rows_of(text: bytes) -> Rows:
-    r"""Return an answer's rows: tabs between columns, ``\N`` where there is no value."""
+    r"""Return an answer's rows: tabs separate columns, ``\N`` is a missing value."""
     lines = text.decode().splitlines()
     return tuple(tuple(None if cell == r"\N" else cell for cell in line.split("\t")) for line in lines)
 
 
 def _difference(rows: Rows | None, expected: Rows) -> str | None:
-    """Return how an answer differs from the reference; None if it differs by rounding at most."""
+    """Return how an answer differs from the reference; None if they differ at most by rounding."""
     if rows is None:
         return "no answer was written"
     if len(rows) != len(expected):
@@ -140,7 +141,7 @@ def _difference(rows: Rows | None, expected: Rows) -> str | None:
 
 
 def same_value(answer: str | None, reference: str | None) -> bool:
-    """Return whether two values are equal: numbers to five in the sixth decimal, or to 10⁻⁹ of the larger."""
+    """Return whether two values are equal: numbers to within 5 × 10⁻⁶, or 10⁻⁹ of the larger."""
     if answer == reference or answer is None or reference is None:
         return answer == reference
     try:

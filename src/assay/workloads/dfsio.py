@@ -28,12 +28,13 @@ DEFAULT_FILES = 6
 
 
 def files_of(size: Size) -> int:
-    """Return how many files there are."""
+    """Return the number of files."""
     return size.files or DEFAULT_FILES
 
 
 def _folder(size: Size) -> str:
-    """Return where the files lie: a read must not meet files of another number, size, replication or block size."""
+    """Return the files' folder. Its name has the number, size, replication and block size, so that a read finds only
+    matching files."""
     blocks = f"-{size.block_bytes}" if size.block_bytes else ""
     return f"{_FOLDER}-{files_of(size)}x{_file_mib(size)}MiB-{size.replication}{blocks}"
 
@@ -55,7 +56,7 @@ def _program(operation: str, size: Size) -> Program:
     return Program(
         _CLASS,
         (f"-{operation}", "-nrFiles", str(files_of(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
-        # The program's default is one replica whatever the cluster's is, so it is always stated.
+        # TestDFSIO writes one replica by default, whatever the cluster's default is, so the number is always set.
         {"test.build.data": _folder(size), **storing(size)},
     )
 
@@ -89,7 +90,7 @@ def _metrics(result: DfsioResult | None) -> dict[str, float]:
 
 
 class _Dfsio(Workload):
-    """Files of equal size, of which the program tells the streams' rates."""
+    """Files of equal size; the program reports the streams' rates."""
 
     options = (FILES,)
     figures = _FIGURES
@@ -107,15 +108,15 @@ class DfsioWrite(_Dfsio):
     streamed = "hdfs_write_bytes"
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Write the files."""
+        """Return the program that writes the files."""
         return {"hadoop": _program("write", size)}
 
     def leaves(self, size: Size) -> tuple[str, ...]:
-        """Keep the files: they are the read test's input."""
+        """Return the files' folder: the files are the read test's input."""
         return (_data(size),)
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check the bytes that were written and every replica of them."""
+        """Check the bytes written and all their replicas."""
         result = _result(outcome)
         stored = await validation_input.files.stored(_data(size))
         checks = (
@@ -128,14 +129,14 @@ class DfsioWrite(_Dfsio):
 
 
 class DfsioRead(_Dfsio):
-    """Read the files that the write test left, all of them once."""
+    """Read all files that the write test left, each once."""
 
     name, title = "dfsio-read", "TestDFSIO read"
     flow = DataFlow(read=1)
     streamed = "hdfs_read_bytes"
 
     def input(self, size: Size) -> Input | None:
-        """Need the files; they are written when they are not there in the wanted number and size."""
+        """Return the files. They are written if they do not exist in the requested number and size."""
         return Input(
             _program("write", size),
             "dfsio",
@@ -146,13 +147,13 @@ class DfsioRead(_Dfsio):
         )
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Read the files."""
+        """Return the program that reads the files."""
         return {"hadoop": _program("read", size)}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
-        """Check the bytes that the program and the engine's counters say were read."""
+        """Check the bytes read, as reported by the program and by the engine's counters."""
         result = _result(outcome)
-        # The maps read their control files too, so the counter is a little larger than the data.
+        # The maps also read their control files, so the counter is slightly larger than the data.
         counted = read_by_counter(outcome, _total_bytes(size))
         return ValidationResult((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
 

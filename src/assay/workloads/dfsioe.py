@@ -1,9 +1,9 @@
-"""Enhanced DFSIO: TestDFSIO's load with every stream's bytes per second of one clock, and so the cluster's true rate.
+"""Enhanced DFSIO: TestDFSIO's load, with every stream's bytes per second of a common clock for the cluster's true rate.
 
-HiBench's enhanced DFSIO set out to tell the whole cluster's rate while enough tasks run. This is a program of assay's
-own: each map leaves the bytes that it really moved in each second of the NameNode's clock, which all maps ask for the
-time; :func:`assay.analysis.run_profile.throughput.gated_aggregate` makes the figure. docs/reference/workloads.md tells
-how HiBench's differs.
+HiBench's enhanced DFSIO was designed to report the whole cluster's rate while enough tasks run. This is assay's own
+program: each map stores the bytes that it moved in each second of the NameNode's clock, which all maps query.
+:func:`assay.analysis.run_profile.throughput.gated_aggregate` computes the aggregate. docs/reference/workloads.md
+describes the differences from HiBench's.
 """
 
 import statistics
@@ -29,7 +29,7 @@ from assay.workloads.workload import (
 )
 
 CLOCK_ERROR_MAX_MS = 500.0
-"""Half a slot: with a larger error, bytes may be counted in a neighbouring second."""
+"""Maximum clock error: half a slot. With a larger error, bytes may be counted in a neighbouring second."""
 _WRITTEN = f"{OUTPUT}/dfsioe-write"
 _READ = f"{OUTPUT}/dfsioe-read"
 _FIGURES = (
@@ -45,7 +45,7 @@ _FIGURES = (
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """One line of a map's output: see the class Dfsio in java/jobs. Times are of the NameNode's clock."""
+    """One line of a map's output: see the class Dfsio in java/jobs. Times are by the NameNode's clock."""
 
     file: str
     host: str
@@ -59,17 +59,17 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def moved_bytes(self) -> int:
-        """Return the bytes that really went."""
+        """The bytes moved, over all slots."""
         return sum(self.slot_bytes)
 
     @property
     def bytes_per_s(self) -> float:
-        """Return the stream's own rate, from before it opened its file until it had closed it."""
+        """The stream's rate, from before it opened its file until it had closed it."""
         return self.moved_bytes / max(self.end_ms - self.start_ms, 1e-3) * 1000
 
     @property
     def clock_wrong_ms(self) -> float:
-        """Return by how much the stream's times may be wrong at its end."""
+        """Maximum error of the stream's times at its end."""
         return self.clock_error_ms + abs(self.clock_drift_ms)
 
 
@@ -87,7 +87,7 @@ def _program(operation: str, size: Size, folder: str, series: str) -> Program:
 
 
 def _written(size: Size) -> Input:
-    """Return the files that the write test leaves and the read test reads, as an input that can be made."""
+    """Return the files that the write test leaves and the read test reads, as an input."""
     wanted = Input(
         _program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=files_of(size)
     )
@@ -96,7 +96,7 @@ def _written(size: Size) -> Input:
 
 
 async def _streams(validation_input: ValidationInput, series: str) -> tuple[bytes, list[Stream] | str]:
-    """Return the maps' lines, and the streams that they describe or why they can't be read."""
+    """Return the maps' lines, and their streams or the reason why they can't be read."""
     lines = b"".join(
         [await validation_input.files.read(path) for path in sorted(await validation_input.files.paths(series))]
     )
@@ -117,7 +117,7 @@ def _stream_checks(streams: Sequence[Stream], size: Size) -> tuple[Check, ...]:
 
 
 def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
-    """Return the per-stream figures as TestDFSIO defines them, and what is known of the clocks."""
+    """Return the per-stream metrics as TestDFSIO defines them, and the clocks' errors and offsets."""
     rates = [stream.bytes_per_s for stream in streams]
     taken_s = sum(stream.end_ms - stream.start_ms for stream in streams) / 1000
     if not streams or taken_s <= 0:
@@ -134,7 +134,7 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
 async def _judgement(
     size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, further_checks: tuple[Check, ...]
 ) -> ValidationResult:
-    """Return the judgement of a run's series, with the checks that only one of the two operations has."""
+    """Return the validation of a run's series. ``further_checks``: checks of only one of the two operations."""
     if outcome.exit_status != 0:
         return ValidationResult(common_checks(outcome))
     lines, streams = await _streams(validation_input, series)
@@ -152,7 +152,7 @@ async def _judgement(
 
 
 class _Dfsioe(Workload):
-    """Files of equal size, with what each stream counted in each second."""
+    """Files of equal size, with the bytes of each stream in each second."""
 
     options = (FILES, PAYLOAD, SEED)
     figures = _FIGURES
@@ -170,15 +170,15 @@ class DfsioeWrite(_Dfsioe):
     outputs = (_WRITTEN,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Write them where the read test looks for them."""
+        """Return the program that writes the files into the folder that the read test uses."""
         return {"hadoop": _program("write", size, _written(size).path, f"{_WRITTEN}/series")}
 
     def leaves(self, size: Size) -> tuple[str, ...]:
-        """Keep the files: they are the read test's input."""
+        """Return the files' folder: the files are the read test's input."""
         return (_written(size).path,)
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check the bytes that were moved, where they lie, and the clocks."""
+        """Check the bytes moved, the stored files and their replicas, and the clocks."""
         stored = await validation_input.files.stored(_written(size).path)
         further_checks = (
             equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
@@ -188,22 +188,22 @@ class DfsioeWrite(_Dfsioe):
 
 
 class DfsioeRead(_Dfsioe):
-    """Read ``files`` files that the write test left, each by one map, wherever it runs."""
+    """Read ``files`` files that the write test left, each by one map on any node."""
 
     name, title = "dfsioe-read", "Enhanced DFSIO read"
     flow = DataFlow(read=1)
     outputs = (_READ,)
 
     def input(self, size: Size) -> Input | None:
-        """Need the files; they are written when they are not there in the wanted number and size."""
+        """Return the files. They are written if they do not exist in the requested number and size."""
         return _written(size)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Read them."""
+        """Return the program that reads the files."""
         return {"hadoop": _program("read", size, input_path or "", f"{_READ}/series")}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check the bytes that were really read, by the maps' count and by the engine's, and the clocks."""
+        """Check the bytes read, by the maps' and the engine's counters, and the clocks."""
         counted = read_by_counter(outcome, _total_bytes(size))
         return await _judgement(size, outcome, validation_input, f"{_READ}/series", (counted,))
 

@@ -1,8 +1,8 @@
-"""K-means over generated points: HiBench's machine learning, as MapReduce iterations; assay's own job.
+"""K-means over generated points: HiBench's machine learning, as MapReduce iterations of assay's own job.
 
-Points have 20 dimensions and lie around random centres. Each iteration is one job, which reads all points and
-shuffles next to nothing. It is valid when every iteration gave every point to a cluster, and none made the clusters
-wider: the squared distances from the centroids can't grow.
+Points have 20 dimensions and are distributed around random centres. Each iteration is one job, which reads all points
+and shuffles almost nothing. A run is valid if every iteration assigned every point to a cluster and none increased the
+squared distances from the centroids, which k-means never does.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from assay.workloads.workload import (
 DEFAULT_ITERATIONS = 5
 DEFAULT_CLUSTERS = 10
 POINT_BYTES = 180
-"""Of one point: 20 coordinates of 8 bytes, its number, and 12 that say how long all that is."""
+"""Size of a point: 20 coordinates of 8 bytes, its number, and 12 bytes for lengths."""
 CLUSTERS = Option(
     "clusters", "Number of clusters that are looked for, and of centres that the points are generated around."
 )
@@ -49,7 +49,7 @@ def _generator(size: Size, path: str) -> Program:
 
 
 async def _iterations(validation_input: ValidationInput, iterations: int) -> list[tuple[int, float]]:
-    """Return the points and the squared distances of each iteration, added up over its clusters."""
+    """Return the number of points and the sum of squared distances of each iteration, over its clusters."""
     sums = []
     for iteration in range(1, iterations + 1):
         lines = (await validation_input.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
@@ -59,7 +59,7 @@ async def _iterations(validation_input: ValidationInput, iterations: int) -> lis
 
 
 class KMeans(Workload):
-    """Put about ``data`` bytes of points into clusters."""
+    """Cluster about ``data`` bytes of points."""
 
     name, title = "kmeans", "K-means"
     options = (MAPS, REDUCES, ITERATIONS, CLUSTERS, SEED)
@@ -68,15 +68,15 @@ class KMeans(Workload):
     figures = (INPUT_BYTES, Figure("squared_distances", "sum over the last iteration's clusters, as the job wrote it"))
 
     def moved(self, size: Size, engine: str) -> DataFlow:
-        """On Spark the points are read once and kept."""
+        """Return the bytes moved. On Spark the points are read once and cached."""
         return DataFlow(read=1) if engine == "spark" else super().moved(size, engine)
 
     def input(self, size: Size) -> Input | None:
-        """Need the points, around as many centres as clusters are looked for."""
+        """Return the points, generated around as many centres as there are clusters."""
         return generated("points", partial(_generator, size), size.data_bytes, size.replication)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Cluster them, in one job for each iteration."""
+        """Return the programs, with one job for each iteration."""
         counts = (size.clusters or DEFAULT_CLUSTERS, self.iterations(size))
         given = (input_path or "", _OUTPUT, *counts)
         return {
@@ -85,7 +85,8 @@ class KMeans(Workload):
         }
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check that each iteration has all points and is no worse than the one before, and the input's real size."""
+        """Check that each iteration has all points and does not increase the distances, and check the input's actual
+        size."""
         if outcome.exit_status != 0:
             return ValidationResult(common_checks(outcome))
         source = await validation_input.files.stored(validation_input.input_path or _OUTPUT)

@@ -1,8 +1,8 @@
-"""PageRank over a generated link graph: HiBench's web search, as MapReduce iterations; assay's own job.
+"""PageRank over a generated link graph: HiBench's web search, as MapReduce iterations of assay's own job.
 
 Pages have 1 to 100 links, and both their number and their targets follow Zipf's law. Each iteration is one job, which
-moves the whole graph through the shuffle. It is valid when the last one has every page and every link, and ranks that
-add up to 1.
+moves the whole graph through the shuffle. A run is valid if the last iteration has every page and every link, and ranks
+that add up to 1.
 """
 
 from collections.abc import Mapping
@@ -28,13 +28,13 @@ from assay.workloads.workload import (
 
 DEFAULT_ITERATIONS = 3
 PAGE_BYTES = 182
-"""Of one page on average: 28 of record, number and rank, and 8 for each of its 19.3 links."""
+"""Mean size of a page: 28 bytes for record, number and rank, and 8 for each of its 19.3 links."""
 _OUTPUT = f"{OUTPUT}/pagerank"
 _LINKS = "GRAPH_LINKS"
 _UNITS = 1e15
 _SUM_ERROR_MAX = 1e-9
 _SHARES_SHUFFLED = 0.45
-"""Of the graph's own bytes, what Spark shuffles of shares in an iteration: 0.41 and 0.49 of them in a measured run."""
+"""Bytes of shares that Spark shuffles in an iteration, per byte of the graph: 0.41 and 0.49 in a measured run."""
 
 
 def _pages(size: Size) -> int:
@@ -55,17 +55,18 @@ class PageRank(Workload):
     figures = (INPUT_BYTES,)
 
     def moved(self, size: Size, engine: str) -> DataFlow:
-        """On Spark the graph is read and shuffled once and kept, and only shares of rank are shuffled after that."""
+        """Return the bytes moved. On Spark the graph is read and shuffled once and cached; then only shares of rank
+        are shuffled."""
         if engine != "spark":
             return super().moved(size, engine)
         return DataFlow(read=1, shuffled=1 + _SHARES_SHUFFLED * self.iterations(size), written=1)
 
     def input(self, size: Size) -> Input | None:
-        """Need the graph, with the number of its links."""
+        """Return the graph, with the number of its links."""
         return generated("linkgraph", partial(_graph, size), size.data_bytes, size.replication, counters=(_LINKS,))
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Rank them, in one job for each iteration."""
+        """Return the programs, with one job for each iteration."""
         given = (input_path or "", _OUTPUT, _pages(size), self.iterations(size))
         return {
             "hadoop": assay_program("PageRank", *given, options={**storing(size), **reducing(size)}),
@@ -73,7 +74,7 @@ class PageRank(Workload):
         }
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check pages, links, ranks and replicas of the last iteration, and the graph's real size."""
+        """Check pages, links, ranks and replicas of the last iteration, and the graph's actual size."""
         stored = await validation_input.files.stored(_OUTPUT)
         graph = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored

@@ -1,8 +1,9 @@
-"""RandomTextWriter and Sort, from Hadoop's examples, as HiBench runs them: random words written, and sorted as records.
+"""RandomTextWriter and Sort from Hadoop's examples, as HiBench runs them: random words are written, and sorted as
+records.
 
-RandomTextWriter's keys have 5 to 9 words and its values 10 to 99, from a list of 1000. It stops when a map has
-written its share, so a map writes up to one record too much; what it really wrote is counted. Sort's output is
-checked by Hadoop's own SortValidator: records, bytes, checksum and order of its output against its input.
+RandomTextWriter's keys have 5 to 9 words and its values 10 to 99, from a list of 1000. A map stops after it has written
+its share, so it writes up to one record too much; the bytes actually written are counted. Hadoop's SortValidator checks
+Sort's output: its records, bytes, checksum and order against the input.
 """
 
 import re
@@ -33,8 +34,8 @@ _WRITTEN = f"{OUTPUT}/randomtextwriter"
 _SORTED = f"{OUTPUT}/sort"
 _AGREES = "SUCCESS! Validated"
 _SORT_REPORT = re.compile(rf"{_AGREES}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
-"""What SortValidator says once it has compared: that they agree, or how they differ (its own words and spelling)."""
-# A line has a tab behind its key and a line feed behind its value.
+"""SortValidator's messages after a comparison: agreement, or the difference (in its spelling)."""
+# A line has a tab after its key and a line feed after its value.
 _BYTES_PER_RECORD = 2
 
 
@@ -65,11 +66,11 @@ class RandomTextWriter(Workload):
     figures = (WRITTEN_BYTES,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Write the text."""
+        """Return the program that writes the text."""
         return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check that HDFS holds all words that the maps counted, with their replicas."""
+        """Check that HDFS contains all words that the maps counted, with their replicas."""
         stored = await validation_input.files.stored(_WRITTEN)
         counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
         expected = (counted[0] or 0) + _BYTES_PER_RECORD * (counted[1] or 0)
@@ -83,7 +84,7 @@ class RandomTextWriter(Workload):
 
 
 class Sort(Workload):
-    """Sort records of random text by their keys, each reduce its own."""
+    """Sort records of random text by their keys, separately in each reduce."""
 
     name, title = "sort", "Sort"
     options = (MAPS, REDUCES)
@@ -92,11 +93,12 @@ class Sort(Workload):
     figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
-        """Need the records."""
+        """Return the records."""
         return text_input(size, RECORDS)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Sort them; without ``reduces``, the program takes 0.9 times two a node: what YARN calls its most."""
+        """Return the programs. Without ``reduces``, Hadoop's Sort uses 0.9 times the reduces that the cluster can
+        run, for which YARN reports two per node."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
         return {
@@ -105,12 +107,12 @@ class Sort(Workload):
         }
 
     def check_program(self, input_path: str | None) -> Program | None:
-        """Compare output and input."""
+        """Return the program that compares output and input."""
         arguments = ("-sortInput", input_path or "", "-sortOutput", _SORTED)
         return Program("org.apache.hadoop.mapred.SortValidator", arguments)
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check records, replicas, the input's real size, and what the validator found."""
+        """Check records, replicas, the input's actual size, and the validator's result."""
         stored = await validation_input.files.stored(_SORTED)
         source = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored

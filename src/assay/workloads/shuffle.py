@@ -1,8 +1,8 @@
-"""Shuffle: maps make records, reduces take them, and nothing is read from HDFS or written to it; assay's own job.
+"""Shuffle: maps generate records, reduces receive them, and HDFS is neither read nor written; assay's own job.
 
-LISA'14, table 2: "Shuffle-only job, modified from randomtextwriter in hadoop-examples". It is valid when both sides
-counted the bytes that were asked for and the same checksum, and when reduces fetched just what maps had put on their
-disks.
+LISA'14, table 2: "Shuffle-only job, modified from randomtextwriter in hadoop-examples". A run is valid if both sides
+counted the requested bytes and the same checksum, and if reduces fetched exactly the bytes that maps had written to
+their disks.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Shuffle(Workload):
     waved = ("maps", "reduces")
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Shuffle them."""
+        """Return the programs of the shuffle."""
         options = {**generating(size), "assay.payload": size.payload, **reducing(size)}
         counts = (size.data_bytes, size.maps or DEFAULT_MAPS, partitions(size), size.payload, size.seed)
         return {
@@ -44,7 +44,7 @@ class Shuffle(Workload):
         }
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
-        """Check that what was sent is what was received, byte for byte."""
+        """Check that the received bytes equal the sent bytes."""
         fetched = outcome.counter("REDUCE_SHUFFLE_BYTES")
         checks = (
             *common_checks(outcome),

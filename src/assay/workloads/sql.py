@@ -1,9 +1,9 @@
-"""SQL aggregation and join over generated tables: HiBench's SQL kind, as MapReduce jobs; assay's own.
+"""SQL aggregation and join over generated tables: HiBench's SQL workloads, as assay's own MapReduce jobs.
 
 Tables and queries are those of Pavlo et al. (A comparison of approaches to large-scale data analysis, 2009), which
-HiBench took over: UserVisits and Rankings. Aggregation sums revenue by visitor. The join selects a year's visits,
-puts the rank of the visited page to each, and groups by visitor; the final ORDER BY is left out. The generator counts
-the expected results of the queries, in cents, so that nothing is rounded.
+HiBench uses too: UserVisits and Rankings. Aggregation sums revenue by visitor. The join selects a year's visits, adds
+the rank of the visited page to each, and groups by visitor; the final ORDER BY is left out. The generator counts the
+expected results of the queries, in cents, so that nothing is rounded.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from assay.workloads.workload import (
 
 VISIT_BYTES = 108
 RANKING_BYTES = 42
-"""Of a row on average; a page's number has more digits in larger tables."""
+"""Mean size of a row; page numbers have more digits in larger tables."""
 VISITS_PER_PAGE = 8
 _VISITS, _REVENUE = "VISITS", "VISITS_REVENUE_CENTS"
 _SELECTED, _SELECTED_REVENUE = "SELECTED_VISITS", "SELECTED_REVENUE_CENTS"
@@ -57,21 +57,21 @@ class SqlQuery(Workload):
     figures = (INPUT_BYTES, Figure("groups", "counter of the last job's output records"))
     main_class: str
     visits_read: str
-    """Counter of the visits that went into the last job's groups, or into the only job."""
+    """Counter of the visits in the groups of the last or only job."""
     revenue: str
     """Counter of the revenue of all groups."""
     visits_expected: str
     revenue_expected: str
 
     def input(self, size: Size) -> Input | None:
-        """Need the tables, with the expected results of the queries."""
+        """Return the tables, with the expected results of the queries."""
         return _tables_input(size)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Run the query."""
+        """Return the programs of the query."""
         options = {**storing(size), **reducing(size)}
         given = (input_path or "", *self.outputs)
-        # How many partitions are shuffled is Spark SQL's own setting; a plan's reduces set it.
+        # Spark SQL has a separate setting for the number of shuffle partitions; a plan's reduces set it.
         shuffled = {"spark.sql.shuffle.partitions": str(size.reduces)} if size.reduces else {}
         spark = spark_program(self.main_class, *given, options=storing(size))
         return {
@@ -80,7 +80,7 @@ class SqlQuery(Workload):
         }
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check that no visit and no cent was lost, and the tables' real size."""
+        """Check that no visit and no cent was lost, and the tables' actual size."""
         stored = await validation_input.files.stored(*self.outputs)
         tables = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
@@ -98,7 +98,7 @@ class SqlQuery(Workload):
 
 
 class SqlAggregation(SqlQuery):
-    """Revenue by visitor; combiners leave little of it to shuffle."""
+    """Revenue by visitor; combiners leave little to shuffle."""
 
     name, title = "sql-aggregation", "SQL aggregation"
     flow = DataFlow(read=1)

@@ -1,7 +1,7 @@
-"""TeraGen, TeraSort and TeraValidate, from Hadoop's examples, and TeraRead, which is assay's own.
+"""TeraGen, TeraSort and TeraValidate from Hadoop's examples, and assay's own TeraRead.
 
 TeraGen writes rows of 100 bytes and counts a checksum (the sum of the rows' CRC32); TeraSort sorts them; TeraValidate
-reads the output in order and reports its checksum. A sort is valid when the two agree and TeraValidate finds no
+reads the output in order and reports its checksum. A sort is valid if the two checksums agree and TeraValidate finds no
 misplaced row. TeraRead is LISA'14's "HDFS read-only job, like Teravalidate, except no sort order validation and no
 reduce tasks" (table 2).
 """
@@ -52,12 +52,12 @@ def _teragen(size: Size, path: str) -> Program:
 
 
 def _copies(size: Size) -> int:
-    """Return how many copies of sorted data there are."""
+    """Return the number of copies of sorted data."""
     return int(size.parameters.get(_SORTED_COPIES) or size.replication)
 
 
 def _terasort(size: Size, source: str, target: str) -> Program:
-    options = {_SORTED_COPIES: str(_copies(size))}  # its own default is 1
+    options = {_SORTED_COPIES: str(_copies(size))}  # TeraSort's default is 1
     if size.reduces:
         options["mapreduce.job.reduces"] = str(size.reduces)
     return Program(f"{_PACKAGE}.TeraSort", (source, target), options)
@@ -73,7 +73,7 @@ def _rows_input(size: Size) -> Input:
 
 
 async def _report_check(validation_input: ValidationInput) -> Check:
-    """Return the check of TeraValidate's report: no misplaced row, and the checksum that TeraGen counted."""
+    """Return the check of TeraValidate's report: no misplaced row, and the same checksum as TeraGen's."""
     text = "".join(
         [
             (await validation_input.files.read(path)).decode(errors="replace")
@@ -91,7 +91,7 @@ async def _report_check(validation_input: ValidationInput) -> Check:
 
 
 class _OfRows(Workload):
-    """What reads or writes rows has whole ones."""
+    """A workload that reads or writes whole rows."""
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all rows."""
@@ -108,7 +108,7 @@ class TeraGen(_OfRows):
     outputs = (_GENERATED,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Generate the rows."""
+        """Return the program that generates the rows."""
         return {"hadoop": _teragen(size, _GENERATED)}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
@@ -134,11 +134,11 @@ class TeraSort(_OfRows):
     copies_parameter = _SORTED_COPIES
 
     def input(self, size: Size) -> Input | None:
-        """Need the rows, with the checksum that TeraGen counted."""
+        """Return the rows, with TeraGen's checksum."""
         return _rows_input(size)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Sort them."""
+        """Return the programs that sort the rows."""
         options = {"dfs.replication": str(_copies(size))}
         return {
             "hadoop": _terasort(size, input_path or "", _SORTED),
@@ -146,7 +146,7 @@ class TeraSort(_OfRows):
         }
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
-        """Read the output in order."""
+        """Return the program that reads the output in order."""
         return _teravalidate(_SORTED, _REPORT)
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
@@ -175,18 +175,18 @@ class TeraValidate(_OfRows):
     outputs = (_REPORT,)
 
     def input(self, size: Size) -> Input | None:
-        """Need sorted rows: TeraGen's, sorted."""
+        """Return sorted rows: TeraGen's rows, sorted by TeraSort."""
         rows = _rows_input(size)
         wanted = Input(_terasort(size, rows.path, ""), "terasort", rows.data_bytes, _copies(size), needs=rows)
         folder = wanted.path_of("data")
         return wanted.with_program(_terasort(size, rows.path, folder), path=folder)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Validate them."""
+        """Return the program that validates the rows."""
         return {"hadoop": _teravalidate(input_path or "", _REPORT)}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check the rows that were read, their order and their checksum."""
+        """Check the number of rows read, their order and their checksum."""
         checks = [*common_checks(outcome), equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows")]
         if outcome.exit_status == 0:
             checks.append(await _report_check(validation_input))
@@ -194,7 +194,7 @@ class TeraValidate(_OfRows):
 
 
 class TeraRead(_OfRows):
-    """Read TeraGen's rows and nothing else."""
+    """Read TeraGen's rows, and do nothing else."""
 
     name, title = "teraread", "TeraRead"
     options = (MAPS,)
@@ -202,18 +202,18 @@ class TeraRead(_OfRows):
     streamed = "hdfs_read_bytes"
 
     def input(self, size: Size) -> Input | None:
-        """Need the rows."""
+        """Return the rows."""
         return _rows_input(size)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Read them."""
+        """Return the programs that read the rows."""
         return {
             "hadoop": assay_program("TeraRead", input_path or "", options={}),
             "spark": spark_program("TeraRead", input_path or "", options={}),
         }
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
-        """Check that every row was read and nothing written."""
+        """Check that every row was read and that nothing was written."""
         return ValidationResult(
             (
                 *common_checks(outcome),
@@ -225,10 +225,10 @@ class TeraRead(_OfRows):
 
 
 class HdfsWrite(Workload):
-    """Write ``data`` bytes in one copy, whatever the plan's replication is.
+    """Write ``data`` bytes in one copy, independent of the plan's replication.
 
-    LISA'14, table 2: "HDFS write-only job, like Teragen, except with 1-fold replication". With random payload it is
-    Hadoop's RandomWriter that writes, because TeraGen's rows can be compressed.
+    LISA'14, table 2: "HDFS write-only job, like Teragen, except with 1-fold replication". With random payload Hadoop's
+    RandomWriter writes them, because TeraGen's rows can be compressed.
     """
 
     name, title = "hdfs-write", "HDFS write"
@@ -240,11 +240,11 @@ class HdfsWrite(Workload):
     figures = (WRITTEN_BYTES,)
 
     def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all rows; of random records, those that are asked for."""
+        """Return the bytes of all rows; for random records, the requested bytes."""
         return _bytes(size) if size.payload == "pattern" else size.data_bytes
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
-        """Write the rows or records."""
+        """Return the program that writes the rows or records."""
         if size.payload == "pattern":
             return {"hadoop": _teragen(replace(size, replication=1), _WRITTEN)}
         bytes_per_map = max(1, size.data_bytes // (size.maps or DEFAULT_MAPS))
@@ -256,12 +256,12 @@ class HdfsWrite(Workload):
         return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}
 
     async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Check the bytes that the maps counted, and that each is there exactly once."""
+        """Check the bytes in HDFS, and that there is exactly one copy."""
         stored = await validation_input.files.stored(_WRITTEN)
         if size.payload == "pattern":
             length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
         else:
-            # Its file format adds some bytes to each record.
+            # The file format of RandomWriter adds some bytes to each record.
             length = about("bytes in HDFS", stored.length_bytes, size.data_bytes)
         once = equal("one copy", stored.replica_bytes, stored.length_bytes)
         return ValidationResult((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})

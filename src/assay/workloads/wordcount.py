@@ -1,6 +1,6 @@
-"""WordCount over random text, both from Hadoop's examples; the text is written by RandomTextWriter.
+"""WordCount over random text, both from Hadoop's examples; RandomTextWriter writes the text.
 
-The words come from a list of 1000, so the output is small: it can be read back, and the sum of its counts must be the
+The words come from a list of 1000, so the output is small: it is read back, and the sum of its counts must be the
 number of words that the maps emitted.
 """
 
@@ -27,7 +27,7 @@ _OUTPUT = f"{OUTPUT}/wordcount"
 
 
 class WordCount(Workload):
-    """Count words of random text."""
+    """Count the words of random text."""
 
     name, title = "wordcount", "WordCount"
     options = (MAPS, REDUCES)
@@ -37,11 +37,11 @@ class WordCount(Workload):
     figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
-        """Need the text."""
+        """Return the text."""
         return text_input(size, TEXT_LINES)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
-        """Count the words."""
+        """Return the programs that count the words."""
         paths = (input_path or "", _OUTPUT)
         return {
             "hadoop": Program("org.apache.hadoop.examples.WordCount", paths, reducing(size)),

@@ -1,10 +1,10 @@
 """Define what a workload declares. One module of this folder declares everything about one workload.
 
-That is its name and title, its options, its data flow, its program on each engine, its input, and its validity checks.
-Specification, estimate, room, engine, reports and words ask it.
+These are its name and title, its options, its data flow, its program on each engine, its input, and its validity
+checks. Plan files, estimates, space checks, engines and reports read these declarations.
 
-A workload never talks to a host. It names programs; the engine runs them and hands back an :class:`Outcome`; the
-workload judges it, looking at the file system through :class:`FileSystem`.
+A workload never communicates with a host. It names programs; an engine runs them and returns an :class:`Outcome`; the
+workload checks it, with access to the file system through :class:`FileSystem`.
 """
 
 from abc import ABC, abstractmethod
@@ -82,7 +82,8 @@ class Size:
 
     @classmethod
     def of(cls, data_bytes: int, replication: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Self:
-        """Return the size from a plan's workload options (named as the fields), engine parameters and replication."""
+        """Return the size from the plan's workload ``options`` (named as the fields), engine ``parameters`` and
+        replication."""
         counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
         block = parameters.get("dfs.blocksize")
         return cls(
@@ -98,7 +99,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """Bytes moved per byte of a workload's data, uncompressed, in each iteration; a few per cent count as 0."""
+    """Bytes moved per byte of a workload's data, uncompressed, in each iteration; a few per cent are written as 0."""
 
     read: float = 0
     """Read from HDFS."""
@@ -190,17 +191,17 @@ class Workload(ABC):
     flow: DataFlow
     """Bytes that a run moves for each byte that it processes."""
     cpu_bound: bool = False
-    """Whether its tasks wait for the CPU rather than for disks and links, on the hardware of published studies."""
+    """Whether the CPU limits its tasks, rather than disks and links, on the hardware of published studies."""
     outputs: tuple[str, ...] = ()
     """The paths that must not exist before the run, and that are removed after it."""
     streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
-    """The field of :class:`Task` with the bytes that its maps stream throughout, if they do nothing else."""
+    """The field of :class:`Task` with the bytes that its maps stream, if they do nothing else."""
     figures: tuple[Figure, ...] = ()
-    """Metrics that it computes."""
+    """Metrics that the workload computes."""
     copies: int | None = None
-    """Copies of its output, if not HDFS's number of replicas."""
+    """Number of copies of its output, if it differs from HDFS's number of replicas."""
     copies_parameter: str | None = None
-    """Engine parameter for their number, if the program has a separate parameter."""
+    """Engine parameter with the number of copies, if the program has a separate parameter."""
 
     @property
     def waved(self) -> tuple[str, ...]:
@@ -209,14 +210,14 @@ class Workload(ABC):
 
     @property
     def workload_class(self) -> WorkloadClass:
-        """Its class: as declared, or else by its data flow."""
+        """Class of the workload: as declared, or else by its data flow."""
         if self.cpu_bound:
             return WorkloadClass.CPU_BOUND
         return WorkloadClass.SHUFFLE_HEAVY if self.flow.shuffled >= 1 else WorkloadClass.OTHER
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Engines for which it has a program."""
+        """Engines for which the workload has a program."""
         return tuple(self.programs(Size(1, 1), ""))
 
     def iterations(self, size: Size) -> int:
@@ -224,7 +225,7 @@ class Workload(ABC):
         return size.iterations or self.flow.iterations
 
     def moved(self, size: Size, engine: str) -> DataFlow:  # noqa: ARG002 - most engines move the same
-        """Return what a whole run moves for each byte of its data: the flow times the number of passes."""
+        """Return the bytes that a whole run moves for each byte of its data: the flow times the number of passes."""
         times = self.iterations(size)
         flow = self.flow
         return DataFlow(flow.read * times, flow.shuffled * times, flow.written * times)
@@ -244,12 +245,12 @@ class Workload(ABC):
     def streamed_bytes(self, task: Task) -> int:
         """Return the bytes that a task streamed, for the concurrency-gated aggregate.
 
-        0 if the job's tasks read, sort and write by turns.
+        0 if the job's tasks alternate between reading, sorting and writing.
         """
         return getattr(task, self.streamed) if self.streamed and task.kind == "map" else 0
 
     def leaves(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the paths that must not exist before the run and that stay after it, as another workload's input."""
+        """Return the paths that must not exist before the run and that remain after it, as another workload's input."""
         return ()
 
     def output_copies(self, size: Size) -> int:

@@ -248,7 +248,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> ProgramResult:
-        """Run it as any other program."""
+        """Run the program like any other."""
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
     async def cut_short(self) -> None:

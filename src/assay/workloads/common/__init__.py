@@ -1,1 +1,1 @@
-"""Hold what several workloads share: options, inputs, checks, queries."""
+"""Options, inputs, checks and queries that several workloads use."""

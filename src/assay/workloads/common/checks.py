@@ -1,4 +1,4 @@
-"""Checks that several workloads make of an outcome."""
+"""Checks of an outcome that several workloads use."""
 
 from assay.model import Check, Outcome, StoredFiles
 
@@ -21,7 +21,7 @@ def equal(name: str, actual: float | None, expected: float, unit: str = "bytes")
 
 
 def about(name: str, actual_bytes: int, expected_bytes: int) -> Check:
-    """Return a check that generated data has about the requested size, which its generator can't hit exactly."""
+    """Return a check that generated data has about the requested size; generators can't match it exactly."""
     passed = abs(actual_bytes - expected_bytes) <= _ABOUT * expected_bytes
     return Check(name, passed, f"{actual_bytes:,} bytes, {expected_bytes:,} asked for (at most {_ABOUT:.0%} off)")
 
@@ -34,13 +34,13 @@ def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
 
 
 def could_not_run(name: str, program: str, outcome: Outcome | None) -> Check:
-    """Return a failed check, because the program that makes it did not run to its end."""
+    """Return a failed check: the program that makes it did not run to its end."""
     words = " | ".join(outcome.last_words()) if outcome else "it was not started"
     return Check(name, False, f"{program} could not run: {words}")
 
 
 def nothing_written(outcome: Outcome) -> Check:
-    """Return the check that a job left nothing in HDFS."""
+    """Return the check that a job wrote nothing to HDFS."""
     written = outcome.counter("HDFS_BYTES_WRITTEN") or 0
     return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")
 

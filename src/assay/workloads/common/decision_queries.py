@@ -1,9 +1,9 @@
-"""The twenty-two questions of the decision-support workload, as SQL that Spark and DuckDB take alike.
+"""The twenty-two questions of the decision-support workload, as SQL that both Spark and DuckDB accept.
 
 Each answers one business question of the TPC Benchmark H specification (revision 3.0.1, clause 2.4) with that clause's
-substitution parameters for validation. The wording is our own: joins are written as such, the view of question 15 is a
-subquery, and every answer is put into an order that leaves nothing to chance, so that it can be compared row by row.
-Results are not comparable with published TPC-H ones.
+substitution parameters for validation. The SQL is assay's own: joins are written as JOIN, the view of question 15 is a
+subquery, and every answer has a complete order, so that it can be compared row by row. Results are not comparable with
+published TPC-H results.
 """
 
 _REVENUE = "l_extendedprice * (1 - l_discount)"
@@ -275,7 +275,7 @@ _QUESTIONS = (
     _IDLE_CUSTOMERS,
 )
 _FRACTION = 0.0001
-"""Of the stock's worth, at scale factor 1; less at larger ones (clause 2.4.11.3)."""
+"""Minimum share of the stock's value in question 11 at scale factor 1; smaller at larger factors (clause 2.4.11.3)."""
 
 
 def queries(scale_factor: float) -> tuple[str, ...]:

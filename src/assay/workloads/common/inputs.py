@@ -1,4 +1,4 @@
-"""Data that must be there before a run: who makes it, where it lies, and when it is complete."""
+"""Describe data that a run needs: its generator, its folder in HDFS, and its expected size."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ class Input:
     needs: Input | None = None
     """The input that the generator needs."""
     files: int | None = None
-    """Number of files of the data, if the program that reads it depends on it."""
+    """Number of files of the data, if the program that reads it requires a number."""
 
     def path_of(self, folder: str) -> str:
-        """Return ``folder`` below a path made from the input's name and everything that decides its content."""
+        """Return ``folder`` below a path that consists of the input's name and a checksum of everything that decides
+        its content."""
         decides = json.dumps(
             [
                 self.program.main_class,
@@ -48,7 +49,7 @@ class Input:
         return f"{INPUT}/{self.name}-{hashlib.sha256(decides.encode()).hexdigest()[:10]}/{folder}"
 
     def with_program(self, program: Program, *, path: str) -> Input:
-        """Return this input with its generator and its folder."""
+        """Return this input with another generator and folder."""
         return replace(self, program=program, path=path)
 
     @property
@@ -66,7 +67,7 @@ def generated(
     counters: tuple[str, ...] = (),
     exact: bool = False,
 ) -> Input:
-    """Return the input that ``generator`` writes into the folder it is given."""
+    """Return the input whose program is ``generator``, called with the folder that the program writes."""
     wanted = Input(generator(""), name, data_bytes, replication, counters, exact=exact)
     folder = wanted.path_of("data")
     return wanted.with_program(generator(folder), path=folder)

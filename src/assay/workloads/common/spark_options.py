@@ -1,4 +1,4 @@
-"""Options that the workloads' programs for Spark share, and how they select a storage."""
+"""Options of the workloads' programs for Spark: number of partitions, and storage of data."""
 
 from collections.abc import Mapping
 
@@ -6,17 +6,17 @@ from assay.model import SPARK_JOBS_PACKAGE, Program
 from assay.workloads.workload import Size
 
 PARTITIONS = 6
-"""Of what is shuffled, where neither the plan nor its waves say it: as many as generated data have files."""
+"""Number of partitions of a shuffle if neither the plan nor its waves set it: the default number of generated files."""
 _HADOOP = "spark.hadoop."
-"""Before the name of a Hadoop property, this makes it a setting of Spark that its Hadoop client reads."""
+"""Prefix that passes a Hadoop property through Spark's settings to its Hadoop client."""
 
 
 def partitions(size: Size) -> int:
-    """Return how many partitions a shuffle has: the workload's ``reduces``."""
+    """Return the number of partitions of a shuffle: the workload's ``reduces``."""
     return size.reduces or PARTITIONS
 
 
 def spark_program(name: str, *arguments: object, options: Mapping[str, str]) -> Program:
-    """Return one of assay's own Spark programs; ``options`` are properties of Hadoop, such as those of storage."""
+    """Return one of assay's own Spark programs. ``options``: properties of Hadoop, for example for storage."""
     hadoop_options = {f"{_HADOOP}{option}": value for option, value in options.items()}
     return Program(f"{SPARK_JOBS_PACKAGE}{name}", tuple(map(str, arguments)), hadoop_options, engine="spark")

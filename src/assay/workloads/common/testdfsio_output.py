@@ -1,12 +1,12 @@
-"""Reads the result block that TestDFSIO prints and appends to its result file.
+"""Read the result block that TestDFSIO prints and appends to its result file.
 
 In: text with any number of blocks, as stock TestDFSIO of Hadoop 1, 2 and 3 writes them, with or without a log prefix
 before each line. Out: one :class:`DfsioResult` per block in the order of the text.
 
 TestDFSIO's "MB" is 2^20 bytes (``MEGA = ByteMultiple.MB.value()`` in org.apache.hadoop.fs.TestDFSIO), so rates here are
-in MiB/s. Its "Throughput" is all bytes over the *sum* of the tasks' own I/O times: a mean per stream, weighted by time.
+in MiB/s. Its "Throughput" is all bytes over the *sum* of the tasks' I/O times: a mean per stream, weighted by time.
 "Average IO rate" is the plain mean of the tasks' rates. Neither is the cluster's aggregate throughput. Hadoop 3 rounds
-to two decimals in the JVM's locale, so a decimal comma occurs; Hadoop 2 prints all digits, with a point. No version
+to two decimals in the JVM's locale, so a decimal comma can occur; Hadoop 2 prints all digits, with a point. No version
 groups thousands, so a comma before more than two digits is refused as ambiguous.
 """
 
@@ -55,19 +55,20 @@ class DfsioResult:
 
 @dataclass(frozen=True, slots=True)
 class DfsioBlock:
-    """One result block with its place: lines count from 1, ``last_line`` is the one before the next block's header."""
+    """One result block with its position: lines count from 1; ``last_line`` is the line before the next block's
+    header."""
 
     first_line: int
     last_line: int
     outcome: DfsioResult | FormatError
-    """The result; or what is wrong with the block, with ``source:line``."""
+    """The result, or an error with ``source:line`` that describes the damaged block."""
 
 
 def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioResult]:
     """Return the results in ``text``, oldest first; empty when there is no block.
 
-    Lines that belong to no block, and foreign lines between a block's own, are skipped. Raises :class:`FormatError`
-    with ``source:line`` when a block lacks a field, has one twice, or a number is not one.
+    Lines outside blocks, and unknown lines inside a block, are skipped. Raises :class:`FormatError` with
+    ``source:line`` when a block lacks a field, has a field twice, or has an invalid number.
     """
     results: list[DfsioResult] = []
     for block in dfsio_blocks(text, source=source):
@@ -78,7 +79,7 @@ def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioRes
 
 
 def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
-    """Yield every block in ``text``, the broken ones too, in order."""
+    """Yield every block in ``text`` in order, including damaged ones."""
     lines = text.splitlines()
     headers = [(number, match) for number, line in enumerate(lines, start=1) if (match := _HEADER.search(line))]
     ends = [number - 1 for number, _ in headers[1:]] + [len(lines)] * bool(headers)
@@ -94,7 +95,7 @@ def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
 
 @dataclass(slots=True)
 class _Block:
-    """The fields of one block as far as they were read, each with its line."""
+    """The fields read so far from one block, each with its line."""
 
     source: str
     line: int
@@ -102,7 +103,8 @@ class _Block:
     fields: dict[str, tuple[str, int]]
 
     def read(self, lines: list[str]) -> None:
-        """Take the block's fields out of the lines after its header; what comes after the last one is not its own."""
+        """Read the block's fields from the lines after its header. Lines after the last field are not part of the
+        block."""
         for number, line in enumerate(lines, start=self.line + 1):
             if field := _FIELD.search(line):
                 self.add(field["label"], field["value"].strip(), number)
@@ -124,7 +126,7 @@ class _Block:
         )
 
     def number(self, label: str) -> float:
-        """Return a field's number, with a point or a comma before its decimals."""
+        """Return a field's number, with a decimal point or comma."""
         text, line = self.fields[label]
         value = float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else math.nan
         if not math.isfinite(value):

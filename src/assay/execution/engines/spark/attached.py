@@ -141,7 +141,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
     async def carry(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
-        """Submit a program by their spark-submit, and fetch its event log from where their configuration has it."""
+        """Submit a program with the cluster's spark-submit, and fetch its event log from the configured folder."""
         installation, hadoop = self._found, self.hadoop
         logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
         there = await logs.names()
