@@ -128,7 +128,7 @@ class ProgramResult:
     checks: tuple[Check, ...] = ()
     """Checks that the engine's record is complete; a failed check makes the run invalid."""
     problem: str | None = None
-    """Parts of the engine that were lost during the program, by its record: the run is invalid then."""
+    """Message about parts of the engine that were lost during the program, by its record; the run is invalid then."""
     pause: str | None = None
     """A message that assay was paused during the program, by its clock; the run is invalid then."""
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -196,19 +196,19 @@ class Engine(Protocol):
         """Run a program to its end, show its progress, and return its result with its jobs.
 
         A failed program is an outcome, not an exception: its exit status, 124 if it exceeded ``timeout_s`` and was
-        ended with its jobs (``timed_out``), 255 if its host went out of reach (``host_lost``). Raises EngineError if it
-        can't be started, because a file is missing or it is another engine's. An engine that is not ``real`` takes a
-        :class:`WorkloadProgram` instead, and its times are not clock times. Its output becomes ``{label}.log``.
-        Cancelling ends the program.
+        ended with its jobs (``timed_out``), 255 if its host became unreachable (``host_lost``). Raises EngineError if
+        the program can't be started, because a file is missing or it is another engine's. An engine that is not
+        ``real`` takes a :class:`WorkloadProgram` instead, and its times are not clock times. The output becomes
+        ``{label}.log``. Cancelling ends the program.
         """
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> ProgramResult:
-        """Run a program whose time and tasks do not matter, only its output, in the fastest way.
+        """Run a program in the fastest way, because only its output matters, not its time and tasks.
 
-        ``reads_bytes``: about how much it reads, by which the engine chooses the way. Otherwise like :meth:`run`, with
-        the label ``check``.
+        ``reads_bytes``: approximate number of bytes that it reads, from which the engine chooses the way. Otherwise
+        like :meth:`run`, with the label ``check``.
         """
 
     async def health_check(self) -> str | None:

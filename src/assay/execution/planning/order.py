@@ -1,12 +1,12 @@
 """Order the runs of a plan. Pure.
 
-Configurations with the same layout and the same daemon parameters form a group: changing between them restarts nothing.
-Every repetition visits each group once and, inside it, each configuration once. Every second repetition goes in the
-opposite direction (ABBA), so that a steady drift of the machine affects all configurations alike, and a block begins
-with the group that ended the previous block. The first order is drawn from the plan's seed.
+Configurations with the same layout and the same daemon parameters form a group: a change within a group needs no
+restart. Every repetition visits each group once, and in it each configuration once. Every second repetition has the
+opposite order (ABBA). A steady drift of the machine then affects all configurations equally, and a block begins with
+the group that ended the previous block. The first order is drawn from the plan's seed.
 
-So B blocks over G groups start the daemons 1 + B × (G − 1) times. No order that visits every configuration once per
-block needs fewer starts: inside a block, each group but the first needs one.
+Therefore B blocks over G groups start the daemons 1 + B × (G − 1) times. No order that visits every configuration once
+per block needs fewer starts: within a block, each group but the first needs one.
 """
 
 import random

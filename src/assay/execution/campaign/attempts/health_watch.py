@@ -173,7 +173,7 @@ class HealthMonitor:
         return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
 
     def _of_pairs(self) -> HostError | None:
-        """Return an error if two nodes do not reach each other, though both are reachable from here."""
+        """Return an error if two nodes can't reach each other, although assay can reach both."""
         now_s = time.monotonic()
         here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
         for watch in self._watches.values():

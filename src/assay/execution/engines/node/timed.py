@@ -1,8 +1,8 @@
 """Run a command, and print its start and end by this host's monotonic clock.
 
 In, as arguments: a token, then the command. Out: the command's output and status, and on stderr a line with the token
-and both times in seconds. The command gets the environment and signals that it would get without this script, not those
-of Python.
+and both times in seconds. The command gets the environment and signal handling that it would get without this script,
+not those of Python.
 """
 
 import os

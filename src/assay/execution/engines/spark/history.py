@@ -89,7 +89,7 @@ def _described(phases: Iterable[Phase], application: Application) -> list[Phase]
 
 
 def _lost(application: Application) -> str | None:
-    """Return executors that were lost during a job, as text. Those that the program itself ended do not count."""
+    """Return executors that were lost during a job, as text. Losses through the program's memory use do not count."""
     losses = [
         f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
         for loss in application.lost

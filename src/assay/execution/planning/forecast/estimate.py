@@ -160,7 +160,7 @@ def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes
 
 
 def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[float]:
-    """Return for each run, in order, the expected time to make the inputs that are missing by then."""
+    """Return for each run, in order, the expected time to make the inputs that do not exist before it, in seconds."""
     listed = list(runs)
     made = newly_made(listed, plan, there)
     return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, made, strict=True)]

@@ -1,6 +1,6 @@
-"""Ask a daemon for JSON over HTTP through the transport of a node, so that this machine needs no route to the cluster.
+"""Send HTTP requests to a daemon through the transport of a node, so that this machine needs no route to the cluster.
 
-A secured daemon, and one behind HTTPS, is asked from that node itself:
+Requests to secured daemons, and over HTTPS, are sent by that node itself:
 :mod:`assay.execution.engines.hadoop.jobs.access`.
 """
 
@@ -52,7 +52,7 @@ class Endpoint:
             try:
                 with opener.open(request, timeout=ASK_TIMEOUT_S) as answer:
                     content: bytes = answer.read()
-            except urllib.error.HTTPError as error:  # its body needs the event loop too: read it here
+            except urllib.error.HTTPError as error:  # reading the body needs the event loop, too
                 raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
             return content
 

@@ -92,12 +92,12 @@ class Deployment:
 
     @property
     def daemon_java_options(self) -> str:
-        """Options of the daemons' JVMs, including those that this Java version needs."""
+        """Options of the daemons' JVMs for a small machine; empty on real hosts, which have Java's defaults."""
         return "" if self.cluster.placement is Placement.SSH else _SMALL_DAEMON
 
     @property
     def task_java_options(self) -> str:
-        """Options of the tasks' JVMs, without the heap, if the plan states none."""
+        """Options of the tasks' JVMs for a small machine, without the heap; empty on real hosts."""
         return "" if self.cluster.placement is Placement.SSH else _SMALL_TASK
 
     @property

@@ -27,7 +27,7 @@ _PROBE = (
 
 
 def usable_bytes(answer: str) -> tuple[int, list[str]]:
-    """Return a worker's memory for blocks by the probe's answer, and what it lacks, as text."""
+    """Return a worker's memory for blocks according to the probe's output, and the missing requirements as text."""
     kind, free, limit, native = [*answer.split(), "", "", "", ""][:4]
     lacking = []
     if kind != "tmpfs":
