@@ -1,8 +1,8 @@
 """K-means over generated points: HiBench's machine learning, as MapReduce iterations of assay's own job.
 
 Points have 20 dimensions and are distributed around random centres. Each iteration is one job, which reads all points
-and shuffles almost nothing. A run is valid if every iteration assigned every point to a cluster and none increased the
-squared distances from the centroids, which k-means never does.
+and shuffles almost nothing. A run is valid if every iteration assigned every point to a cluster, and if the squared
+distances from the centroids never grew (in k-means they can't).
 """
 
 from collections.abc import Mapping

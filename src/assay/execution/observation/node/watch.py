@@ -4,7 +4,7 @@ In, as JSON in argv[1]: ``interval_s``; ``daemons``: name to pid file; ``directo
 it; ``peers``: name to address of the other nodes; ``cgroup``: directory of the memory control group, or null;
 ``shared``: whether other nodes write to the same kernel log, as in a lab.
 
-Out: a header with what can't be watched and why, then lines with
+Out: lines, the first with ``missing`` (what can't be watched, and why); each has
 
 - ``daemons``: name to "dead" or "stopped"; daemons that run are left out;
 - ``links``: name to [has carrier, carrier changes since the start];
@@ -12,7 +12,8 @@ Out: a header with what can't be watched and why, then lines with
 - ``unheard``: peer to the number of consecutive checks at which it had not answered the previous echo requests.
   Outside a lab, only peers that have answered once are listed, because a firewall may block the requests;
 - ``oom``: number of processes that the kernel killed for lack of memory since the start;
-- ``kernel``: new messages of the kernel's log about devices, memory and links.
+- ``kernel``: new messages of the kernel's log about devices, memory and links;
+- ``cpu_s``: CPU time of this script, in seconds.
 
 In a shared log, a message counts only if it names this node's devices or control group. In other logs, a message that
 names block devices counts only if one of them is under a directory or under ``/``: errors of other disks do not concern
