@@ -157,7 +157,7 @@ def _show(answer: Recommendation, limit: int | None) -> None:
     if answer.changes:
         changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
         headers = ("Quantity", "Now", "Changes the answer at", "Then")
-        print_rows(headers, changes, limit=limit, title="When the answer flips")
+        print_rows(headers, changes, limit=limit, title="What would change the answer")
         click.echo()
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
