@@ -115,7 +115,7 @@ def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Judged:
             _run(dimension, tuner.space, truth, drift * (len(runs) + n), rng) for n, dimension in enumerate(planned)
         ]
         runs += made
-    state = state_of("drawn", described | {NOTHING_BETTER: tuner.expects_nothing(runs)}, {}, runs)
+    state = state_of("drawn", described | {NOTHING_BETTER: tuner.expects_no_gain(runs)}, {}, runs)
     assert state.search_best is not None
     assert state.search_defaults is not None
     believed = state.search_defaults.mean_s / state.search_best.mean_s

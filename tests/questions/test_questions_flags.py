@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.analysis.outliers.anomalies import Kind
-from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
@@ -24,7 +24,7 @@ from assay.questions.costs.job_cost import cost_view, unflagged
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import CaveatKind, DecisionRequest
-from assay.questions.runs.run_quality import odd_runs
+from assay.questions.runs.run_quality import anomalous_runs
 from assay.questions.runs.runs import run_page, selected
 from assay.questions.trust.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
 from assay.specs.prices import prices_of
@@ -89,7 +89,7 @@ def test_a_run_has_the_same_flag_and_reason_in_every_view(repository: Repository
     assert flag.reason.startswith("20 s: 5.00 times as fast as the median of 13 repetitions says")
     assert flags_of_run(repository, known, repository.run(make_run(0).run_id)) == ()
     alone = selected(known.table, [f"anomaly={flag.kind}"])
-    outliers = odd_runs(repository, known, alone)
+    outliers = anomalous_runs(repository, known, alone)
     assert [odd.run_id for odd in outliers.anomalies] == [run.run_id]
     assert flag_count(known.table) == FlagCount(26, 1, (("too fast", 1),))
     assert flag_count(known.table).sentence == "1 of 26 runs is flagged as odd (1 too fast)"
@@ -120,7 +120,7 @@ def test_a_flag_about_bytes_excludes_no_time(tmp_path: Path) -> None:
         store.publish(make_run(number, layout="HDD", levels={"layout": "HDD"}, metrics={"disk_read_bytes": read}))
     known = flags_in(store)
     assert flag_count(known.table).kinds == (("too few bytes", 1),)
-    assert not odd_times(known.table).any()
+    assert not time_outliers(known.table).any()
     (view,) = cost_effectiveness(store, known.table, BOOK, CostEffectivenessRequest(("layout",), exclude_flagged=True))
     assert (view.rows[0].n, view.flagged) == (6, 0)
 

@@ -20,7 +20,7 @@ from assay.questions.forecasts.prediction import predicted
 from assay.questions.forecasts.prediction_batch import batch_predicted
 from assay.store import Repository
 from assay.store.formats.source import Source
-from assay.store.formats.tables.asked_rows import ConfigurationRow, read_asked_rows
+from assay.store.formats.tables.asked_rows import ConfigurationRow, read_configuration_rows
 from learning import learning_runs
 from web_support import client_of
 
@@ -167,7 +167,7 @@ def test_null_and_empty_text_name_nothing(repository: Repository) -> None:
 def test_separators_and_empty_cells_of_a_table_are_read(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("\ufeffworkload; maps\n\nsort;6\nkmeans;\n")
-    read = read_asked_rows(Source(file, "t.csv"))
+    read = read_configuration_rows(Source(file, "t.csv"))
     assert read.columns == ("workload", "maps")
     assert read.rows == (
         ConfigurationRow(3, {"workload": "sort", "maps": "6"}),

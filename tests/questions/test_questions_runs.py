@@ -10,7 +10,7 @@ import pytest
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run import RunStatus
 from assay.questions.runs.directories import DirectoryRequest, directory_plan, newest_baseline
-from assay.questions.runs.run_quality import NO_PLAN, coverage, odd_runs, still_needed, traced_rows, why_not_valid
+from assay.questions.runs.run_quality import NO_PLAN, anomalous_runs, coverage, still_needed, traced_rows, why_not_valid
 from assay.questions.runs.runs import comparable, levels_in, run_page, selected
 from assay.questions.trust.flags import flags
 from assay.specs import load_cluster
@@ -69,7 +69,7 @@ def test_causes_and_repetitions_name_existing_runs(repository: Repository) -> No
     assert make_run(950).run_id in {run_id for cause in causes.causes for run_id in cause.examples}
     needed = still_needed(repository, table, 0.001)
     assert repository.run(needed.needs[0].run_id).workload == needed.needs[0].configuration["workload"]
-    assert odd_runs(repository, flags(table), table, 0).anomalies == ()
+    assert anomalous_runs(repository, flags(table), table, 0).anomalies == ()
 
 
 def test_directories_follow_bandwidth_and_say_what_fills_first(repository: Repository) -> None:

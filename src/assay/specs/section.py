@@ -61,7 +61,7 @@ def parse(model: type[S], document: Document) -> S:
         return model.model_validate(document.content)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            problems.add(_location(detail), _words(detail, model, document))
+            problems.add(_location(detail), _problem_text(detail, model, document))
         problems.raise_if_any()
         raise
 
@@ -72,7 +72,7 @@ def _location(detail: ErrorDetails) -> Location:
     return location[:-1] if location and location[-1] == "[key]" else location
 
 
-def _words(detail: ErrorDetails, model: type[Section], document: Document) -> str:
+def _problem_text(detail: ErrorDetails, model: type[Section], document: Document) -> str:
     """Return what is wrong, in words, with the key of the file that it is about."""
     location = _location(detail)
     written = [part for index, part in enumerate(location) if location[: index + 1] in document.lines]

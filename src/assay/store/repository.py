@@ -23,8 +23,8 @@ from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Tas
 from assay.store.bundles import bundle as bundle_files
 from assay.store.bundles.bundle import BundleProblem, Contents
 from assay.store.bundles.folders import KEPT_BUNDLES, MARKER, Folders
-from assay.store.bundles.sameness import DuplicateSource, probably_there
-from assay.store.bundles.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
+from assay.store.bundles.sameness import DuplicateSource, probable_duplicates
+from assay.store.bundles.staging import clear_dead, creation_error, staging, storage_error, sync, sync_placed, sync_tree
 from assay.store.exchange.imports import (
     Batch,
     ImportRequest,
@@ -34,8 +34,8 @@ from assay.store.exchange.imports import (
     import_id,
     imported_tasks,
     imported_trace,
-    of_same_files,
-    of_same_names,
+    imports_of_file_names,
+    imports_of_files,
     replaceable,
     source_file,
     summary_of,
@@ -122,7 +122,7 @@ class Repository:
                 (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
                 (folder / MARKER).rename(root / MARKER)
         except OSError as error:
-            raise not_made(root, error) from error
+            raise creation_error(root, error) from error
         return cls.open(root)
 
     @property
@@ -201,7 +201,7 @@ class Repository:
         """Create the bundle ``name`` from the files that ``write`` puts into a folder, completely or not at all."""
         target = self.folders.bundles / name
         if target.exists():
-            raise not_stored(target)
+            raise storage_error(target)
         try:
             target.parent.mkdir(exist_ok=True)
             with staging(self.folders.partial, name) as folder:
@@ -209,7 +209,7 @@ class Repository:
                 sync_tree(folder)
                 folder.rename(target)
         except OSError as error:
-            raise not_stored(target, error) from error
+            raise storage_error(target, error) from error
         sync_placed(target)
         return target
 
@@ -244,10 +244,10 @@ class Repository:
         files = [source_file(name, path) for name, path in sources]
         bundle = self.folders.bundles / import_id(format_name, files, request.variant)
         folder = self.folders.bundles
-        earlier = [name for name in of_same_names(folder, format_name, files) if name != bundle.name]
+        earlier = [name for name in imports_of_file_names(folder, format_name, files) if name != bundle.name]
         if bundle.exists():
             return summary_of(bundle, in_place_of=earlier if request.replace else ())
-        before = of_same_files(self.folders.bundles, format_name, files) if request.variant else []
+        before = imports_of_files(self.folders.bundles, format_name, files) if request.variant else []
 
         def taken(replaced: Sequence[str]) -> Batch:
             old = {run_id for name in replaced for run_id in ids_in(folder / name)}
@@ -298,7 +298,7 @@ class Repository:
             return []
         stored = self.table()
         known = np.array(self.positions_of(stored, batch.known), dtype=np.int64)
-        return [match for match in probably_there(stored, batch.table(), known) if match.bundle not in without]
+        return [match for match in probable_duplicates(stored, batch.table(), known) if match.bundle not in without]
 
     def _remove(self, name: str) -> None:
         """Remove a bundle completely: it leaves ``bundles`` before any of its files is deleted."""

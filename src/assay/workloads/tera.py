@@ -90,7 +90,7 @@ async def _report_check(validation_input: ValidationInput) -> Check:
     return Check("sorted output", same, f"TeraValidate's checksum {match[1]}, TeraGen's {expected:x}")
 
 
-class _OfRows(Workload):
+class _RowWorkload(Workload):
     """A workload that reads or writes whole rows."""
 
     def data_bytes(self, size: Size) -> int:
@@ -98,7 +98,7 @@ class _OfRows(Workload):
         return _bytes(size)
 
 
-class TeraGen(_OfRows):
+class TeraGen(_RowWorkload):
     """Write ``data`` bytes of rows."""
 
     name, title = "teragen", "TeraGen"
@@ -124,7 +124,7 @@ class TeraGen(_OfRows):
         )
 
 
-class TeraSort(_OfRows):
+class TeraSort(_RowWorkload):
     """Sort TeraGen's rows."""
 
     name, title = "terasort", "TeraSort"
@@ -166,7 +166,7 @@ class TeraSort(_OfRows):
         return ValidationResult((*checks, await _report_check(validation_input)))
 
 
-class TeraValidate(_OfRows):
+class TeraValidate(_RowWorkload):
     """Read sorted rows in order."""
 
     name, title = "teravalidate", "TeraValidate"
@@ -193,7 +193,7 @@ class TeraValidate(_OfRows):
         return ValidationResult(tuple(checks))
 
 
-class TeraRead(_OfRows):
+class TeraRead(_RowWorkload):
     """Read TeraGen's rows, and do nothing else."""
 
     name, title = "teraread", "TeraRead"

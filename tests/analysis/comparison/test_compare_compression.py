@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.analysis.comparison.details.run_groups import run_groups
-from assay.analysis.comparison.factors.compression import moves_with, with_compression
+from assay.analysis.comparison.factors.compression import changes_with, with_compression
 from assay.analysis.statistics.factors import factors_of
 from assay.analysis.statistics.run_table import table_of
 from assay.execution.engines.catalogue import engine_kind
@@ -55,12 +55,12 @@ def test_runs_with_and_without_are_matched() -> None:
 
 def test_factors_that_vary_together_are_named_and_nothing_else_changes() -> None:
     table = table_of(runs())
-    assert moves_with(SWITCH, table) == CODEC
-    assert moves_with(CODEC, table) == SWITCH
-    assert moves_with("dfs.blocksize", table) is None
+    assert changes_with(SWITCH, table) == CODEC
+    assert changes_with(CODEC, table) == SWITCH
+    assert changes_with("dfs.blocksize", table) is None
     plain = table_of([make_run(1)])
     assert with_compression(plain) is plain
-    assert moves_with(SWITCH, plain) is None
+    assert changes_with(SWITCH, plain) is None
     single_run = table_of([make_run(1, levels={"layout": "HD2", "compression": "lzo"})])
     assert with_compression(single_run) is single_run
 

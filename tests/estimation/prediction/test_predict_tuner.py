@@ -231,11 +231,11 @@ def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_ru
         flat = carried_out(replace(tuning.tuner, pairs=0), partial(level, seed=seed))
         other_runs = [replace(run, campaign_id=journal.campaign_id) for run in flat]
         best = state(other_runs).search_best
-        if tuning.tuner.expects_nothing(other_runs) and best is not None and best.levels != state(other_runs).defaults:
+        if tuning.tuner.expects_no_gain(other_runs) and best is not None and best.levels != state(other_runs).defaults:
             break
     else:
         pytest.fail("every search expected a gain over the luckiest configuration")
-    assert not tuning.tuner.expects_nothing(other_runs[:-1])
+    assert not tuning.tuner.expects_no_gain(other_runs[:-1])
     assert (state(other_runs).claim, state(other_runs).complete) == ("not compared yet", False)
     tuning.settle(journal, other_runs)
     assert (state(other_runs).claim, state(other_runs).complete) == (

@@ -100,7 +100,7 @@ def look_that_comes(ticks: int) -> Coroutine[Any, Any, object]:
 def client_that_is_cut_short(ticks: int) -> Coroutine[Any, Any, object]:
     """Return a wait for a client whose progress can't be asked, so that it is ended, which takes some ticks."""
 
-    async def cut_short() -> None:
+    async def end_jobs() -> None:
         await _after(ticks, lambda: None)
 
     async def progress() -> str | None:
@@ -110,9 +110,9 @@ def client_that_is_cut_short(ticks: int) -> Coroutine[Any, Any, object]:
         await asyncio.sleep(3600)
 
     async def work() -> object:
-        engine = cast(ClientEngine[Any], SimpleNamespace(cut_short=cut_short, progress=progress))
+        engine = cast(ClientEngine[Any], SimpleNamespace(end_jobs=end_jobs, progress=progress))
         try:
-            return await ClientEngine._shown(engine, cast(Awaitable[Any], client()), lambda _: None)
+            return await ClientEngine._show_progress(engine, cast(Awaitable[Any], client()), lambda _: None)
         except EngineError:
             return None
 

@@ -143,13 +143,13 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
     try:
         for looks in range(1, UNHEARD_LOOKS):
             watches["worker1"].seen.take(line(unheard={"worker2": looks}), 1e9)
-        assert monitor._of_pairs() is None
+        assert monitor._pair_error() is None
         watches["worker1"].seen.take(line(unheard={"worker2": UNHEARD_LOOKS}), 1e9)
-        error = monitor._of_pairs()
+        error = monitor._pair_error()
         assert isinstance(error, HostError)
         assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
         watches["worker2"].heard_s -= 60
-        assert monitor._of_pairs() is None
+        assert monitor._pair_error() is None
     finally:
         await monitor.stop()
     assert of_hosts(monitor.seen) == [error.message]
@@ -188,9 +188,9 @@ async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.Monk
     os.kill(watch._process.pid, signal.SIGSTOP)
     try:
         # It is late, but it answers: nothing is said of it.
-        assert await monitor._of_host(watch) is None
+        assert await monitor._host_error(watch) is None
         await asyncio.sleep(0.8)
-        assert await monitor._of_host(watch) is None
+        assert await monitor._host_error(watch) is None
         host.deaf = True
         monkeypatch.setattr("assay.execution.campaign.attempts.health_watch.ANSWER_S", 0.6)
         with pytest.raises(HostError, match="worker1 does not answer: no sign of life for"):
@@ -219,7 +219,7 @@ async def test_a_removed_node_is_reported_as_removed_and_not_as_a_lost_connectio
     await watch._reading
     host.deaf = True
     try:
-        error = await monitor._of_host(watch)
+        error = await monitor._host_error(watch)
         assert isinstance(error, LabError)
         assert error.message == "worker1 of the lab small is gone"
     finally:

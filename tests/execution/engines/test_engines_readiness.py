@@ -17,7 +17,7 @@ import pytest
 
 from assay.execution.engines.hadoop.deployment import readiness
 from assay.execution.engines.hadoop.deployment.daemons import ClusterHealth, in_words
-from assay.execution.engines.hadoop.deployment.readiness import CONTAINERS_MEMORY, note_places, require_ready
+from assay.execution.engines.hadoop.deployment.readiness import CONTAINERS_MEMORY, record_directories, require_ready
 from assay.execution.engines.hadoop.settings.configuration import Deployment
 from assay.execution.hosts import LocalTransport
 from assay.foundation.errors import UnusableHostError
@@ -73,7 +73,7 @@ async def test_hosts_that_are_fit_are_left_as_they_are_but_for_their_folders(tmp
 async def test_hdfs_formatted_in_other_directories_is_reported_with_both_and_a_remedy(tmp_path: Path) -> None:
     before = moved(tmp_path, "old")
     version(before.image_directory, "CID-1")
-    await note_places(before, HOSTS[CLUSTER.master.name])
+    await record_directories(before, HOSTS[CLUSTER.master.name])
     await require_ready(before, HOSTS, folders(before))
     words = await asked(moved(tmp_path, "new"))
     assert f"the HDFS of layout {before.layout.name} was made in {tmp_path}/old/hdd1" in words

@@ -114,11 +114,13 @@ def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_pa
         'IO Error: Async write failed for range [offset=1]: {"exception_type":"IO","exception_message":'
         f'"Could not write file \\"{tmp_path}/partial/x~1/runs.parquet\\": No space left on device","errno":"28"}}'
     )
-    error = tables._in_words(message)
+    error = tables._repository_error(message)
     assert isinstance(error, AssayError)
     assert (error.message, error.where) == ("there is no room to write: No space left on device", str(tmp_path))
     assert "make room" in str(error)
-    assert "exception_type" not in str(tables._in_words(message.replace("No space left on device", "Is a directory")))
+    assert "exception_type" not in str(
+        tables._repository_error(message.replace("No space left on device", "Is a directory"))
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ENERGY = "energy (kWh)"
 _SHOWN = 3
 
 
-def _apart(item: LineItem) -> str:
+def _distinguished_name(item: LineItem) -> str:
     """Return an item's name with the properties that distinguish it from others of that name."""
     levels = [*item.layouts, *(level for levels in item.when.values() for level in levels)]
     shown = ", ".join(levels[:_SHOWN]) + (", …" if len(levels) > _SHOWN else "")
@@ -27,7 +27,7 @@ def _apart(item: LineItem) -> str:
 def price_names(book: PriceBook) -> tuple[str, ...]:
     """Return unique names of the items' prices: the item's name, with distinguishing properties if several share it."""
     counts = Counter(item.name for item in book.items)
-    wanted = [item.name if counts[item.name] == 1 else _apart(item) for item in book.items]
+    wanted = [item.name if counts[item.name] == 1 else _distinguished_name(item) for item in book.items]
     seen: Counter[str] = Counter()
     names = []
     for name in wanted:

@@ -22,7 +22,7 @@ def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
     return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
 
 
-def odd_times(table: RunTable) -> Mask:
+def time_outliers(table: RunTable) -> Mask:
     """Return which runs are outliers in time; none without the column ``anomaly``."""
     column = table.columns.get(ANOMALY)
     if column is None:

@@ -200,14 +200,14 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     order = known[np.lexsort((started_unix_s[known], session[known]))]
     begins = _begins(session[order], level[order])
     stretch = np.cumsum(begins) - 1
-    returns_in_session = _goes_back_and_forth(session[order], level[order], begins)
+    returns_in_session = _alternates(session[order], level[order], begins)
     group = np.unique(of_group[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
     group_of = np.full(len(session), -1, dtype=np.int64)
     group_of[known] = group
     within = known[np.lexsort((started_unix_s[known], group))]
     begins_within = _begins(group_of[within], level[within])
     returns = np.zeros(len(session), dtype=np.bool_)
-    returns[within] = _goes_back_and_forth(group_of[within], level[within], begins_within)
+    returns[within] = _alternates(group_of[within], level[within], begins_within)
     once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
     stretches = np.bincount(group_of[within[begins_within]], minlength=int(group.max(initial=-1)) + 1)
     runs = np.bincount(group, minlength=len(stretches))
@@ -229,7 +229,7 @@ def _begins(group: Ints, level: Ints) -> Mask:
     return begins
 
 
-def _goes_back_and_forth(group: Ints, level: Ints, begins: Mask) -> Mask:
+def _alternates(group: Ints, level: Ints, begins: Mask) -> Mask:
     """Return, for each run, whether its group has :data:`RETURNS_MIN` stretches per level."""
     count = int(group.max(initial=-1)) + 1
     stretches = np.bincount(group[begins], minlength=count)

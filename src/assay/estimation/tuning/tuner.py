@@ -104,7 +104,7 @@ class Tuner:
             return min(valid, key=lambda run: run.log_s or 0.0).candidate or None
         return best_candidate(self.posterior(tried), tried) or None
 
-    def expects_nothing(self, finished: Sequence[Run]) -> bool:
+    def expects_no_gain(self, finished: Sequence[Run]) -> bool:
         """Return whether the search is over, and no candidate is expected to be faster than the defaults."""
         searched = self.searched(finished)
         return len(searched) >= self.budget and self.winner(self.tried(searched)) is None

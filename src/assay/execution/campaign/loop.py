@@ -152,7 +152,7 @@ class RunSequence:
 
     async def _make_all(self) -> None:
         stop, given_up = self._work.schedule.stop, 0
-        while queue := self._asked_anew():
+        while queue := self._updated_queue():
             if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
                 self.made.stopped = stop.words
                 return
@@ -168,7 +168,7 @@ class RunSequence:
                     hint="fix the cause; the same command resumes the campaign",
                 )
 
-    def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
+    def _updated_queue(self) -> list[tuple[PlannedRun, int]]:
         """Update the queue of needed runs from the finished ones, without runs that this call has started; return
         the queue."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
@@ -243,7 +243,7 @@ class RunSequence:
 
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:
-            published = await self._unless_unpublished(
+            published = await self._await_or_storage_error(
                 self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, noticed))
             )
         except BaseException:
@@ -265,7 +265,7 @@ class RunSequence:
             raise published.unfit
         return published.run
 
-    async def _unless_unpublished(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
+    async def _await_or_storage_error(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
         """Await an attempt; if the previous run can't be stored, cancel the attempt and raise that error."""
         task = asyncio.create_task(making)
         try:

@@ -20,7 +20,7 @@ from assay.foundation.errors import RepositoryError
 from assay.foundation.units import format_duration
 from assay.model import Plan, Run
 from assay.store import Repository
-from assay.store.bundles.unpublished import take_in
+from assay.store.bundles.unpublished import publish_copies
 from assay.text import plural
 
 
@@ -78,7 +78,7 @@ def prepare(
 
 def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:
     """Store runs that an earlier call of this campaign could not store. Raises RepositoryError if that fails again."""
-    for run in take_in(journal.campaign_id, repository.place_copy):
+    for run in publish_copies(journal.campaign_id, repository.place_copy):
         journal.ended(run.position, run)
         say(f"run {run.run_id}, which an earlier call could not store, is stored now")
 

@@ -243,7 +243,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         if program.engine != self.facts.name:
             raise EngineError(f"{program.main_class} is a program of {program.engine}, which does not run here")
         show(f"{label}: {program.main_class}")
-        return await self._shown(self.carry(program, parameters, timeout_s, label), show)
+        return await self._show_progress(self.carry(program, parameters, timeout_s, label), show)
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
@@ -251,7 +251,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         """Run the program like any other."""
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
-    async def cut_short(self) -> None:
+    async def end_jobs(self) -> None:
         """End what a cancelled client has left running on the cluster. The caller limits its time."""
 
     @abstractmethod
@@ -297,7 +297,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         sources = {"duration_s": f"wall time of the client program, by {clock}"}
         return ProgramResult(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, pause=pause)
 
-    async def _shown(self, running: Awaitable[ProgramResult], show: Show) -> ProgramResult:
+    async def _show_progress(self, running: Awaitable[ProgramResult], show: Show) -> ProgramResult:
         """Show the program's progress while it runs."""
         task = asyncio.ensure_future(running)
         try:
@@ -311,7 +311,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
                 await end_tasks(task)
                 with contextlib.suppress(TimeoutError, AssayError):
                     async with asyncio.timeout(_CUT_SHORT_S):
-                        await self.cut_short()
+                        await self.end_jobs()
 
 
 EngineT = TypeVar("EngineT", bound=Engine)
@@ -370,7 +370,7 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     async def open(self, show: Show) -> None:
         """Lock the cluster, then :meth:`install`. If either fails, the cluster is unlocked."""
-        hold = await take_hold(self.holder, self.cluster)
+        hold = await lock_until_exit(self.holder, self.cluster)
         try:
             self._facts = await self.install(show)
         except BaseException:
@@ -406,7 +406,7 @@ class LockedProvider(ABC, Generic[EngineT]):
                 await _let_go(hold)
 
 
-async def take_hold(master: Transport, cluster: Cluster) -> RemoteProcess:
+async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
     """Lock the cluster on the master until the stdin of the returned process closes, as it does when assay dies.
 
     Raises EngineError when another process holds the lock, HostError when locking fails, for example on NFS without

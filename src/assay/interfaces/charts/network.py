@@ -35,7 +35,9 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
     few = len(lines) <= _LINES_NUMBERED_MAX
     thickest = sorted(lines, key=lambda line: -line["sets"])
     numbered = (
-        [] if len(levels) > _NUMBERED_LEVELS_MAX else _apart(thickest if few else thickest[:_NUMBERED], len(levels))
+        []
+        if len(levels) > _NUMBERED_LEVELS_MAX
+        else _without_overlap(thickest if few else thickest[:_NUMBERED], len(levels))
     )
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
@@ -54,7 +56,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
     )
 
 
-def _apart(lines: list[Spec], levels: int) -> list[Spec]:
+def _without_overlap(lines: list[Spec], levels: int) -> list[Spec]:
     """Return the lines whose numbers do not overlap the number of a thicker line."""
     if levels <= _APART_UP_TO:
         return lines

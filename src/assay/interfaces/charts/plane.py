@@ -204,7 +204,7 @@ def _names(rows: Sequence[Spec], at: Spec) -> Spec:
     }
 
 
-def _ghosts(
+def _previous_positions(
     before: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
 ) -> list[Spec]:
     """Return the positions of points before prices were changed: hollow, with a line to the present position."""
@@ -304,7 +304,7 @@ def cost_effectiveness_chart(
         },
     ]
     beneath = _quadrants(divide, x, y) if divide is not None else []
-    ghosts = _ghosts(before, points, {"x": x, "y": y}) if before else []
+    ghosts = _previous_positions(before, points, {"x": x, "y": y}) if before else []
     layers = [*beneath, *ghosts, *layers, _names(names, at)]
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",

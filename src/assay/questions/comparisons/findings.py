@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.comparison.claims.findings import Finding, findings
 from assay.analysis.cost.rate import hourly_rate
-from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook
@@ -38,7 +38,7 @@ def findings_view(
     repository: Repository, table: RunTable, book: PriceBook | None = None, *, exclude_flagged: bool = False
 ) -> FindingsView:
     """Return the findings on all claims, from the runs of ``table``."""
-    odd = odd_times(table)
+    odd = time_outliers(table)
     kept = table.taken(~odd) if exclude_flagged and odd.any() else table
     rate_of = partial(_rates_per_h, facts_by_hardware(repository, kept), book) if book is not None else None
     answers = findings(kept, rate_of)

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure, aloja, lisa14
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
-from assay.analysis.comparison.factors.compression import moves_with
+from assay.analysis.comparison.factors.compression import changes_with
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.joint import LevelPairs, fits, level_pairs
 from assay.analysis.comparison.matched import baseline_of, combined_or_named, match, stratify
@@ -30,9 +30,9 @@ SAMPLED = 50
 """Number of runs of each level whose host records are compared, evenly spaced from its first run to its last."""
 
 
-def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
+def _joint_change_warnings(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
     """Return a warning for each of ``names`` that changes with another factor: few runs then differ in it alone."""
-    pairs = [(name, moves_with(name, table)) for name in names]
+    pairs = [(name, changes_with(name, table)) for name in names]
     return [
         CodedWarning(
             WarningCode.CONFOUNDED, f"{other} changes together with {name}: --by compression compares both as one"
@@ -125,7 +125,7 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSprea
     pairs = level_pairs(alike, strata, fitted, first)
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
     best = [] if any(item.confounded for item in results) else best
-    warnings = (*warnings, *_moving(table, factors))
+    warnings = (*warnings, *_joint_change_warnings(table, factors))
     return SpeedupView(name, first, group, tuple(results), tuple(best), tuple(pairs), warnings)
 
 

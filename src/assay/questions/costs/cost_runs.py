@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from assay.analysis.cost.run_cost import spread_by, times_of
-from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.statistics import (
     Floats,
     Groups,
@@ -57,7 +57,7 @@ def valid_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> Valid
     """Return the runs that count: valid, with a time, and not warm where others of the job are cold."""
     counts = usable(table)
     counts &= ~warm_among_cold(table, jobs, counts)
-    flagged = odd_times(table) & counts
+    flagged = time_outliers(table) & counts
     return ValidRuns(counts & ~flagged if exclude_flagged else counts, flagged)
 
 

@@ -16,7 +16,7 @@ from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import LayoutPrice, run_price
 from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, spread_by, times_of
 from assay.analysis.cost.tco import Rounding, Runtime, TcoRow, tco
-from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
@@ -116,7 +116,7 @@ def counts_of(runs: Sequence[Run], layout: str) -> Counts:
 
 def unflagged(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
     """Return the runs of a flagged table whose times are not outliers, and the number of outliers."""
-    outliers = odd_times(table)
+    outliers = time_outliers(table)
     return repository.runs_at(table, np.flatnonzero(~outliers).tolist()), int(outliers.sum())
 
 

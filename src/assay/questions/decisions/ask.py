@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.comparison.matched import session_spread
-from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
@@ -44,7 +44,7 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
     chosen = chosen.taken(~implausible.rows) if len(apart) else chosen
     costs = run_costs(facts, chosen, request.prices, request.years) if request.prices else None
-    outliers = odd_times(chosen)
+    outliers = time_outliers(chosen)
     few = chosen.taken(~outliers)
     decisions: list[Decision] = []
     for factor in factors_of_request(chosen, request):

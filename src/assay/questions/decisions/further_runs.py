@@ -118,7 +118,7 @@ def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns 
     over_groups = row.estimate.mean.scope is not InferenceScope.TESTED and row.estimate.groups >= GROUPS_MIN
     if not over_groups and not row.estimate.groups:
         return None
-    groups = _half_groups(times, row) if over_groups else row.estimate.matched_groups
+    groups = _one_sided_groups(times, row) if over_groups else row.estimate.matched_groups
     error = _error(times, row, over_groups=over_groups)
     least = 1
     if not over_groups and row.estimate.groups == 1:
@@ -197,7 +197,7 @@ def _pooled_scatter(times: OptionEstimates) -> tuple[float, float] | None:
     return math.sqrt(squares / degrees), float(degrees)
 
 
-def _half_groups(times: OptionEstimates, row: _Open) -> Ints:
+def _one_sided_groups(times: OptionEstimates, row: _Open) -> Ints:
     """Return the matched groups with runs of exactly one of the two options, on clusters that ran both."""
     matched = times.matched
     first, second = (_groups_with(times, row.stratum, code) for code in (row.baseline, row.option))

@@ -61,7 +61,7 @@ def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str
     notices: dict[str, None] = {}
     taken: list[dict[str, str]] = []
     for configuration in configurations:
-        levels = _as_planned(configuration, base, notices)
+        levels = _in_plan_terms(configuration, base, notices)
         if isinstance(levels, str):
             left_out[levels] += 1
         elif levels not in taken:
@@ -96,7 +96,7 @@ def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int
     return refused
 
 
-def _as_planned(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
+def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
     """Return a configuration in the names and levels of plans, or the reason why ``base`` can't run it."""
     known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *words_of(base.rules))
     named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}

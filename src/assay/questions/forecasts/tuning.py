@@ -116,7 +116,7 @@ class PlannedTuning:
     def settle(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
         """Record whether the search expects no configuration to be faster: the runs alone do not show it."""
         description = object_in(journal.folder / TUNING)
-        nothing_better = self.tuner.expects_nothing([run for run in runs if run.campaign_id == journal.campaign_id])
+        nothing_better = self.tuner.expects_no_gain([run for run in runs if run.campaign_id == journal.campaign_id])
         if NOTHING_BETTER in description and description[NOTHING_BETTER] is not nothing_better:
             _write(journal, {**description, NOTHING_BETTER: nothing_better})
 

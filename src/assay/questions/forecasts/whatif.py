@@ -33,7 +33,7 @@ from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.questions.forecasts.learning import profile_of
-from assay.questions.runs.plans import made_with, recorded_plan
+from assay.questions.runs.plans import recorded_plan, run_files
 from assay.questions.runs.runs import selected
 from assay.specs.document import document_of
 from assay.store import Repository
@@ -195,7 +195,7 @@ def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> li
 
 def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str]:
     """Return the texts of the plan and the cluster that a run was made with; ``given_cluster`` replaces the latter."""
-    texts = made_with(store, run)
+    texts = run_files(store, run)
     cluster = given_cluster or texts.cluster
     if not cluster:
         raise RepositoryError(

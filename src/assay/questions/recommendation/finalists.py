@@ -149,7 +149,7 @@ def _sensitivities(
         np.array([[of_job.get(kind, 0.0) for of_job in of_row] for of_row in shares]) for kind in ("hdd", "flash")
     )
     per_disk_share = slopes("disks") / np.maximum(hard + flash, 1e-9)
-    far, extrapolation = _far(search, rows)
+    far, extrapolation = _extrapolation_sigma(search, rows)
     sensitivities = [
         Sensitivity("cpu", slopes("cpu") * cpu_sigmas[:, None]),
         Sensitivity("hdd", per_disk_share * hard * DEVICE_SIGMA),
@@ -179,7 +179,7 @@ def _cpu_sigmas(search: ClusterSearch, machines: Sequence[Machine]) -> tuple[Flo
     return np.array(sigmas), list(dict.fromkeys(assumptions))
 
 
-def _far(search: ClusterSearch, rows: Ints) -> tuple[Floats, float]:
+def _extrapolation_sigma(search: ClusterSearch, rows: Ints) -> tuple[Floats, float]:
     """Return the standard deviation of log time beyond the learned data per worker and number of workers, and the
     extrapolation of the data per worker.
     """

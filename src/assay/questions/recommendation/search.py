@@ -311,7 +311,9 @@ def start_search(
     stages.append(SearchStage("room", len(rows), "hold all replicas of the data, and the output of runs"))
     bound_s = np.stack(
         [
-            least_s(power, profile, profile.workloads[work.workload], _moved(candidates, work, profile, data_factor))
+            least_s(
+                power, profile, profile.workloads[work.workload], _data_volumes(candidates, work, profile, data_factor)
+            )
             for work in works
         ],
         1,
@@ -345,7 +347,7 @@ def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:
     return Size.of(round(work.data_bytes * data_factor), replication, candidates.catalogue.parameters, options)
 
 
-def _moved(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataVolumes:
+def _data_volumes(candidates: Candidates, work: Work, profile: CostProfile, data_factor: float) -> DataVolumes:
     """Return the data volumes of a run of a workload, with the best codec that the catalogue offers."""
     workload, size = workloads()[work.workload], _size(candidates, work, data_factor)
     learned = profile.workloads[work.workload].compression

@@ -15,7 +15,7 @@ import numpy as np
 from assay.analysis.changes import ChangePoint, histories
 from assay.analysis.comparison.details.side_by_side import alike
 from assay.analysis.cost.rate import hourly_rate
-from assay.analysis.outliers.flagging import odd_times
+from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.outliers.spread import configurations_of
 from assay.analysis.statistics import (
     ANOMALY,
@@ -136,7 +136,7 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
     factors = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
     groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
-    odd = np.bincount(groups.of_row[odd_times(table)], minlength=groups.count)
+    odd = np.bincount(groups.of_row[time_outliers(table)], minlength=groups.count)
     facts = facts_by_hardware(repository, table)
     ids = repository.ids_at(table, first.tolist())
     priced = [
@@ -163,7 +163,7 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
     table = known.table.taken(rows)
     names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
     facts = facts_by_hardware(repository, table)
-    flags, odd = flag_count(table), odd_times(table)
+    flags, odd = flag_count(table), time_outliers(table)
     counts = usable(table) & ~odd
     times = table.values["duration_s"]
     price = _priced(table, 0, names, facts, book, (len(table), int(odd.sum())), run.run_id)

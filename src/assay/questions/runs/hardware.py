@@ -13,7 +13,7 @@ from statistics import median
 from assay.foundation.errors import AssayError
 from assay.model import Baseline, Cluster, Device, Measurement, Run
 from assay.questions.runs.directories import read_baseline
-from assay.questions.runs.plans import made_with
+from assay.questions.runs.plans import run_files
 from assay.specs.cluster import cluster_of
 from assay.specs.document import document_of
 from assay.specs.shared import CLUSTER_FILE
@@ -95,7 +95,7 @@ def hardware_of(repository: Repository, runs: Sequence[Run]) -> HardwareView:
 
 def _described(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
     for run in {run.campaign_id: run for run in runs if run.campaign_id}.values():
-        text = made_with(repository, run).cluster
+        text = run_files(repository, run).cluster
         try:
             return cluster_of(document_of(text.encode(), CLUSTER_FILE), Path()) if text else None
         except AssayError:  # a file of an older version, or an edited one

@@ -42,10 +42,10 @@ class CheckedCluster:
 
 def checked_hosts(repository: Repository) -> tuple[CheckedCluster, ...]:
     """Return the newest stored check of every cluster."""
-    return tuple(_shown(report) for report in newest_checks(repository))
+    return tuple(_checked_cluster(report) for report in newest_checks(repository))
 
 
-def _shown(report: HostCheckReport) -> CheckedCluster:
+def _checked_cluster(report: HostCheckReport) -> CheckedCluster:
     hosts = (*report.hosts, *([BETWEEN] if len(report.hosts) > 1 else []))
     rows = [
         CriterionRow(criterion, tuple(report.worst(host, criterion.name) for host in hosts))

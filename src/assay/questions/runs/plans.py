@@ -25,7 +25,7 @@ class RunFiles:
     cluster: str
 
 
-def made_with(store: Repository, run: Run) -> RunFiles:
+def run_files(store: Repository, run: Run) -> RunFiles:
     """Return the plan and the cluster file of a run, as far as they are stored."""
     campaigns, plan, cluster = store.folders.campaigns, "", ""
     if run.campaign_id and Path(run.campaign_id).name == run.campaign_id:

@@ -139,7 +139,9 @@ def still_needed(repository: Repository, table: RunTable, wanted: float = PRECIS
     )
 
 
-def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None) -> AnomalousRuns:
+def anomalous_runs(
+    repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None
+) -> AnomalousRuns:
     """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``, compared with all runs."""
     among = flagged.among(table)
     listed = flagged.anomalies.at(among[:limit])

@@ -54,7 +54,7 @@ class OutlierComparison:
     flagged_by: dict[str, int]
 
 
-def two_opinions(repository: Repository, flagged: Flagged, table: RunTable) -> OutlierComparison:
+def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable) -> OutlierComparison:
     """Return the outliers of ``table``, compared with all runs. Raises SpecificationError for too few runs."""
     every = with_hardware(repository, flagged.table)
     not_done = np.zeros(len(every), dtype=np.bool_)

@@ -38,7 +38,7 @@ class DuplicateSource:
     """Number of its runs that the new ones do not contain under the same id."""
 
 
-def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[DuplicateSource]:
+def probable_duplicates(stored: RunTable, new: RunTable, known: Ints) -> list[DuplicateSource]:
     """Return imports that probably contain the same runs; ``known``: rows of ``stored`` with ids of the new runs."""
     if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
         return []

@@ -137,7 +137,7 @@ def reasons_of(error: OSError) -> str:
     return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
 
 
-def not_made(root: Path, error: OSError) -> RepositoryError:
+def creation_error(root: Path, error: OSError) -> RepositoryError:
     """Return why a repository could not be created."""
     return RepositoryError(
         f"can't make a repository: {error.strerror}",
@@ -146,7 +146,7 @@ def not_made(root: Path, error: OSError) -> RepositoryError:
     )
 
 
-def not_stored(target: Path, error: OSError | None = None) -> RepositoryError:
+def storage_error(target: Path, error: OSError | None = None) -> RepositoryError:
     """Return why a bundle was not stored: it exists already, or the error."""
     if error is None or target.exists():
         return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))

@@ -90,7 +90,7 @@ def keep(campaign_id: str, contents: Contents) -> Path:
     raise RepositoryError("it could be kept nowhere else either", where="; ".join(reasons))
 
 
-def take_in(campaign_id: str, place_copy: Callable[[Path], bool]) -> list[Run]:
+def publish_copies(campaign_id: str, place_copy: Callable[[Path], bool]) -> list[Run]:
     """Copy a campaign's unpublished bundles to its repository with ``place_copy``, and return the runs.
 
     Raises RepositoryError on failure; the unpublished bundles stay.

@@ -49,7 +49,7 @@ from assay.store.bundles.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE
 from assay.store.bundles.content_ids import RunIds, uuid8
 from assay.store.bundles.sameness import DuplicateSource
 from assay.store.index import queries
-from assay.store.index.imported_runs_table import StoredRows, placed_together, register_rows, storable
+from assay.store.index.imported_runs_table import StoredRows, joined_blocks, register_rows, storable
 from assay.store.index.runs_file import Coding, rows_of, write_runs
 from assay.store.index.tables import Reading, connection, write_table
 
@@ -225,7 +225,7 @@ def gathered(
         elif entry[1] not in there:
             _add(batch, *entry, position=position, plan=plan)
             position += 1
-    batch.rows.extend(placed_together(blocks))
+    batch.rows.extend(joined_blocks(blocks))
     return batch
 
 
@@ -404,7 +404,7 @@ def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dic
             yield path.parent.name, facts.sources
 
 
-def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+def imports_of_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
     """Return the ids of imports of this format that read one of these files; damaged imports are skipped."""
     wanted = {source.sha256 for source in sources}
     return [
@@ -414,7 +414,7 @@ def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]
     ]
 
 
-def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+def imports_of_file_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
     """Return the ids of imports of this format whose files all have these names; damaged imports are skipped."""
     names = {source.name for source in sources}
     return [

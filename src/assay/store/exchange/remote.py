@@ -84,7 +84,7 @@ _REFUSALS = (
 )
 
 
-def _refused_in_words(error: str) -> tuple[str, str]:
+def _connection_error_text(error: str) -> tuple[str, str]:
     """Return why a connection failed and what to do, from the message of OpenSSL or the system."""
     for part, message, hint in _REFUSALS:
         if part in error:
@@ -192,12 +192,15 @@ class Remote:
         self, method: str, path: str, header_max_s: float | None = None, **options: Any
     ) -> Iterator[httpx.Response]:
         """Send a request and yield its response, whose header must arrive in time: httpx limits only single reads."""
-        timer = threading.Timer(self._pace.wait_s if header_max_s is None else header_max_s, self._cut)
+        timer = threading.Timer(self._pace.wait_s if header_max_s is None else header_max_s, self._close)
         timer.daemon = True
         timer.start()
         try:
             extensions = {"trace": self._note_socket}
-            with self._words(), self._client.stream(method, path, extensions=extensions, **options) as answer:
+            with (
+                self._as_repository_errors(),
+                self._client.stream(method, path, extensions=extensions, **options) as answer,
+            ):
                 timer.cancel()
                 self._refuse(answer)
                 yield answer
@@ -212,7 +215,7 @@ class Remote:
                 self._socket.close()
             self._socket = socket.socket(fileno=descriptor)
 
-    def _cut(self) -> None:
+    def _close(self) -> None:
         """Close the connection, so that a waiting read ends."""
         self._too_slow.set()
         if self._socket is not None:
@@ -237,7 +240,7 @@ class Remote:
         )
 
     @contextmanager
-    def _words(self) -> Iterator[None]:
+    def _as_repository_errors(self) -> Iterator[None]:
         """Convert network errors into :class:`RepositoryError`."""
         import httpx
 
@@ -256,7 +259,7 @@ class Remote:
         again = "the same command resumes where this one ended"
         match error:
             case httpx.ConnectError():
-                words, again = _refused_in_words(str(error))
+                words, again = _connection_error_text(str(error))
             case httpx.TimeoutException():
                 return self._slow()
             case httpx.TransportError():

@@ -118,7 +118,7 @@ def decoded(content: bytes, name: str) -> str:
         return content.decode("latin-1")
 
 
-def _shown(name: str) -> str:
+def _storable_name(name: str) -> str:
     """Return a file's name as text that can be stored. Bytes that are not UTF-8 become escapes."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
@@ -145,9 +145,9 @@ def sources_in(paths: list[Path]) -> Iterator[Source]:
     """
     for path in paths:
         if path.is_file():
-            yield Source(path, _shown(path.name))
+            yield Source(path, _storable_name(path.name))
         elif path.is_dir():
             for entry in _files_below(path):
-                yield Source(entry, _shown(f"{path.resolve().name}/{entry.relative_to(path)}"))
+                yield Source(entry, _storable_name(f"{path.resolve().name}/{entry.relative_to(path)}"))
         else:
             raise FormatError("there is no such file or folder", where=str(path))

@@ -43,7 +43,7 @@ class StoredRows:
         return [imported.like(item.run, run_id=item.key, block=position, position=position) for item, position in items]
 
 
-def placed_together(blocks: Sequence[StoredRows]) -> list[StoredRows]:
+def joined_blocks(blocks: Sequence[StoredRows]) -> list[StoredRows]:
     """Join blocks with equal fields."""
     groups, begin = [], 0
     positions = np.concatenate([block.positions for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)

@@ -34,7 +34,7 @@ from assay.store.bundles.bundle import (
     read_run,
 )
 from assay.store.bundles.folders import Folders
-from assay.store.bundles.staging import TemporaryFolders, not_stored, staging, sync
+from assay.store.bundles.staging import TemporaryFolders, staging, storage_error, sync
 from assay.store.index import queries
 from assay.store.index.index_cache import IndexFiles
 from assay.store.index.runs_file import Coding, OtherVersionError, decode_run, read_coding, recoded, rows_of, write_runs
@@ -112,7 +112,7 @@ class IndexBuilder:
                 return path
             except (OSError, duckdb.Error) as error:
                 failure = error
-        raise not_stored(path, failure) if isinstance(failure, OSError) else failure
+        raise storage_error(path, failure) if isinstance(failure, OSError) else failure
 
     def _remove_outdated(self, current: Collection[str]) -> None:
         """Remove index files that have been outdated for ten minutes.
@@ -198,7 +198,7 @@ class _IndexSources:
         """
         files = [str(path) for path, _ in self.kept]
         if self.may_repeat and files:
-            ((repeats,),) = opened.execute(queries.again_there(files, self.parts)).fetchall()
+            ((repeats,),) = opened.execute(queries.duplicated_runs(files, self.parts)).fetchall()
             self.may_repeat = bool(repeats)
             if repeats:
                 self._merge(len(self.kept))

@@ -192,7 +192,7 @@ def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) ->
     return f"SELECT {', '.join(columns)} FROM {name} AS rows {' '.join(joins)}"
 
 
-def again_there(files: Sequence[str], parts: Sequence[str]) -> str:
+def duplicated_runs(files: Sequence[str], parts: Sequence[str]) -> str:
     """Return the query for whether a run of ``parts`` is in one of the files, or in several of the parts."""
     fresh = " UNION ALL ".join(f"SELECT run_id FROM ({part})" for part in parts)
     there = " UNION ALL ".join(f"SELECT run_id FROM {parquet(path)}" for path in files)

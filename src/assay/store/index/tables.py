@@ -48,7 +48,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise _in_words(str(error)) from error
+        raise _repository_error(str(error)) from error
 
 
 class DuckDBReader:
@@ -75,7 +75,7 @@ class DuckDBReader:
                 raise
 
 
-def _in_words(message: str) -> RepositoryError:
+def _repository_error(message: str) -> RepositoryError:
     """Return a DuckDB error as a RepositoryError with its location and, for a full disk, a hint."""
     inner = _INNER.search(message)
     text = inner[1].replace('\\"', '"') if inner else message.splitlines()[0]

@@ -59,13 +59,13 @@ def run_groups_of(matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run
     for rows in rows_of_group.values():
         of_workload.setdefault(runs[rows[0]].workload, []).append(rows)
     return [
-        _run_set(matched, runs, rows, context)
+        _run_group(matched, runs, rows, context)
         for groups in of_workload.values()
         for rows, context in zip(groups, _contexts(matched, [rows[0] for rows in groups]), strict=True)
     ]
 
 
-def _run_set(
+def _run_group(
     matched: MatchedGroups, runs: Sequence[Run] | Mapping[int, Run], rows: Sequence[int], context: str
 ) -> RunGroup:
     example = runs[rows[0]]
@@ -133,11 +133,11 @@ def _contexts(matched: MatchedGroups, examples: Sequence[int]) -> list[str]:
             text = column.text(row)
             if text is not None or name in _NEVER_ABSENT:
                 kind[name] = str(text)
-    names = _telling(kinds)
+    names = _distinguishing_factors(kinds)
     return [", ".join(f"{name}={text}" for name, text in kind.items() if name in names) for kind in kinds]
 
 
-def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
+def _distinguishing_factors(kinds: Sequence[dict[str, str]]) -> set[str]:
     """Return the factors that distinguish the groups, without parameters that follow from the levels of a factor."""
     differing = [
         name

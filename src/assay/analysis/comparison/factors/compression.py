@@ -53,7 +53,7 @@ def _has(column: Column, level: str) -> Mask:
     return has
 
 
-def moves_with(factor: str, table: RunTable) -> str | None:
+def changes_with(factor: str, table: RunTable) -> str | None:
     """Return the parameter that changes together with ``factor``, if the runs have both; else None."""
     for pair in zip(_SWITCHES, _CODECS, strict=True):
         if factor in pair and all(name in table.columns for name in pair):

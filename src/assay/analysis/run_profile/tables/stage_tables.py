@@ -25,7 +25,7 @@ def stages_table(run: Run) -> TextTable:
             str(stage.tasks),
             stage.name[:_NAME_MAX] + (": failed" if stage.failure else ""),
         )
-        for stage in _shown(run)
+        for stage in _longest_stages(run)
     )
     headers = ("stage", "reads stages", "begins (s)", "ends", "tasks", "what it does")
     return TextTable("stages", headers, rows, _left(run))
@@ -49,7 +49,7 @@ def stage_sums_table(run: Run) -> TextTable:
             f"{tenths(stage.gc_s)} s",
             _bytes(stage.peak_memory_bytes),
         )
-        for stage in _shown(run)
+        for stage in _longest_stages(run)
     )
     headers = ("stage", "read", "fetched", "shuffled", "written", "spilled", "GC", "peak memory")
     return TextTable("what stages moved", headers, rows, (_MEMORY, *_left(run)) if rows else ())
@@ -89,7 +89,7 @@ def _bytes(value: int) -> str:
     return format_bytes(value) if value else NO_VALUE
 
 
-def _shown(run: Run) -> Sequence[Stage]:
+def _longest_stages(run: Run) -> Sequence[Stage]:
     """Return the stages that ran, in their order; if there are many, the longest."""
     ran = [stage for stage in run.stages if stage.start_s is not None]
     longest = sorted(ran, key=lambda stage: (stage.start_s or 0.0) - (stage.end_s or stage.start_s or 0.0))[:_SHOWN_MAX]

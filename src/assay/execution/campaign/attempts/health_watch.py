@@ -134,18 +134,18 @@ class HealthMonitor:
             await asyncio.sleep(_POLL_S)
 
     async def _trouble(self) -> AssayError | None:
-        if error := await self._of_lab(0.0):
+        if error := await self._lab_error(0.0):
             return error
         for watch in self._watches.values():
-            if wrong := await self._of_host(watch) or _of_parts(watch.seen):
+            if wrong := await self._host_error(watch) or _part_error(watch.seen):
                 return wrong
-        if wrong := self._of_pairs():
+        if wrong := self._pair_error():
             return wrong
         if stuck := [daemon for watch in self._watches.values() for daemon in _daemons(watch.seen)]:
             return EngineError(", ".join(stuck))
         return await self._of_engine()
 
-    async def _of_lab(self, wait_s: float) -> LabError | None:
+    async def _lab_error(self, wait_s: float) -> LabError | None:
         """Return the lab's health problem as an error; without one, repeat the check for ``wait_s`` seconds."""
         until_s = time.monotonic() + wait_s
         while self._lab:
@@ -156,7 +156,7 @@ class HealthMonitor:
             await asyncio.sleep(_POLL_S)
         return None
 
-    async def _of_host(self, watch: NodeWatch) -> AssayError | None:
+    async def _host_error(self, watch: NodeWatch) -> AssayError | None:
         """Return an error if a host is unreachable: its checks have stopped and it does not answer a command."""
         silent_s = time.monotonic() - watch.heard_s
         if watch.lost is None and silent_s < SILENT_S:
@@ -165,14 +165,14 @@ class HealthMonitor:
             watch.heard_s = time.monotonic()  # only the watch is late or ended; the host answers
             return None
         # A stopping node loses its connection before its last processes end, so the lab may report it a moment later.
-        if error := await self._of_lab(0.0 if watch.lost is None else GONE_S):
+        if error := await self._lab_error(0.0 if watch.lost is None else GONE_S):
             return error
         watch.transport.abandon()
         name = watch.transport.name
         words = f"{name} does not answer: no sign of life for {silent_s:.0f} s"
         return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
 
-    def _of_pairs(self) -> HostError | None:
+    def _pair_error(self) -> HostError | None:
         """Return an error if two nodes can't reach each other, although assay can reach both."""
         now_s = time.monotonic()
         here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
@@ -199,7 +199,7 @@ class HealthMonitor:
         return EngineError(words) if words and before else None
 
 
-def _of_parts(seen: NodeObservations) -> AssayError | None:
+def _part_error(seen: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
     for name, looks in seen.down.items():
         if looks >= _DOWN_LOOKS:

@@ -57,7 +57,7 @@ def recorded(
     metrics, sources = _metrics(workload, data_bytes, state, run_environment.cluster, observed=facts.real)
     if finished and facts.real:
         metrics["assay_own_s"] = attempted.took_s - state.excluded_s - finished.outcome.duration_s
-    warm = warm_words(state.caches, run_environment.cluster, data_bytes) if facts.real else None
+    warm = cache_warnings(state.caches, run_environment.cluster, data_bytes) if facts.real else None
     run = Run(
         run_id=attempted.run_id,
         campaign_id=run_environment.campaign_id,
@@ -153,7 +153,7 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
     return warnings
 
 
-def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
+def cache_warnings(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
     """Return why cold caches are not proven for a run, and on real hosts whether its data fit into memory.
 
     Returns None for a cold run, and if no cache had to be dropped.

@@ -104,7 +104,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
             await self.end_applications()
         return await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
 
-    async def cut_short(self) -> None:
+    async def end_jobs(self) -> None:
         """End the jobs of a client that was cancelled."""
         await self.end_applications()
 

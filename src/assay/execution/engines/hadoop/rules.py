@@ -125,7 +125,7 @@ class HadoopRules:
     ) -> Iterator[Mistake]:
         """Yield mistakes: more copies than workers, more memory than a node has, containers or sort buffers that
         never fit."""
-        yield from _not_ours(cluster, written, self)
+        yield from _fixed_by_attached_cluster(cluster, written, self)
         copies = parameters.get(REPLICATION, "1")
         if int(copies) > workers:
             words = f"{REPLICATION}: {copies} copies need {copies} workers, but {workers} are used"
@@ -188,7 +188,7 @@ class HadoopRules:
         return int(parameters[REPLICATION])
 
 
-def _not_ours(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
+def _fixed_by_attached_cluster(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
     """Yield the plan's settings that no job can carry, if the daemons are externally managed."""
     for name in written if cluster.attached else ():
         targets = rules.words.get(name, (name,))

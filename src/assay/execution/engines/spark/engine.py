@@ -113,9 +113,9 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
             )
         return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
 
-    async def cut_short(self) -> None:
+    async def end_jobs(self) -> None:
         """End the application of a cancelled driver."""
-        await self.hadoop.cut_short()
+        await self.hadoop.end_jobs()
 
     async def tools(self, program: Program) -> dict[str, str]:
         """Copy the programs that tasks call to the master, and return the setting by which Spark copies them to

@@ -119,7 +119,7 @@ class SparkRules:
         others = [name for name in written if not name.startswith(settings.PREFIX)]
         yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
         if cluster.attached:
-            yield from _of_theirs(parameters, written)
+            yield from _fixed_by_attached_cluster(parameters, written)
             return  # the external administrator sets what an executor gets by default
         heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
@@ -131,8 +131,8 @@ class SparkRules:
             words = f"an executor of {asked} MiB never fits on a node that gives {gives} MiB to containers"
             yield Mistake(names, words)
             return
-        yield from _crowded(parameters, workers, asked)
-        yield from _more_than_most(parameters, workers)
+        yield from _executors_do_not_fit(parameters, workers, asked)
+        yield from _exceeded_executor_limits(parameters, workers)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Return Hadoop's warnings, and one for dynamic allocation, which has no shuffle service here."""
@@ -186,7 +186,7 @@ def without_spark(configuration: Configuration) -> Configuration:
     return replace(configuration, parameters=settings.of_hadoop(configuration.parameters))
 
 
-def _of_theirs(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
+def _fixed_by_attached_cluster(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
     """Yield settings that no job can carry on an externally managed Spark."""
     if settings.MASTER in written:
         words = (
@@ -205,7 +205,7 @@ def _too_small(heap_mb: float) -> str:
     return f"an executor's heap of {heap_mb:g} MiB is less than the {settings.HEAP_MIN_MB:g} MiB that Spark needs"
 
 
-def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
+def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
     """Yield a mistake if not all executors fit next to the ApplicationMaster, which would wait for the others in
     vain."""
     if not settings.on_yarn(parameters):
@@ -229,7 +229,7 @@ def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iter
         yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are wanted, and {fit} fit {remainder}")
 
 
-def _more_than_most(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
+def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
     """Yield mistakes of dynamic allocation: a minimum or initial number of executors that exceeds the maximum."""
     if not settings.dynamic(parameters):
         return

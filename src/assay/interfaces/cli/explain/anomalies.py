@@ -38,14 +38,14 @@ def anomalies(
     second_opinion: bool, limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """List outliers: runs that are too fast, too slow, read or wrote too little, or did not do their work."""
-    from assay.questions.runs.run_quality import odd_runs
+    from assay.questions.runs.run_quality import anomalous_runs
 
     opened, flagged, table = read_flagged(repository, where)
     rows = row_limit(every, limit)
     if second_opinion:
         _print_two_opinions(opened, flagged, table, rows, as_json=as_json)
         return
-    outliers = odd_runs(opened, flagged, table, None)
+    outliers = anomalous_runs(opened, flagged, table, None)
     if as_json:
         print_json(json_value(outliers.anomalies))
         return
@@ -63,9 +63,9 @@ def anomalies(
 def _print_two_opinions(
     repository: Repository, flagged: Flagged, table: RunTable, rows: int | None, *, as_json: bool
 ) -> None:
-    from assay.questions.trust.second_opinion import two_opinions
+    from assay.questions.trust.second_opinion import outlier_comparison
 
-    opinions = two_opinions(repository, flagged, table)
+    opinions = outlier_comparison(repository, flagged, table)
     if as_json:
         print_json(json_value(opinions))
         return

@@ -98,11 +98,11 @@ def _predict_batch(
     from assay.questions.forecasts import prediction_batch
     from assay.questions.forecasts.model_cache import learned
     from assay.store.formats.source import Source
-    from assay.store.formats.tables.asked_rows import read_asked_rows
+    from assay.store.formats.tables.asked_rows import read_configuration_rows
 
     if output is not None:
         check_output(output)
-    asked = read_asked_rows(Source(file, file.name))
+    asked = read_configuration_rows(Source(file, file.name))
     total = len(asked.rows)
 
     def progress(done: int) -> None:

@@ -12,8 +12,8 @@ from assay.questions.runs.run_quality import (
     Coverage,
     MissingRepetitions,
     NotValid,
+    anomalous_runs,
     coverage,
-    odd_runs,
     still_needed,
     traced_rows,
     why_not_valid,
@@ -58,7 +58,7 @@ def anomalies(
 ) -> AnomalousRuns:
     """List the outliers among the runs, the most serious first."""
     return context.ask(
-        lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),
+        lambda repository, table: anomalous_runs(repository, context.store.flagged(), table, limit),
         where,
         ("anomalies", limit),
     )

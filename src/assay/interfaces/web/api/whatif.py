@@ -21,7 +21,7 @@ RunId = Annotated[str, Query(min_length=4, max_length=100, description="The begi
 Changes = Annotated[list[str], Query(alias="set", max_length=50, description="NAME=VALUE, as `assay whatif --set`.")]
 
 
-def kept_anchor(context: Context, run_id: str) -> Anchor:
+def cached_anchor(context: Context, run_id: str) -> Anchor:
     """Return the anchor of the runs of one configuration, with their simulation."""
     ask = context.simulators.simulate
     return context.store.answer(
@@ -47,4 +47,4 @@ def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
 @router.get("/whatif")
 def get_whatif(context: ContextOf, run: RunId, changes: Changes) -> WhatIf:
     """Predict the time of a measured configuration after changes: simulated, and anchored on its measured runs."""
-    return answer_of(context, kept_anchor(context, run), parse_question(changes), {})
+    return answer_of(context, cached_anchor(context, run), parse_question(changes), {})

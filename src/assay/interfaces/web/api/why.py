@@ -22,7 +22,7 @@ Level = Annotated[str, Query(min_length=1, max_length=300)]
 Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin without a scale is full size.")]
 
 
-def kept_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
+def cached_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
     """Return the two runs that illustrate a speedup, cached until the repository changes; None without a matching
     pair."""
     return context.store.answer(("why", asked), lambda table: pair_of(context.store.repository, table, asked))
@@ -30,7 +30,7 @@ def kept_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
 
 def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:
     """Return the two runs that illustrate a speedup. Raises NotFoundError without a matching pair."""
-    pair = kept_pair(context, asked)
+    pair = cached_pair(context, asked)
     if pair is None:
         raise NotFoundError(
             f"no run with {asked.candidate} is equal to one with {asked.baseline} in everything else",

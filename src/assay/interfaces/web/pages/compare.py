@@ -79,7 +79,7 @@ def compare(
         of=of,
         ids=ids,
         why=why,
-        odd=_odd(context, sides.sides),
+        odd=_flagged_runs(context, sides.sides),
         observed=[side.label for side, view in zip(sides.sides, close, strict=True) if _is_observed(view)],
         unseen=[side.label for side, view in zip(sides.sides, close, strict=True) if not _is_observed(view)],
         elsewhere=elsewhere,
@@ -109,7 +109,7 @@ def _is_observed(seen: CompleteRun) -> bool:
     return bool(seen.detail.breakdown.phases or seen.detail.devices)
 
 
-def _odd(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
+def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
     """Return the number of flagged runs of each side that has any."""
     store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
 

@@ -54,7 +54,7 @@ async def begin(request: Request) -> Response:
 
 def _start_search(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
     try:
-        asked = _asked(form)
+        asked = _request_of(form)
         key = api_recommend.start_search(context, asked)
     except AssayError as error:
         return page_of(request, "recommend", **{**_values(context, form), "problem": error})
@@ -73,7 +73,7 @@ def _query(asked: RecommendRequest) -> str:
     return urlencode(pairs)
 
 
-def _asked(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
+def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
     """Return the request of a form or an address. Raises SpecificationError for a text that is not a number."""
     given: dict[str, Any] = {}
     for option in fields(RecommendRequest):
@@ -130,7 +130,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     key = next(iter(form.get("key", ())), "")
     if form and not key:
         try:
-            asked = _asked(form)
+            asked = _request_of(form)
             key = api_recommend.key_of(asked)
         except SpecificationError as error:
             problem = error
@@ -147,11 +147,11 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "key": key,
         "problem": problem or (search.problem if search is not None else None),
         "recommendation": recommendation,
-        **(_shown(recommendation) if recommendation is not None else {}),
+        **(_answer_values(recommendation) if recommendation is not None else {}),
     }
 
 
-def _shown(recommendation: Recommendation) -> dict[str, Any]:
+def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     """Return the answer's chart and sentences."""
     layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
     points = [_point(choice) for choice in recommendation.front]

@@ -110,7 +110,7 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
 
 
 def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorChoice) -> None:
-    anchor = api_whatif.kept_anchor(context, run.run_id)
+    anchor = api_whatif.cached_anchor(context, run.run_id)
     changes = changes_of(anchor, asked.values)
     values |= {
         "run": run,

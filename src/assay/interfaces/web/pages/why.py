@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.why import Level, Stratum, kept_pair, required_pair
+from assay.interfaces.web.api.why import Level, Stratum, cached_pair, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, Where
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
 from assay.questions.decisions.option_words import option_text
@@ -57,7 +57,7 @@ def observed_pairs(
             if result.time is None or workload not in (None, result.workload):
                 continue
             asked = of_result(decision, result)
-            pair = kept_pair(context, asked)
+            pair = cached_pair(context, asked)
             if pair is not None and pair.observed and not set(pair.runs) & set(without):
                 options = (option_text(decision.factor, level) for level in (result.option, decision.baseline))
                 what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"

@@ -81,14 +81,14 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
             yield SkippedItem(where, "holds no job")
         for index, job in enumerate(report.jobs):
             try:
-                if later and _goes_on(report, later, index):
+                if later and _same_job_start(report, later, index):
                     raise FormatError("was still running: a later report has the whole of it (--status-interval)")
                 yield _imported_run(f"{where}: job {job.name}", report, job)
             except FormatError as error:
                 yield SkippedItem(f"{where}: job {job.name}", error.message)
 
 
-def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
+def _same_job_start(report: FioReport, later: FioReport, index: int) -> bool:
     """Return whether ``later`` reports on the same start of job number ``index`` as ``report``.
 
     It does if nothing has changed (the job had ended), if the job ran for longer than the time between the two reports,
@@ -127,7 +127,7 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
         workload=f"fio:{_RW.get(rw, rw)}" if has_options or "rw" in options else "fio",
         duration_s=duration_s,
         status=RunStatus.FAILED if failed else RunStatus.VALID,
-        cause=f"fio: {_words(job.error)} (error {job.error})" if failed else None,
+        cause=f"fio: {_errno_text(job.error)} (error {job.error})" if failed else None,
         engine="fio",
         engine_version=report.version.removeprefix("fio-"),
         parameters={f"fio.{name}": options[name] for name in _NOTED if name in options},
@@ -198,7 +198,7 @@ def _started_at(report: FioReport, job: FioJob) -> str:
     return datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds")
 
 
-def _words(error: int) -> str:
+def _errno_text(error: int) -> str:
     """Return the meaning of an errno. Some of fio's own are not documented."""
     return os.strerror(error) if 0 < error < 200 else "an fio error code"
 

@@ -80,7 +80,7 @@ class _LoggedRun:
             self.steps_s[step] = int(match["minutes"]) * 60 + float(match["seconds"].replace(",", "."))
 
 
-def _cut(value: Decimal) -> Decimal:
+def _bc_quotient(value: Decimal) -> Decimal:
     """Return ``value`` as ``bc`` prints a quotient with ``scale=4``."""
     return value.quantize(Decimal("0.0001"), rounding=ROUND_DOWN)
 
@@ -119,8 +119,8 @@ def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
         return "Total Time, Total Size or HSph@SF is no number", Decimal(0)
     if wrong := duration_problem(float(total_s)):
         return wrong, hsph
-    hours, scale = _cut(Decimal(total_s) / 3600), _cut(Decimal(records) / 10**10)
-    if not hours or _cut(scale / hours) != hsph:
+    hours, scale = _bc_quotient(Decimal(total_s) / 3600), _bc_quotient(Decimal(records) / 10**10)
+    if not hours or _bc_quotient(scale / hours) != hsph:
         return f"HSph@SF is {hsph}, which is not {scale} over {total_s} s: the log is damaged", hsph
     if sum(attempt.steps_s.values()) > total_s + _CLOCK_S:
         return f"the steps take {sum(attempt.steps_s.values()):g} s, more than the run's {total_s}", hsph

@@ -99,7 +99,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
         if key in seen:
             yield SkippedItem(log.name, f"{name} once more, as in {seen[key]}")
-        elif why := _unusable(application):
+        elif why := _reason_unusable(application):
             yield SkippedItem(log.name, why)
         else:
             seen[key] = log.name
@@ -107,7 +107,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
             yield ImportedRun(key, log.name, run, () if log.is_compacted else application.tasks)
 
 
-def _unusable(application: Application) -> str | None:
+def _reason_unusable(application: Application) -> str | None:
     """Return why the application gives no run; None if it gives one."""
     if not _START_S[0] <= application.start_unix_s < _START_S[1]:
         return f"the application started {application.start_unix_s:.0f} s after 1970: no date"

@@ -38,7 +38,7 @@ class ConfigurationTable:
     rows: tuple[ConfigurationRow, ...]
 
 
-def read_asked_rows(source: Source) -> ConfigurationTable:
+def read_configuration_rows(source: Source) -> ConfigurationTable:
     """Return the rows of a file. Raises :class:`FormatError` for a file that is not a table of configurations."""
     text = source.text()
     first = next((line for line in text.splitlines() if line.strip()), "")

@@ -163,7 +163,7 @@ class MappedReader:
     def _rows_and_skipped(self, rows: Rows, common: Run) -> Iterator[Item]:
         """Yield the runs of some rows, and the skipped rows with the row reader's reason."""
         left: dict[int, Item] = {}
-        numbers, cut = self._cut(rows, left)
+        numbers, cut = self._complete_rows(rows, left)
         if len(cut):
             parsed, bad = self._parse(numbers, cut)
             for row in np.flatnonzero(bad).tolist():
@@ -177,7 +177,7 @@ class MappedReader:
         if len(cut):
             yield self._rows_of(parsed, common)
 
-    def _cut(self, rows: Rows, left: dict[int, Item]) -> tuple[Sequence[int], SplitRows]:
+    def _complete_rows(self, rows: Rows, left: dict[int, Item]) -> tuple[Sequence[int], SplitRows]:
         """Return the rows with as many cells as the header, with their lines; ``left`` receives the others."""
         if rows.lines is not None and (cut := self._cutting.of_lines(rows.lines)) is not None:
             return rows.numbers, cut

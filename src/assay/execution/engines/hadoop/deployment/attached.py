@@ -216,7 +216,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self._others.see(apps, self.tag)
         return [app for app in apps if self.tag in str(app.get("applicationTags", ""))]
 
-    async def cut_short(self) -> None:
+    async def end_jobs(self) -> None:
         """End the jobs of a client that was cancelled."""
         await self._end_applications()
 

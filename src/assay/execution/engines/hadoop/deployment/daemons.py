@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive
-from assay.execution.engines.hadoop.deployment.readiness import note_places, require_ready
+from assay.execution.engines.hadoop.deployment.readiness import record_directories, require_ready
 from assay.execution.engines.hadoop.jobs.rest import Endpoint
 from assay.execution.engines.hadoop.settings.configuration import Deployment, render
 from assay.execution.hosts.transport import Transport
@@ -150,7 +150,7 @@ class Daemons:
         progress("starting daemons")
         await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
         await self._wait_until_healthy(progress)
-        await note_places(self.deployment, self._master)
+        await record_directories(self.deployment, self._master)
 
     def _folders(self, node: Node) -> list[str]:
         """Return the folders in which daemons write on a node."""

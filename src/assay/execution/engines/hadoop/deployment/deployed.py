@@ -20,7 +20,7 @@ from assay.execution.engines.hadoop.hdfs import ROOT
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar, ship
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, daemon_parameters
-from assay.execution.engines.hadoop.settings.memory import in_memory, let_go
+from assay.execution.engines.hadoop.settings.memory import free_blocks, in_memory
 from assay.execution.engines.shipping import ship_jars
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, LockedProvider
 from assay.execution.hosts.transport import Transport
@@ -137,7 +137,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
     async def leave(self, engine: HadoopEngine) -> None:
         """Stop its daemons and free the memory of blocks; on this machine also remove the data."""
         await self.stop(engine)
-        await let_go(engine.daemons.deployment, self.transports)
+        await free_blocks(engine.daemons.deployment, self.transports)
         if self.cluster.placement is Placement.LOCAL:
             await self._remove_data()
 

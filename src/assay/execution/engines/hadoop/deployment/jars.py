@@ -73,11 +73,11 @@ def repository(environment: Mapping[str, str], home: Path) -> str:
     if address is None:
         raise EngineError("no Maven repository is named from which Hadoop's jars could be fetched", hint=_HINT)
     if not re.match(r"(https?://[^/\s]|file:///)\S*$", address):
-        raise EngineError(f"{_shown(address)!r} is not the address of a Maven repository", hint=_HINT)
+        raise EngineError(f"{_without_password(address)!r} is not the address of a Maven repository", hint=_HINT)
     return address.rstrip("/")
 
 
-def _shown(address: str) -> str:
+def _without_password(address: str) -> str:
     """Return an address without its password."""
     return re.sub(r"//.*@", "//", address)
 
@@ -90,14 +90,14 @@ def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
         root = ElementTree.fromstring(path.read_text())  # noqa: S314 - the user's own file, which Maven trusts too
     except (ElementTree.ParseError, UnicodeDecodeError) as error:
         raise EngineError(f"it can't be read: {error}", where=str(path), hint=_HINT) from error
-    mirrors = [_words(element) for element in root.findall(".//{*}mirror")]
+    mirrors = [_child_texts(element) for element in root.findall(".//{*}mirror")]
     addresses = [words.get("url", "") for words in mirrors if _mirrors_central(words)]
-    named = [_words(element) for element in root.findall(".//{*}repository")]
+    named = [_child_texts(element) for element in root.findall(".//{*}repository")]
     addresses += [words.get("url", "") for words in named if words.get("id") == "central"]
     return next((_filled(address, environment) for address in addresses if address), None)
 
 
-def _words(element: ElementTree.Element) -> dict[str, str]:
+def _child_texts(element: ElementTree.Element) -> dict[str, str]:
     """Return an element's children by name, without namespaces."""
     return {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in element}
 
@@ -163,7 +163,7 @@ def _from_server(client: httpx.Client, url: str) -> Iterator[bytes]:
         if answer.status_code < 500 and answer.is_error and answer.status_code != 429:
             raise EngineError(
                 f"the Maven repository answers {answer.status_code} {answer.reason_phrase}",
-                where=_shown(url),
+                where=_without_password(url),
                 hint=_HINT,
             )
         answer.raise_for_status()
@@ -181,7 +181,9 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if not left:
                 raise EngineError(
-                    f"the transfer failed: {_shown(str(error)) or type(error).__name__}", where=jar.path, hint=_HINT
+                    f"the transfer failed: {_without_password(str(error)) or type(error).__name__}",
+                    where=jar.path,
+                    hint=_HINT,
                 ) from error
             time.sleep(_PAUSE_S)
     if problem != jar.sha256:

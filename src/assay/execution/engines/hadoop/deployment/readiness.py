@@ -46,8 +46,10 @@ async def require_ready(
         *(_ask(deployment, node, transports[node.name], folders[node.name]) for node in nodes)
     )
     known_directories = await _places_before(deployment, transports[deployment.cluster.master.name])
-    problems = [problem for answer in answers for problem in _troubles(deployment, answer)]
-    problems += _elsewhere(deployment, known_directories) or _foreign(deployment, answers)
+    problems = [problem for answer in answers for problem in _node_problems(deployment, answer)]
+    problems += _data_in_removed_directories(deployment, known_directories) or _directories_of_another_hdfs(
+        deployment, answers
+    )
     if problems:
         words, hints = "; ".join(words for words, _ in problems), "; ".join(dict.fromkeys(hint for _, hint in problems))
         raise UnusableHostError(f"daemons can't be started: {words}", where=deployment.cluster.name, hint=hints)
@@ -71,7 +73,7 @@ def _works(node: Node) -> bool:
     return Role.WORKER in node.roles
 
 
-def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
+def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, str]]:
     """Return the problems of one node, and what to do."""
     name, answers = answer.node.name, answer.content
     problems = [(f"{name}: {words}", f"on {name}: {hint}") for words, hint in answers["problems"]]
@@ -92,7 +94,7 @@ def _troubles(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[str, st
     return problems
 
 
-def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
+def _directories_of_another_hdfs(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tuple[str, str]]:
     """Return the DataNodes' directories that belong to another HDFS than the NameNode's."""
     clusters = {}
     image = next(
@@ -107,7 +109,7 @@ def _foreign(deployment: Deployment, answers: Sequence[_NodeAnswer]) -> list[tup
     return list(clusters.items())
 
 
-def _elsewhere(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+def _data_in_removed_directories(deployment: Deployment, before: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Return a problem for each worker on which the cluster file no longer names directories with blocks of this
     HDFS."""
     problems = []
@@ -144,7 +146,7 @@ async def _places_before(deployment: Deployment, master: Transport) -> dict[str,
         return {}
 
 
-async def note_places(deployment: Deployment, master: Transport) -> None:
+async def record_directories(deployment: Deployment, master: Transport) -> None:
     """Record HDFS's directories after a successful start."""
     directories = {node.name: deployment.hdfs_directories(node) for node in deployment.cluster.workers}
     await master.write_file(_record(deployment), json.dumps(directories).encode())

@@ -67,7 +67,7 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
     return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in sizes))
 
 
-async def let_go(deployment: Deployment, transports: Mapping[str, Transport]) -> None:
+async def free_blocks(deployment: Deployment, transports: Mapping[str, Transport]) -> None:
     """Free the memory of blocks."""
     for node in deployment.cluster.workers:
         if folders := deployment.memory_directories(node):
