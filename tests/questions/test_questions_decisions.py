@@ -183,13 +183,13 @@ def test_an_unpriced_cluster_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
     assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
 
 
-def test_the_default_baseline_is_hard_disks_then_the_smallest_number_then_the_most_run() -> None:
+def test_the_default_baseline_is_hard_disks_ethernet_the_smallest_number_or_the_most_run() -> None:
     table = table_of(group({"SS2": [1.0] * 5, "HD2": [2.0], "HD5": [2.0] * 2}))
     assert baseline_of_options(table, "layout", ["SS2", "HD2", "HD5"]) == "HD5"
     assert baseline_of_options(table, "layout", ["SS2", "HD2"]) == "HD2"
     sizes = [make_run(n, parameters={"containers": str(c)}) for n, c in enumerate((12, 12, 6, 9))]
     assert baseline_of_options(table_of(sizes), "containers", ["12", "6", "9"]) == "6"
-    codecs = [make_run(n, levels={"network": name}) for n, name in enumerate(("IB", "ETH", "ETH"))]
+    codecs = [make_run(n, levels={"network": name}) for n, name in enumerate(("IB", "IB", "ETH"))]
     assert baseline_of_options(table_of(codecs), "network", ["IB", "ETH"]) == "ETH"
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.analysis.comparison.claims.contrasts import INFINIBAND
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass, device_class_of
 from assay.analysis.comparison.matched import COUNTED, STRATA, combined_or_named, match, session_spread
@@ -25,7 +26,7 @@ from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.statistics import RunTable, hard_disk_layouts, require_factor, usable
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import SpecificationError, did_you_mean
-from assay.model import LAYOUT_FACTOR
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
 from assay.questions.decisions.costs import RunCosts
@@ -96,8 +97,8 @@ def connected_options(estimates: OptionEstimates, strata: Sequence[int]) -> list
 def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> str:
     """Return the level of ``levels`` to compare with when the request names none.
 
-    Hard disks (of several hard-disk layouts, the one with the most valid runs); the smallest number; ``none``; else the
-    level with the most valid runs.
+    Hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest number; ``none``;
+    else the level with the most valid runs.
     """
     column = require_factor(table, factor)
     counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
@@ -109,6 +110,8 @@ def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> 
     elif factor == LAYOUT_FACTOR:
         hard_disks = hard_disk_layouts(table)
         preferred = [level for level in by_runs if level in hard_disks]
+    elif factor == NETWORK_FACTOR:
+        preferred = [level for level in by_runs if INFINIBAND.number_of_level(level) == 0]
     elif all(level.replace(".", "", 1).isdecimal() for level in levels):
         preferred = [min(levels, key=float)]
     else:
