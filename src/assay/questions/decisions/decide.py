@@ -97,8 +97,8 @@ def connected_options(estimates: OptionEstimates, strata: Sequence[int]) -> list
 def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> str:
     """Return the level of ``levels`` to compare with when the request names none.
 
-    Hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest number; ``none``;
-    else the level with the most valid runs.
+    Hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest number;
+    ``none``; else the level with the most valid runs.
     """
     column = require_factor(table, factor)
     counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
