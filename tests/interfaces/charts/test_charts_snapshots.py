@@ -25,6 +25,7 @@ from assay.analysis.run_profile.traffic import disk_traffic
 from assay.analysis.statistics.run_table import table_of
 from assay.estimation.prediction.explaining import Cell
 from assay.interfaces.charts import one_run, plane
+from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
@@ -40,6 +41,7 @@ from assay.model.runs.run import Phase
 from assay.questions.costs.job_cost import cost_view
 from assay.questions.forecasts.tuning import TuningTrial
 from assay.questions.runs.clusters import HistoryPoint
+from assay.questions.runs.hardware import DeviceRow, NodeRow
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from matching import matched_speedups
@@ -145,6 +147,16 @@ def specs() -> dict[str, Spec]:
                 TuningTrial(3, "c", {"containers": "8"}, False, False, "failed", None, "out of memory", 50.0),
                 TuningTrial(4, "d", {"containers": "4"}, False, True, "valid", 52.0, None, 50.0),
             ]
+        ),
+        "cluster_diagram": cluster_diagram(
+            [
+                NodeRow("c", "master", 1, ("master",), 4, 16 * 2**30, 1e10, None),
+                NodeRow("c", "worker", 3, ("worker",), 12, 64 * 2**30, 1e10, None),
+            ],
+            [
+                DeviceRow("c", "worker", ("hdd1", "hdd2"), "hdd", "Maker HD-500", 5 * 10**11, 1.2e8, 1.1e8, None, None),
+                DeviceRow("c", "worker", ("ssd1",), "ssd", "", 48 * 10**10, 5e8, 4.6e8, None, None),
+            ],
         ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }

@@ -99,14 +99,16 @@ def test_prices_of_a_day_before_the_book_are_reported(stored: Path, tmp_path: Pa
     assert "before" not in run("cost", *options, "--on", "2026-01-01").stderr
 
 
-def test_prices_by_cluster_lead_from_tco_to_cost(stored: Path, tmp_path: Path) -> None:
+def test_prices_by_cluster_limit_the_tables_of_tco_and_lead_from_report_to_cost(stored: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(BOOK)
-    for words in (["tco"], ["report", "-o", tmp_path / "r.html"]):
-        result = run(*words, "--prices", book, "--repository", stored)
-        assert isinstance(result.exception, SpecificationError)
-        assert "`assay cost" in str(result.exception)
-        assert "--by layout,cluster" in str(result.exception)
+    tco = run("tco", "--prices", book, "--repository", stored)
+    assert tco.exit_code == 0, tco.exception
+    assert "Tables: runs with Cluster a, the most common level." in tco.stdout
+    report = run("report", "-o", tmp_path / "r.html", "--prices", book, "--repository", stored)
+    assert isinstance(report.exception, SpecificationError)
+    assert "`assay cost" in str(report.exception)
+    assert "--by layout,cluster" in str(report.exception)
 
 
 def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_path: Path) -> None:
