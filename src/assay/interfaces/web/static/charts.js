@@ -69,6 +69,9 @@ export async function draw(place, spec) {
   target.querySelector("svg")?.setAttribute("aria-hidden", "true");
   place.replaceChildren(target);
   place.classList.add("drawn");
+  // A drawing that is wider than its column scrolls; the keyboard must reach it.
+  if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+  else place.removeAttribute("tabindex");
   drawn.set(place, { spec, width, result });
   offerDownloads(place);
   return result.view;
