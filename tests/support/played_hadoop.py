@@ -16,7 +16,7 @@ CLIENT = """\
 echo "$HADOOP_CLASSPATH|$@" >> {folder}/asked
 case "$*" in
   *version*) echo "Hadoop 3.3.6"; exit 0;;
-  *application*) exit 0;;
+  *ApplicationCLI*) exit 0;;
   *nowhere*) echo "Input path does not exist: nowhere" >&2; exit 255;;
 esac
 sleep {sleep}

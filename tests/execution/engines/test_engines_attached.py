@@ -110,7 +110,7 @@ async def test_applications_of_others_are_counted_and_the_run_says_so(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs
-    provider = attached(tmp_path, port, sleep_s=6)
+    provider = attached(tmp_path, port, sleep_s=2.5)
     engine = await opened(provider)
     try:
         quiet = await engine.run(Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print)
