@@ -12,13 +12,9 @@ from assay.interfaces.cli.measure.run import run_campaign_request
 from assay.model.runs.run import RunStatus
 from assay.questions.decisions.provisional import FirstRuns, provisional_sentence
 from builders import make_run
-from cluster_texts import SIMULATED, cluster_text
+from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text
 from simulator_support import needs_simulator
 
-DEVICES = {
-    "hdd": "{kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}",
-    "ssd": "{kind: ssd, read: 500MB/s, write: 450MB/s, iops: 50000, capacity: 1TB}",
-}
 PLAN = """
 plan: virtual
 cluster: cluster.yaml
@@ -56,7 +52,9 @@ def test_without_a_baseline_the_first_run_s_level_is_compared_with() -> None:
 def test_a_campaign_prints_the_ratio_before_the_second_repetition(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "cluster.yaml").write_text(cluster_text(DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5))
+    (tmp_path / "cluster.yaml").write_text(
+        cluster_text(SIMULATED_DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5)
+    )
     (tmp_path / "plan.yaml").write_text(PLAN)
     request = campaign_request(load_plan(tmp_path / "plan.yaml"))
     run_campaign_request(request, tmp_path / "r", first_runs=FirstRuns("layout", "HD2"))

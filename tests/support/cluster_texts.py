@@ -8,6 +8,10 @@ HDD = "{kind: hdd, count: 2, read: 120MB/s, write: 120MB/s, iops: 120, capacity:
 SSD = "{kind: ssd, count: 2, read: 500MB/s, write: 460MB/s, capacity: 480GB}"
 LAB = "lab: {scale: 1/20}"
 SIMULATED = "provider: simulated"
+SIMULATED_DEVICES = {
+    "hdd": "{kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}",
+    "ssd": "{kind: ssd, read: 500MB/s, write: 450MB/s, iops: 50000, capacity: 1TB}",
+}
 _MACHINES = """  master: {type: worker, roles: [master]}
   worker: {type: worker, roles: [worker], count: WORKERS}
 """

@@ -25,17 +25,13 @@ from assay.specs.profiles import profile_text, shipped_profile
 from assay.store import Repository
 from assay.workloads.workload import Size
 from builders import make_run
-from cluster_texts import SIMULATED, cluster_text
+from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text
 from paths import ROOT
 from simulator_support import needs_simulator
 from staged_samples import watched_stages
 
 SHIPPED = ROOT / "examples" / "profiles" / "lab.yaml"
-DEVICES = {
-    "hdd": "{kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}",
-    "ssd": "{kind: ssd, read: 500MB/s, write: 450MB/s, iops: 50000, capacity: 1TB}",
-}
-CLUSTER = cluster_text(DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5)
+CLUSTER = cluster_text(SIMULATED_DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5)
 PLAN = """
 plan: virtual
 cluster: cluster.yaml
