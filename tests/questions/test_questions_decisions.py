@@ -130,6 +130,18 @@ def test_an_option_without_a_verdict_against_the_baseline_ties_with_it(times_s: 
     assert (decision.baseline, decision.leader, decision.ties) == ("HD2", "SS2", ("HD2",))
 
 
+def test_a_headline_names_a_faster_option_where_a_higher_estimate_has_no_verdict() -> None:
+    times_s = {"HD2": [100.0, 101.0, 99.0, 100.5], "HS2": [70.0, 71.0, 69.0, 70.5], "SS2": [20.0, 150.0, 40.0, 110.0]}
+    decision = decided(group(times_s))
+    verdicts = {option.option: option.verdict for option in decision.options}
+    assert (decision.leader, verdicts["HS2"]) == ("SS2", Verdict.FASTER)
+    assert verdicts["SS2"] is not Verdict.FASTER
+    text = headline(decision)
+    assert "(HS2) " in text
+    assert "faster than 2 hard disks per worker (HD2)" in text
+    assert text.endswith("which option is the fastest is not decided.")
+
+
 def test_device_classes_come_from_recorded_devices_before_names() -> None:
     assert device_class_of("fast", "2 ssd") is DeviceClass.SSD
     assert device_class_of("HD5", "5 hdd + 1 ssd") is DeviceClass.HYBRID

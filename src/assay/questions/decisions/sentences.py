@@ -82,10 +82,18 @@ def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, boo
 
 def headline(decision: Decision) -> str:
     """Return the answer in one sentence."""
-    _, best, named = _compared(decision)
+    compared, best, named = _compared(decision)
     where = _where(decision.shared_workloads)
     if named:
         text = _claim(decision, best.option, best.verdict, best.time, where)
+    elif faster := [option for option in compared if option.verdict is Verdict.FASTER]:
+        # The option with the highest estimate has no verdict, and others are faster.
+        first = faster[0].option
+        baseline = option_text(decision.factor, decision.baseline)
+        text = (
+            f"{option_text(decision.factor, first)} {option_verb(decision.factor, first)} faster than {baseline}{where}"
+        )
+        text += "; which option is the fastest is not decided"
     else:
         text = f"No option is shown to be faster than {option_text(decision.factor, decision.baseline)}{where}"
     return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
