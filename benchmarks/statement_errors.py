@@ -203,7 +203,9 @@ def of_jobs(rng: Rng, gain: float) -> Outcome:
         for seconds in times(rng, np.full(10, -np.log(gain) * (level == 1)))
     ]
     table = table_of(in_turns(made, 10))
-    (decision,) = decide(table, DecisionRequest("layout", "L0"), RunCosts(np.ones(len(table)), "USD", "one price", {}))
+    (decision,) = decide(
+        table, DecisionRequest("layout", "L0"), RunCosts(np.ones(len(table)), "USD", "one price", "2026-01-01", 3.0, {})
+    )
     verdicts = [result.cost.verdict for result in decision.results if result.cost]
     less, more = ([verdict is kind for verdict in verdicts] for kind in (CostVerdict.CHEAPER, CostVerdict.DEARER))
     return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NO_VALUE

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from assay.interfaces.cli.main import assay
 from assay.interfaces.report.decisions import ROWS_MAX
 from assay.model.runs.run import Origin, Run
+from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
@@ -176,9 +177,11 @@ def assert_printed(text: str, decision: Decision, view: QuestionView | None = No
     """Assert that ``text`` has the sentences of the question, or of the decision, and a line for each result."""
     if view is not None:
         sentences = (view.answer, view.evidence, view.cost)
+        amounts = view.amounts
     else:
         sentences = (headline(decision), evidence(decision), cost_headline(decision))
-    for sentence in filter(None, sentences):
+        amounts = amount_sentences(decision)
+    for sentence in filter(None, (*sentences, *(amounts.every if amounts else ()))):
         assert sentence in text
     lines = text.splitlines()
     for row in figures(decision):
@@ -264,7 +267,8 @@ def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) ->
     for view in views:
         text = without_spaces(case.questions[view.name])
         next_step = f"Next: {view.next_step}".replace("`", "") if view.next_step else ""
-        for sentence in (view.question, view.answer, view.evidence, view.cost or "", next_step):
+        amounts = view.amounts.every if view.amounts else ()
+        for sentence in (view.question, view.answer, view.evidence, view.cost or "", *amounts, next_step):
             assert without_spaces(sentence) in text
 
 

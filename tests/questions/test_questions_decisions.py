@@ -182,6 +182,23 @@ def test_costs_come_from_the_same_runs_and_a_price_book_changes_no_verdict_about
         assert result.cost.ratio == pytest.approx(price_ratio / result.time.ratio)
         assert result.cost.low == pytest.approx(price_ratio / (result.time.high or 0))
         assert result.cost.break_even_price_ratio == pytest.approx(result.time.ratio)
+        assert priced.baseline_costs is not None
+        (job,) = [job for job in priced.baseline_costs.jobs if job.workload == result.workload]
+        durations_s = [
+            run.duration_s
+            for run in study_runs()
+            if (run.workload, run.layout, run.status) == (result.workload, "HD2", RunStatus.VALID)
+        ]
+        assert job.runs == len(durations_s) == 3
+        mean_s = math.exp(sum(math.log(duration_s) for duration_s in durations_s) / 3)
+        assert job.cost == pytest.approx(37561 / (3 * 8760) * mean_s / 3600)
+        assert job.low is not None
+        assert job.high is not None
+        assert job.low < job.cost < job.high
+    assert priced.baseline_costs is not None
+    assert priced.baseline_costs.hardware == pytest.approx(37561)
+    assert priced.baseline_costs.hardware_prices == 1
+    assert plain.baseline_costs is None
     assert cost_headline(plain) is None
     assert "costs less" in (cost_headline(priced) or "")
 

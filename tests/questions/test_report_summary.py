@@ -9,6 +9,7 @@ import pytest
 from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
 from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
 from assay.model.runs.run import Run
+from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences import cost_headline, evidence, headline
 from assay.questions.report.values import Report
 from builders import price_book, runs_with, study_runs
@@ -48,7 +49,9 @@ def test_page_one_is_the_first_decision_in_its_sentences() -> None:
     assert document.lead == (evidence(decision), cost_headline(decision))
     assert [type(block) for block in document.opening] == [ReportFigure, Facts]
     caveats = [caveat.text for caveat in decision.caveats]
-    assert list(facts_of(document).values()) == caveats[:CAVEATS_MAX]
+    amounts = amount_sentences(decision)
+    assert amounts is not None
+    assert list(facts_of(document).values()) == [*amounts.every, *caveats[:CAVEATS_MAX]]
     assert len(caveats) > CAVEATS_MAX, "the chapter on caveats has the others"
     assert document.title == document.question == "Which storage layout?"
 
@@ -103,6 +106,32 @@ def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
         f"It stays cheaper below {option.time.ratio:.2f}× the price of 2 hard disks per worker (HD2)."
     )
     assert all(row[6] != "–" for row in rows_of(document))
+
+
+def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
+    """HD2 takes 40 s on average, SS2 20 s; the price book has $37,561 and $46,567."""
+    report = report_on(runs_with({"HD2": [39.0, 40.0, 41.025641], "SS2": [19.5, 20.0, 20.5128205]}), book=price_book())
+    facts = facts_of(document_of(report))
+    hours = 3 * 8760
+    before, after = 37561 / hours * 40 / 3600, 46567 / hours * 20 / 3600
+    assert f" costs ${before:.4f} (" in facts["Cost per job"]
+    assert f", 3 runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
+    assert facts["Cost over years of use"].startswith(
+        "Over 3 years, a cluster costs $37,561 with 2 hard disks per worker (HD2), and $46,567 with 2 SSDs per worker "
+        f"(SS2). As many jobs as 2 hard disks per worker (HD2) can complete in that time cost ${46567 / 2:,.0f} ("
+    )
+    assert f"if the cluster with it costs less than ${2 * 37561:,} (" in facts["Break-even price"]
+    assert facts["Prices"] == "Prices: sandisk-2014, 2014-06-01, USD. Intervals: 95 %."
+
+
+def test_page_one_says_why_nothing_is_priced() -> None:
+    runs = runs_with(times(HD2=30, SS2=20))
+    assert facts_of(document_of(report_on(runs)))["Cost"].startswith("No price book")
+    other = [replace(run, layout="HD3", levels={**run.levels, "layout": "HD3"}) for run in runs if run.layout == "HD2"]
+    runs = [*other, *(run for run in runs if run.layout != "HD2")]
+    missing = facts_of(document_of(report_on(runs, book=price_book(), baseline="HD3")))["Cost"]
+    assert "Price book sandisk-2014 has no price for" in missing
+    assert "HD3" in missing
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(10, "stays cheaper below"), (29, "becomes cheaper below")])

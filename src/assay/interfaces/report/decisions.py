@@ -24,6 +24,7 @@ from assay.interfaces.report.output.document import (
     with_code,
 )
 from assay.interfaces.report.tables import shortened, table
+from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, missing_amounts
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
@@ -91,11 +92,25 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
     if report.decisions:
         first = report.decisions[0]
         blocks += _chart(first, "decision", palette)
+        facts += _money(first)
         facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first.caveats[:CAVEATS_MAX]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
         facts.append(Fact(_title(decision), f"{headline(decision)} {evidence(decision)}"))
     facts += _not_compared(report)
     return (*blocks, *([Facts(tuple(facts))] if facts else []))
+
+
+def _money(decision: Decision) -> list[Fact]:
+    """Return the costs of page one in absolute amounts, or why there are none."""
+    amounts = amount_sentences(decision)
+    if amounts is None:
+        return [Fact("Cost", missing_amounts(decision))]
+    return [
+        Fact("Cost per job", amounts.per_job),
+        Fact("Cost over years of use", amounts.over_years),
+        Fact("Break-even price", amounts.break_even),
+        Fact("Prices", amounts.prices),
+    ]
 
 
 def questions_chapter(report: Report) -> Chapter | None:
@@ -107,7 +122,12 @@ def questions_chapter(report: Report) -> Chapter | None:
             view.answer,
             tuple(
                 with_code(text)
-                for text in (view.evidence, view.cost, f"Next: {view.next_step}" if view.next_step else "")
+                for text in (
+                    view.evidence,
+                    view.cost,
+                    _joined(view.amounts),
+                    f"Next: {view.next_step}" if view.next_step else "",
+                )
                 if text
             ),
         )
@@ -129,7 +149,8 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         name = f"decision-{number + 1}-{slug(decision.factor)}"
         on_page_one = number == 0 and not further
         money = cost_headline(decision) or ""
-        texts = [] if on_page_one else list(filter(None, (headline(decision), evidence(decision), money)))
+        sentences = (headline(decision), evidence(decision), money, _joined(amount_sentences(decision)))
+        texts = [] if on_page_one else list(filter(None, sentences))
         costs = [cost_sentence(decision, o.option, o.cost) for o in decision.options if o.cost]
         texts += [sentence for sentence in costs[:NAMES_MAX] if sentence not in money]
         if texts:
@@ -142,6 +163,10 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         proposals = [Fact("Next", sentence) for sentence in next_sentences(decision)]
         blocks += [Facts(tuple(proposals))] if proposals else []
     return Chapter("comparisons", "Every comparison", tuple(blocks))
+
+
+def _joined(amounts: CostAmounts | None) -> str:
+    return " ".join(amounts.every) if amounts else ""
 
 
 def caveats_of(report: Report) -> list[Fact]:

@@ -27,6 +27,10 @@ class RunCosts:
     """In ``currency``, by row of the table; NaN where the book has no price."""
     currency: str
     book: str
+    date: str
+    """Date of the prices."""
+    years: float
+    """Years of use that the total cost is spread over."""
     unpriced: dict[str, str]
     """Hardware and network that the book does not price, and why."""
 
@@ -62,4 +66,4 @@ def run_costs(
             per_h[number] = per_hour
         else:
             unpriced[" ".join(levels.values())] = f"price book {book.name!r} has no price above 0 for it"
-    return RunCosts(per_h[groups.of_row], book.currency, book.name, unpriced)
+    return RunCosts(per_h[groups.of_row], book.currency, book.name, on or book.date, years, unpriced)

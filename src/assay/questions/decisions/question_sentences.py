@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
+from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, parallelism_factors
 from assay.questions.decisions.next_sentences import about_duration, next_sentences
@@ -123,6 +124,14 @@ def answer_cost(answer: QuestionAnswer) -> str | None:
     return cost_headline(answer.decisions[0]) if answer.decisions and answer.question.name != CHEAPEST else None
 
 
+def answer_amounts(answer: QuestionAnswer) -> CostAmounts | None:
+    """Return costs in absolute amounts, of the cheapest option where cost is the question; None without prices."""
+    if not answer.decisions:
+        return None
+    first = answer.decisions[0]
+    return amount_sentences(first, cheapest_option(first) if answer.question.name == CHEAPEST else None)
+
+
 def answer_confidence(answer: QuestionAnswer) -> str:
     """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
     if not answer.decisions:
@@ -151,6 +160,8 @@ class QuestionView:
     """What the answer rests on; empty where there is none."""
     cost: str | None
     """What the leading option costs; None without prices, and where cost is the question."""
+    amounts: CostAmounts | None
+    """Costs in absolute amounts, of the leading or, where cost is the question, the cheapest option."""
     confidence: str
     """Whether the runs decide it at 95 %, and for which settings; empty where there is no answer."""
     next_step: str | None
@@ -168,6 +179,7 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         answer=answer_sentence(answer),
         evidence=answer_evidence(answer),
         cost=answer_cost(answer),
+        amounts=answer_amounts(answer),
         confidence=answer_confidence(answer),
         next_step=next_step(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),

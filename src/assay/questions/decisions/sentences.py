@@ -6,6 +6,7 @@ from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import Verdict
 from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, Origin
+from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, priced_option
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import COUNTED, option_text, option_verb
@@ -200,8 +201,7 @@ def cost_headline(decision: Decision) -> str | None:
     With two options, the comparison of their costs says both.
     """
     compared = [option for option in decision.options if option.cost]
-    chosen = next((option for option in compared if option.option == decision.leader), None)
-    chosen = chosen or next(iter(compared), None)
+    chosen = priced_option(decision)
     if chosen is None or chosen.cost is None:
         return None
     sentence = cost_sentence(decision, chosen.option, chosen.cost)
@@ -218,6 +218,8 @@ class DecisionAnswer:
     """The evidence for the headline."""
     cost: str | None
     """Which option is the cheapest, and what the leading option costs; None without prices."""
+    amounts: CostAmounts | None
+    """The same in absolute amounts; None without prices."""
     sentences: tuple[str, ...]
     """One sentence for each result."""
     next: tuple[str, ...]
@@ -234,6 +236,7 @@ def answer_of(decision: Decision) -> DecisionAnswer:
         headline=headline(decision),
         evidence=evidence(decision),
         cost=cost_headline(decision),
+        amounts=amount_sentences(decision),
         sentences=tuple(result_sentence(decision, result) for result in decision.results),
         next=next_sentences(decision),
         curve=curve_of(decision),

@@ -105,6 +105,35 @@ class Cheapest:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineCost:
+    """What a job of one workload costs on the baseline; an option's cost is this times its cost ratio."""
+
+    workload: str
+    cost: float
+    """Geometric mean over the baseline's runs in matched groups with an option."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval; None with too few runs for one."""
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineCosts:
+    """Absolute costs of the baseline, in the currency of the decision."""
+
+    book: str
+    date: str
+    """The price book's name and date."""
+    years: float
+    hardware: float
+    """Total cost of the cluster over ``years``: geometric mean over the runs behind ``jobs``."""
+    hardware_prices: int
+    """Number of different prices per hour among these runs."""
+    jobs: tuple[BaselineCost, ...]
+    """One for each shared workload with a price."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadResult:
     """One option against the baseline on one workload."""
 
@@ -195,6 +224,8 @@ class Decision:
     margin: float
     currency: str | None
     """Currency of costs; None without a price book."""
+    baseline_costs: BaselineCosts | None
+    """None without a price for the baseline and one other option."""
     cheapest: Cheapest | None
     """None without a price for the baseline and one other option."""
     caveats: tuple[Caveat, ...]

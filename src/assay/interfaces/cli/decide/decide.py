@@ -19,6 +19,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import PriceBook
+from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
@@ -47,10 +48,12 @@ def print_decision(
     """
     if view is not None:
         answer, *reasons = (view.answer, view.evidence, view.cost)
+        amounts = view.amounts
     else:
         answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision))
+        amounts = amount_sentences(decision)
     click.secho(answer, bold=bool(asked))
-    for sentence in filter(None, (asked, *reasons)):
+    for sentence in filter(None, (asked, *reasons, *(amounts.every if amounts else ()))):
         click.echo(sentence)
     if curve := curve_of(decision):
         _print_curve(decision, curve)

@@ -1,0 +1,89 @@
+"""A decision's costs in absolute amounts, as sentences: the same words on every interface.
+
+In: a priced decision. Out: what a job costs on the baseline and on an option, what three years cost, and the price up
+to which the option is cheaper. An option's amount is the baseline's times the decision's ratio, with the interval
+of the ratio.
+"""
+
+from dataclasses import dataclass
+
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.values import CaveatKind, Decision, OptionResult
+from assay.text import money, money_interval, plural, scale_text, workload_title
+
+
+@dataclass(frozen=True, slots=True)
+class CostAmounts:
+    """What an option costs compared with the baseline, in absolute amounts."""
+
+    per_job: str
+    over_years: str
+    break_even: str
+    prices: str
+    """The price book with its date."""
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All sentences, in the order of reading."""
+        return self.per_job, self.over_years, self.break_even, self.prices
+
+
+def priced_option(decision: Decision) -> OptionResult | None:
+    """Return the option whose cost is stated: the leader, or else the first with a cost; None without costs."""
+    priced = [option for option in decision.options if option.cost]
+    return next((option for option in priced if option.option == decision.leader), next(iter(priced), None))
+
+
+def cheapest_option(decision: Decision) -> OptionResult | None:
+    """Return the option with the lowest cost per job, the baseline excepted; None without costs."""
+    priced = [option for option in decision.options if option.cost]
+    return min(priced, key=lambda option: option.cost.ratio if option.cost else 0.0, default=None)
+
+
+def amount_sentences(decision: Decision, option: OptionResult | None = None) -> CostAmounts | None:
+    """Return the costs of ``option`` (None: :func:`priced_option`) and the baseline; None without prices."""
+    chosen = option or priced_option(decision)
+    costs, currency = decision.baseline_costs, decision.currency
+    if costs is None or currency is None or chosen is None or chosen.cost is None or chosen.time is None:
+        return None
+    ratio, time = chosen.cost, chosen.time
+    name, baseline = (option_text(decision.factor, level) for level in (chosen.option, decision.baseline))
+    years = plural(round(costs.years), "year") if costs.years == round(costs.years) else f"{costs.years:g} years"
+
+    def amount(factor: float, low: float | None, high: float | None, of: float) -> str:
+        """Return ``factor`` and its interval, times an amount of the baseline."""
+        text = money(factor * of, currency)
+        return text if low is None or high is None else f"{text} ({money_interval(low * of, high * of, currency)})"
+
+    jobs = {job.workload: job for job in costs.jobs}
+    results = [
+        (jobs[result.workload], result.cost)
+        for result in decision.results
+        if result.option == chosen.option and result.cost and result.workload in jobs
+    ]
+    job, of_job = max(results, key=lambda pair: pair[0].runs)
+    scale = f" on the lab's scale model ({scale_text(float(decision.lab_scale))})" if decision.lab_scale else ""
+    known = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
+    on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
+    per_job = (
+        f"A job of {workload_title(job.workload)}{scale} costs {money(job.cost, currency)} "
+        f"({known}{plural(job.runs, 'run')}) on {baseline}, and {on_option} on {name}."
+    )
+    average = " on average" if costs.hardware_prices > 1 else ""
+    over_years = (
+        f"Over {years}, a cluster costs {money(costs.hardware, currency)}{average} with {baseline}, and "
+        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. As many jobs as {baseline} can complete "
+        f"in that time cost {amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} on {name}."
+    )
+    limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
+    break_even = f"A job costs less on {name} if the cluster with it costs less than {limit} over {years}."
+    prices = f"Prices: {costs.book}, {costs.date}, {currency}. Intervals: 95 %."
+    return CostAmounts(per_job, over_years, break_even, prices)
+
+
+def missing_amounts(decision: Decision) -> str:
+    """Return why a decision has no amounts of money."""
+    if decision.currency is None:
+        return "No price book, so nothing is priced. `--prices FILE` adds costs."
+    unpriced = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.UNPRICED]
+    return " ".join(["No cost is stated.", *unpriced])
