@@ -100,8 +100,8 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "compare": CommandEntry(
             "decide.compare",
             "compare",
-            "Compare the levels of a factor, with each matched group.",
-            ("assay compare terasort", "assay compare --by network --all"),
+            "Compare the levels of a factor with each matched group, or chosen runs side by side.",
+            ("assay compare terasort", "assay compare --by network --all", "assay compare 01890a5d 01890b11"),
         ),
         "speedup": CommandEntry(
             "decide.speedup",

@@ -7,13 +7,14 @@ text.
 from collections import Counter
 from collections.abc import Sequence
 
+from assay.analysis.comparison.details.counters import CounterMean
 from assay.analysis.comparison.details.side_by_side import ComparedSide, Sides
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
 from assay.analysis.comparison.sessions import hidden_by_sessions
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
 from assay.questions.decisions.option_words import option_text
-from assay.text import capitalised, joined, plural, workload_title
+from assay.text import TextTable, capitalised, joined, plural, ratio, share, workload_title
 
 _REASONS = {
     Exclusion.FAILED: "failed",
@@ -107,3 +108,33 @@ def different_jobs_text(sides: Sides) -> str:
         return ""
     verb = "differs" if len(names) == 1 else "differ"
     return f"{capitalised(joined(names))} {verb}: these are different jobs, so their times can't be compared."
+
+
+def counters_text(sides: Sides, limit: int | None = None) -> TextTable:
+    """Return the job counters of the sides as a table of at most ``limit`` rows, largest differences first."""
+    letters = [side.label[0] for side in sides.sides]
+    table, first = sides.counters, letters[0]
+    rows = [
+        (
+            f"{row.group.rpartition('.')[2]}: {row.name}",
+            *(_counter_text(mean) for mean in row.sides),
+            *(ratio(value) for value in row.ratios[1:]),
+            share(row.difference),
+        )
+        for row in table.rows[:limit]
+    ]
+    runs = ", ".join(f"{letter} {number:,}" for letter, number in zip(letters, table.runs, strict=True))
+    notes = (
+        f"Means per run over the runs with counters: {runs}. In brackets the lowest and highest run.",
+        "Difference: (largest mean − smallest mean) / largest mean. Absent: the side's jobs do not have the counter, "
+        "which Hadoop omits if it is not used.",
+    )
+    headers = ("counter", *letters, *(f"{letter} / {first}" for letter in letters[1:]), "difference")
+    return TextTable("counters", headers, tuple(rows), notes if rows else ())
+
+
+def _counter_text(mean: CounterMean | None) -> str:
+    if mean is None:
+        return "absent"
+    text = f"{mean.mean:,.0f}"
+    return text if mean.low == mean.high else f"{text} ({mean.low:,.0f} to {mean.high:,.0f})"

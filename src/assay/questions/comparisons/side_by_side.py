@@ -1,6 +1,7 @@
 """Compare two to six runs, or their configurations, side by side.
 
-In: a repository, its table of runs, and the chosen runs. Out: the sides; the first is the baseline.
+In: a repository, its table of runs, and the chosen runs. Out: the sides with their job counters; the first is the
+baseline.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN,
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.model import Run
+from assay.questions.runs.whole_run import jobs_in_logs_only, with_jobs
 from assay.store import Repository
 
 LIKE_MAX = 500
@@ -28,7 +30,7 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
     if len({run.run_id for run in chosen}) < len(chosen):
         raise SpecificationError("a run is named twice", where="run")
     if of == "runs":
-        return side_by_side([[run] for run in chosen])
+        return side_by_side([[_with_jobs(repository, run)] for run in chosen])
 
     rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
     every = [row for of_side in rows for row in of_side]
@@ -45,4 +47,8 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
                 where="run",
                 hint="compare them as runs, or choose another",
             )
-    return side_by_side(sides)
+    return side_by_side([[_with_jobs(repository, run) for run in side] for side in sides])
+
+
+def _with_jobs(repository: Repository, run: Run) -> Run:
+    return with_jobs(repository, run) if jobs_in_logs_only(run) else run

@@ -38,9 +38,14 @@ class CompleteRun:
 def whole_run(store: Repository, run: Run) -> CompleteRun:
     """Return ``run`` with the contents of its bundle."""
     tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
-    whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
+    whole = with_jobs(store, run)
     logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
     return CompleteRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
+
+
+def with_jobs(store: Repository, run: Run) -> Run:
+    """Return ``run`` with its jobs; those of older bundles come from their logs."""
+    return run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
@@ -65,7 +70,12 @@ def workload_profile(store: Repository, table: RunTable, reference: str) -> Prof
 
 def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
     """Return ``runs`` with the metrics of their details; for older bundles they are computed now."""
-    return [_completed(store, run) if not run.jobs and _PROGRAM in run.workload_parameters else run for run in runs]
+    return [_completed(store, run) if jobs_in_logs_only(run) else run for run in runs]
+
+
+def jobs_in_logs_only(run: Run) -> bool:
+    """Return whether the jobs of a run can only be in its logs: assay executed it, and the record has no jobs."""
+    return not run.jobs and _PROGRAM in run.workload_parameters
 
 
 def _completed(store: Repository, run: Run) -> Run:

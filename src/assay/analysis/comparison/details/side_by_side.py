@@ -1,9 +1,9 @@
 """Compare two to six runs or configurations: what differs between them, and how much faster each is.
 
 In: the loaded runs of each side. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
-each other's with a 95 % interval, and every difference with its kind: varied on purpose (a factor of the plan, or of
-the imported study), not varied on purpose (any other part of the configuration), or found on the hosts. Only valid runs
-of the same job (workload, data, origin, scale) have ratios.
+each other's with a 95 % interval, their job counters, and every difference with its kind: varied on purpose (a factor
+of the plan, or of the imported study), not varied on purpose (any other part of the configuration), or found on the
+hosts. Only valid runs of the same job (workload, data, origin, scale) have ratios.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from itertools import compress
 import numpy as np
 
 from assay.analysis.comparison.comparison import log_ratio
+from assay.analysis.comparison.details.counters import CounterTable, compare_counters
 from assay.analysis.comparison.details.differences import cpu_warnings, differing_facts
 from assay.analysis.comparison.details.summary import LevelSummary, summarise
 from assay.analysis.comparison.sessions import two_sides
@@ -103,6 +104,8 @@ class Sides:
     """Properties of the configuration that are equal on all sides."""
     different_jobs: tuple[str, ...]
     """Properties in which the jobs differ, so that their times can't be compared; empty if they can."""
+    counters: CounterTable
+    """Job counters of the runs that count."""
     warnings: tuple[CodedWarning, ...]
 
     @property
@@ -202,7 +205,8 @@ def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> 
     labels = []
     for number in range(len(sides)):
         texts = [_short(item.name, item.levels[number]) for item in named]
-        labels.append(f"{LETTERS[number]}: {' '.join(filter(None, texts)) or sides[number][0].layout}")
+        chosen = sides[number][0]
+        labels.append(f"{LETTERS[number]}: {' '.join(filter(None, texts)) or chosen.layout or chosen.workload}")
     return labels
 
 
@@ -253,4 +257,4 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
             )
         )
     warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))
-    return Sides(tuple(made), tuple(differing), same, different_jobs, warnings)
+    return Sides(tuple(made), tuple(differing), same, different_jobs, compare_counters(counted), warnings)

@@ -1,4 +1,4 @@
-"""``assay compare``: the decision on a factor, then each matched group by itself."""
+"""``assay compare``: the decision on a factor and each matched group by itself, or chosen runs side by side."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,10 +19,12 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
+from assay.interfaces.cli.decide.compare_runs import print_sides
 from assay.interfaces.cli.decide.decide import print_decisions
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import WarningCode
 from assay.questions.comparisons.result_sentences import exclusions_text, name_of
+from assay.questions.comparisons.side_by_side import Of
 from assay.questions.json_values import json_value
 from assay.text import interval, origin_badge, plural, rate, ratio, seconds
 
@@ -96,7 +98,7 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
 
 
 @click.command("compare", cls=AssayCommand)
-@click.argument("workload_name", metavar="[WORKLOAD]", required=False)
+@click.argument("names", metavar="[WORKLOAD | RUN RUN...]", nargs=-1)
 @click.option(
     "--by",
     "factor",
@@ -105,15 +107,23 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
     help="Factor to compare: layout, network, an engine parameter.",
 )
 @click.option("--baseline", help="Option to compare with. Default: that of the decision, such as hard disks.")
+@click.option(
+    "--of",
+    type=click.Choice(["configurations", "runs"]),
+    default="configurations",
+    show_default=True,
+    help="With RUN RUN: compare all runs of their configurations, or these runs alone.",
+)
 @click.option("--workload", help="Only this workload.", hidden=True)
 @all_option
 @where_option
 @repository_option
 @json_option
 def compare(
-    workload_name: str | None,
+    names: tuple[str, ...],
     factor: str,
     baseline: str | None,
+    of: Of,
     workload: str | None,
     every: bool,
     where: tuple[str, ...],
@@ -122,15 +132,19 @@ def compare(
 ) -> None:
     """Compare a factor's levels: the decision first, then each matched group by itself.
 
-    The speedup is baseline time / candidate time: above 1, the candidate is faster.
+    The speedup is baseline time / candidate time: above 1, the candidate is faster. With the beginnings of 2 to 6 run
+    ids, these are compared side by side: times, what differs, and job counters with the largest differences first.
     """
+    if len(names) > 1:
+        print_sides(repository, names, of, every=every, as_json=as_json)
+        return
     from assay.analysis.comparison.matched import session_spread
     from assay.questions.comparisons.comparison import comparison_view, same_level_text
     from assay.questions.decisions.ask import decisions_of
     from assay.questions.decisions.values import DecisionRequest
     from assay.questions.trust.flags import flag_count
 
-    if chosen := workload or workload_name:
+    if chosen := workload or "".join(names):
         where = (*where, f"workload={chosen}")
     opened, flagged, table = read_flagged(repository, where)
     decisions = decisions_of(opened, flagged.table, DecisionRequest(factor, baseline, where))

@@ -32,6 +32,8 @@ from assay.questions.trust.flags import FlagCount, flag_count_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 DISK_TRAFFIC = "disk-traffic"
+COUNTERS_SHOWN = 10
+"""Maximum number of counters that are shown before a click."""
 
 
 @router.get("/compare")
@@ -80,6 +82,7 @@ def compare(
         ids=ids,
         why=why,
         odd=_flagged_runs(context, sides.sides),
+        counters_shown=COUNTERS_SHOWN,
         observed=[side.label for side, view in zip(sides.sides, close, strict=True) if _is_observed(view)],
         unseen=[side.label for side, view in zip(sides.sides, close, strict=True) if not _is_observed(view)],
         elsewhere=elsewhere,

@@ -20,7 +20,7 @@ from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of
 from assay.interfaces.charts.drawing.letters import letters
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
-from assay.questions.comparisons.result_sentences import different_jobs_text, name_of, side_sentence
+from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import basis_text
 from assay.text import amounts, language, meanings, metric_text, numbers, ratios, titles
@@ -129,6 +129,7 @@ def _environment() -> Environment:
         limit_title=lambda name: LIMIT_TITLES.get(name, name),
         side_sentence=side_sentence,
         different_jobs_text=different_jobs_text,
+        counters_text=counters_text,
         plural=language.plural,
         claims_of=_origin_of_claims,
         areas=AREAS,
