@@ -267,7 +267,7 @@ def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) ->
     for view in views:
         text = without_spaces(case.questions[view.name])
         next_step = f"Next: {view.next_step}".replace("`", "") if view.next_step else ""
-        amounts = view.amounts.every if view.amounts else ()
+        amounts = (view.amounts.per_job, view.amounts.over_years) if view.amounts else ()
         for sentence in (view.question, view.answer, view.evidence, view.cost or "", *amounts, next_step):
             assert without_spaces(sentence) in text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from assay.model.runs.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import baseline_of_options, decide
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import option_text, workload_in_context
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
@@ -210,6 +211,31 @@ def test_an_unpriced_cluster_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
     of_hybrid = [result for result in decision.results if result.option == "HS5" and result.time]
     assert all(result.cost is None for result in of_hybrid)
     assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
+
+
+def test_every_caveat_has_a_number_or_a_name_of_its_runs(tmp_path: Path) -> None:
+    runs = [*study_runs(), *group({"HS5": [50.0, 51.0, 52.0]}, 500, data_bytes=500_000_000)]
+    repository = build_repository(tmp_path / "r", runs)
+    (decision,) = decisions_of(repository, repository.table(), DecisionRequest("layout", prices=price_book()))
+    texts = {caveat.kind: caveat.text for caveat in decision.caveats}
+    assert all(re.search(r"\d", text) for text in texts.values()), texts
+    counted = sum(run.status is RunStatus.VALID for run in runs)
+    assert texts[CaveatKind.ONE_CLUSTER].startswith(f"All {counted} runs are of one cluster")
+    assert f"no price for 3 of {counted} runs" in texts[CaveatKind.UNPRICED]
+    assert "has 1 matched group, and a statement" in texts[CaveatKind.TESTED_ONLY]
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ("data_bytes=200000000, network=ETH", "TeraSort, 200 MB, Ethernet"),
+        ("layout=SS2, network=None", "TeraSort, 2 SSDs per worker (SS2)"),
+        ("containers=4, dfs.replication=2", "TeraSort, 4 containers per worker, HDFS copies 2"),
+        ("", "TeraSort"),
+    ],
+)
+def test_a_workload_in_its_context_is_named_in_words(context: str, words: str) -> None:
+    assert workload_in_context("terasort", context) == words
 
 
 def test_the_default_baseline_is_hard_disks_ethernet_the_smallest_number_or_the_most_run() -> None:

@@ -120,8 +120,8 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
         "Over 3 years, a cluster costs $37,561 with 2 hard disks per worker (HD2), and $46,567 with 2 SSDs per worker "
         f"(SS2). As many jobs as 2 hard disks per worker (HD2) can complete in that time cost ${46567 / 2:,.0f} ("
     )
-    assert f"if the cluster with it costs less than ${2 * 37561:,} (" in facts["Break-even price"]
-    assert facts["Prices"] == "Prices: sandisk-2014, 2014-06-01, USD. Intervals: 95 %."
+    assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
+    assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."
 
 
 def test_page_one_says_why_nothing_is_priced() -> None:

@@ -83,7 +83,7 @@ def test_costs_are_printed_with_ranking_front_and_flips(repository: Path) -> Non
     assert result.exit_code == 0, result.output
     lines = [line.split() for line in result.output.splitlines()]
     assert lines[0][:2] == ["No", "option"]
-    assert lines[1][:4] == ["Cost", "per", "run:", "TeraSort"]
+    assert lines[1][:4] == ["Cost", "per", "run:", "TeraSort,"]
     headers = "Rank Layout Runs Time (s) Price per hour Cost per run 95 % interval Pareto front Front in Verdict"
     first = lines.index(headers.split())
     assert lines[first + 1][:6] == ["1", "SS2", "3", "of", "5", "61.0"]

@@ -62,7 +62,7 @@ def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]
     spread = parts[0].spread
     size = f"{math.sqrt(spread.variance):.1%}"
     source = (
-        f"learned from {spread.sessions} sessions" if spread.learned else "the default, as too few sessions tell it"
+        f"learned from {spread.sessions} sessions" if spread.learned else "the default: too few sessions to estimate it"
     )
     why = (
         "order of runs unknown: a change between sessions can't be ruled out"

@@ -125,7 +125,7 @@ def questions_chapter(report: Report) -> Chapter | None:
                 for text in (
                     view.evidence,
                     view.cost,
-                    _joined(view.amounts),
+                    f"{view.amounts.per_job} {view.amounts.over_years}" if view.amounts else "",
                     f"Next: {view.next_step}" if view.next_step else "",
                 )
                 if text

@@ -13,8 +13,8 @@ from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupRe
 from assay.analysis.comparison.sessions import hidden_by_sessions
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
-from assay.questions.decisions.option_words import option_text
-from assay.text import TextTable, capitalised, joined, plural, ratio, share, workload_title
+from assay.questions.decisions.option_words import option_text, workload_in_context
+from assay.text import TextTable, capitalised, joined, plural, ratio, share
 
 _REASONS = {
     Exclusion.FAILED: "failed",
@@ -75,7 +75,7 @@ def name_of(result: SpeedupResult) -> str:
     """Return the name of a result: its workload, with what distinguishes its matched group, or the combined parts."""
     if result.combined:
         return combined_text(result.combined)
-    return workload_title(result.group, result.context)
+    return workload_in_context(result.group, result.context)
 
 
 def combined_text(combined: CombinedParts) -> str:

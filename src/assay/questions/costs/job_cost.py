@@ -20,6 +20,7 @@ from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
+from assay.questions.decisions.option_words import context_of, workload_in_context
 from assay.questions.decisions.values import CostVerdict, Decision
 from assay.store import Repository
 from assay.text import column_title, level_text, workload_title
@@ -242,13 +243,10 @@ def _titles(summaries: Sequence[LevelSummary]) -> tuple[dict[str, str], tuple[st
 
     The last two are empty where no workload's rows differ in their settings.
     """
-    titles = {name_of(summary): workload_title(summary.workload, summary.context) for summary in summaries}
+    titles = {name_of(summary): workload_in_context(summary.workload, summary.context) for summary in summaries}
     differing = {name_of(summary): summary for summary in summaries if summary.context}
-    rows = {
-        name: dict(part.partition("=")[::2] for part in summary.context.split(", "))
-        for name, summary in differing.items()
-    }
-    if not rows or any("" in levels.values() for levels in rows.values()):
+    rows = {name: context_of(summary.context) for name, summary in differing.items()}
+    if not rows or not all(rows.values()):
         return titles, (), ()
     names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
     varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]

@@ -76,8 +76,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         f"in that time cost {amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} on {name}."
     )
     limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
-    break_even = f"A job costs less on {name} if the cluster with it costs less than {limit} over {years}."
-    prices = f"Prices: {costs.book}, {costs.date}, {currency}. Intervals: 95 %."
+    break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."
+    prices = f"Price book {costs.book} of {costs.date}, in {currency}. Intervals are of 95 %."
     return CostAmounts(per_job, over_years, break_even, prices)
 
 

@@ -5,7 +5,9 @@ In: a decision and the runs behind it. Out: caveats in the order of :class:`~.va
 
 from collections.abc import Iterator, Sequence
 
-from assay.analysis.comparison.matched import MatchedGroups
+import numpy as np
+
+from assay.analysis.comparison.matched import GROUPS_MIN, MatchedGroups
 from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, smallest_reachable_p
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
@@ -31,31 +33,32 @@ def caveats_of(
     table = matched.table.taken(counted)
     return in_order(
         [
-            *_confounded(request),
+            *_confounded(decision, request),
             *_origin(decision),
-            *_scope(decision),
+            *_scope(decision, table),
             *_baseline(decision, request),
             *_clusters(table),
             *_caches(table),
             *_excluded(matched.table),
-            *_unpriced(decision, costs),
+            *_unpriced(decision, costs, counted),
         ]
     )
 
 
-def _confounded(request: DecisionRequest) -> Iterator[Caveat]:
+def _confounded(decision: Decision, request: DecisionRequest) -> Iterator[Caveat]:
     if request.ignore:
         names = joined(request.ignore)
         yield Caveat(
             CaveatKind.CONFOUNDED,
-            f"Confounded by {names}: runs that differ in {names} are compared with each other, so the ratio is not the "
-            f"effect of {request.factor} alone.",
+            f"Confounded by {names}: {plural(decision.runs, 'run')} are compared although they differ in {names}, so "
+            f"the ratio is not the effect of {request.factor} alone.",
         )
 
 
 def _origin(decision: Decision) -> Iterator[Caveat]:
     if decision.origin == Origin.SIMULATED:
-        yield Caveat(CaveatKind.SIMULATED, "Every run is simulated. The intervals include the simulator's own error.")
+        of_all = _all(decision.runs, "simulated")
+        yield Caveat(CaveatKind.SIMULATED, f"{of_all}. The intervals include the simulator's own error.")
     if decision.lab_scale:
         yield Caveat(
             CaveatKind.LAB_SCALE,
@@ -64,14 +67,21 @@ def _origin(decision: Decision) -> Iterator[Caveat]:
         )
 
 
-def _scope(decision: Decision) -> Iterator[Caveat]:
-    times = [option.time for option in decision.options if option.time]
-    if any(time.scope is InferenceScope.TESTED for time in times):
-        yield Caveat(
-            CaveatKind.TESTED_ONLY,
-            "The intervals cover the tested settings only: fewer than five matched groups per workload say nothing "
-            "about other settings, data sizes or clusters.",
-        )
+def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
+    tested = [
+        (result.time.groups, workload_title(result.workload))
+        for result in decision.results
+        if result.time and result.time.scope is InferenceScope.TESTED
+    ]
+    if tested:
+        groups, workload = min(tested)
+        text = "The intervals cover the tested settings only"
+        if groups < GROUPS_MIN:
+            text += (
+                f": {workload} has {plural(groups, 'matched group')}, and a statement about other settings, data sizes "
+                f"or clusters needs {GROUPS_MIN}"
+            )
+        yield Caveat(CaveatKind.TESTED_ONLY, f"{text}.")
     single = [result.time for result in decision.results if result.time and result.time.groups == 1]
     few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
     smallest_p = smallest_reachable_p(few, few)
@@ -82,9 +92,15 @@ def _scope(decision: Decision) -> Iterator[Caveat]:
             "The interval assumes that the logarithms of run times are normally distributed.",
         )
     if len(decision.shared_workloads) == 1:
-        yield Caveat(
-            CaveatKind.ONE_WORKLOAD, f"One workload: {workload_title(decision.shared_workloads[0])}. Others may differ."
-        )
+        workload = workload_title(decision.shared_workloads[0])
+        number = sum(1 for runs in counts_by(table, "workload").values() if runs)
+        of_all = f"The answer is for 1 of {number} workloads" if number > 1 else _all(len(table), "of one workload")
+        yield Caveat(CaveatKind.ONE_WORKLOAD, f"{of_all}, {workload}. Others may differ.")
+
+
+def _all(number: int, what: str) -> str:
+    """Return that all runs are ``what``, as the beginning of a sentence."""
+    return f"All {number:,} runs are {what}" if number > 1 else f"The only run is {what}"
 
 
 def _baseline(decision: Decision, request: DecisionRequest) -> Iterator[Caveat]:
@@ -98,7 +114,8 @@ def _baseline(decision: Decision, request: DecisionRequest) -> Iterator[Caveat]:
 def _clusters(table: RunTable) -> Iterator[Caveat]:
     clusters = [name for name, number in counts_by(table, "cluster").items() if number]
     if len(clusters) == 1:
-        yield Caveat(CaveatKind.ONE_CLUSTER, f"One cluster: {clusters[0]}. Other clusters may differ.")
+        of_all = _all(len(table), "of one cluster")
+        yield Caveat(CaveatKind.ONE_CLUSTER, f"{of_all}, {clusters[0]}. Other clusters may differ.")
 
 
 def _caches(table: RunTable) -> Iterator[Caveat]:
@@ -121,10 +138,13 @@ def _excluded(table: RunTable) -> Iterator[Caveat]:
         yield Caveat(CaveatKind.EXCLUDED, f"Of {plural(len(table), 'run')}, {texts} do not count.")
 
 
-def _unpriced(decision: Decision, costs: RunCosts | None) -> Iterator[Caveat]:
+def _unpriced(decision: Decision, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:
     if costs is None or not costs.unpriced or all(result.cost for result in decision.results if result.time):
         return
     named = list(costs.unpriced)[:_NAMED]
     more = len(costs.unpriced) - len(named)
     hardware = joined([*named, f"{more} more"] if more else named)
-    yield Caveat(CaveatKind.UNPRICED, f"Price book {costs.book} has no price for {hardware}.")
+    number = int(np.isnan(costs.per_h[counted]).sum())
+    which = f"{number:,} of {plural(len(counted), 'run')} ({hardware})" if number else hardware
+    reason = next(iter(costs.unpriced.values()))
+    yield Caveat(CaveatKind.UNPRICED, f"Price book {costs.book} has no price for {which}: {reason}.")

@@ -1,9 +1,11 @@
 """Options of a decision in words: ``2 SSDs per worker (SS2)``, ``InfiniBand``, ``24 map slots per worker``."""
 
+from collections.abc import Mapping
+
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.model import CONTAINERS, LAYOUT_FACTOR, WORKERS_FACTOR, Meaning, counted_resources, parameters_that
-from assay.text import column_title, level_text, meanings, plural
+from assay.text import column_title, level_text, meanings, plural, workload_title
 
 _CLASSES = {
     DeviceClass.HARD_DISKS: "hard disks",
@@ -14,6 +16,7 @@ _CLASSES = {
 }
 COUNTED = {DISKS: "disk", WORKERS_FACTOR: "worker", CONTAINERS: "container", **counted_resources()}
 """Factors that count resources: the counted noun."""
+_CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
 _PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 
 
@@ -32,6 +35,27 @@ def option_text(factor: str, level: str) -> str:
     if factor in COUNTED and level.isdecimal():
         return plural(int(level), COUNTED[factor]) + (" per worker" if factor in _PER_WORKER else "")
     return f"{column_title(factor)} {level_text(factor, level)}"
+
+
+def context_text(levels: Mapping[str, str]) -> str:
+    """Return the levels that distinguish groups of runs: ``200 MB, Ethernet``; a level that runs lack is left out."""
+    return ", ".join(_plain_level(name, level) for name, level in levels.items() if level != str(None))
+
+
+def context_of(text: str) -> dict[str, str]:
+    """Return the levels of a context, ``data_bytes=200000000, network=ETH``."""
+    return {name: level for name, _, level in (part.partition("=") for part in text.split(", ")) if level}
+
+
+def workload_in_context(workload: str, context: str) -> str:
+    """Return a workload with what distinguishes its group: ``TeraSort, 200 MB, Ethernet``."""
+    words = context_text(context_of(context))
+    return f"{workload_title(workload)}, {words}" if words else workload_title(workload, context)
+
+
+def _plain_level(name: str, level: str) -> str:
+    """Return an option without the name of its factor where the level is clear without it."""
+    return level_text(name, level) if name in _CLEAR_WITHOUT_NAME else option_text(name, level)
 
 
 def option_verb(factor: str, level: str) -> str:

@@ -24,14 +24,14 @@ from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import SpeedupTable
 from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import option_text, workload_in_context
 from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.values import Decision
 from assay.questions.forecasts.whatif import WhatIf
 from assay.questions.report.request import Fact, ReportRequest
 from assay.questions.runs.hardware import HardwareView
 from assay.questions.runs.hosts import CheckedCluster
-from assay.text import TextTable, workload_title
+from assay.text import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ReportSection:
     @property
     def title(self) -> str:
         """The workload, with its context."""
-        return workload_title(self.workload, self.context)
+        return workload_in_context(self.workload, self.context)
 
     @property
     def reasons(self) -> tuple[str, ...]:

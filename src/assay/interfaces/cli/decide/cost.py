@@ -24,6 +24,7 @@ from assay.questions.costs.cost_effectiveness import (
     JobCostEffectiveness,
     cost_effectiveness,
 )
+from assay.questions.decisions.option_words import context_text
 from assay.questions.json_values import json_value
 from assay.text import (
     NO_VALUE,
@@ -105,8 +106,9 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
 
 
 def _print(view: JobCostEffectiveness, limit: int | None) -> None:
-    context = ", ".join(f"{name}={level_text(name, text)}" for name, text in view.job.items() if name != "workload")
-    title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
+    job = {name: text for name, text in view.job.items() if name != "workload"}
+    names = (workload_title(view.job.get("workload", "")), context_text(job))
+    title = f"Cost per run: {', '.join(filter(None, names))}"
     if not view.rows:
         click.echo(f"{title}: the price book has no price for its hardware")
         return

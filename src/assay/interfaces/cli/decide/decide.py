@@ -35,7 +35,7 @@ from assay.questions.decisions.sentences import (
 )
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.json_values import json_value
-from assay.text import NO_VALUE, column_title, interval, origin_badge, ratio, workload_title
+from assay.text import NO_VALUE, column_title, interval, origin_badge, plural, ratio, workload_title
 
 
 def print_decision(
@@ -72,8 +72,8 @@ def print_decision(
         click.echo(f"next: {sentence}")
     scale = origin_badge(decision.origin, decision.lab_scale)
     click.echo(
-        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {decision.family} comparisons (Holm); equivalent "
-        f"means within {100 * decision.margin:g} %."
+        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); "
+        f"equivalent means within {100 * decision.margin:g} %."
     )
 
 
