@@ -1,10 +1,10 @@
-"""Run every test in four sets: ``make test``.
+"""Run every test in five sets: ``make test``.
 
-The first set measures devices, links and caches, and runs alone. The other three run concurrently: tests on an emulated
-cluster, tests with Hadoop on this machine, and all other tests. The output of the last set is shown while it runs, the
-output of the others after their end. Arguments are passed to pytest.
+The first set measures devices, links and caches, and runs alone. The other four run concurrently: tests on an emulated
+cluster, tests with Hadoop on this machine, tests of pages in Chromium, and all other tests. The output of the last set
+is shown while it runs, the output of the others after their end. Arguments are passed to pytest.
 
-A few failed tests are tried a second time without concurrent tests: on two cores, four sets can be slower than a test
+A few failed tests are tried a second time without concurrent tests: on two cores, five sets can be slower than a test
 with real daemons waits. The last line names tests that passed only alone. The exit code is 0 if no test failed twice.
 """
 
@@ -25,7 +25,8 @@ ALONE, ON_LABS = "alone", "on labs"
 CONCURRENT_SETS = {
     ON_LABS: "(lab or later) and not alone",
     "on this machine's Hadoop": "hadoop and not lab and not later and not alone",
-    "everything else": "not lab and not hadoop and not alone",
+    "in a browser": "browser and not lab and not hadoop and not alone",
+    "everything else": "not lab and not hadoop and not alone and not browser",
 }
 """Markers of each set. The output of the last set is shown while it runs."""
 FAILED = 1
@@ -76,7 +77,7 @@ def try_again(codes: dict[str, int], arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the four sets and failed tests a second time; return 0 if no test failed twice."""
+    """Run the five sets and failed tests a second time; return 0 if no test failed twice."""
     began_s = time.monotonic()
     shutil.rmtree(ROOT / ".pytest_cache", ignore_errors=True)
     codes = {"what measures": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}

@@ -66,7 +66,19 @@ def test_no_property_has_a_fixed_number_of_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    "marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("hadoop", "lab"), ("hadoop", "later")]
+    "marked",
+    [
+        (),
+        ("alone",),
+        ("browser",),
+        ("lab",),
+        ("lab", "alone"),
+        ("lab", "browser"),
+        ("hadoop",),
+        ("hadoop", "lab"),
+        ("hadoop", "later"),
+        ("hadoop", "browser"),
+    ],
 )
 def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     tool = tools_test()
@@ -85,6 +97,7 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
         ("pytestmark = pytest.mark.lab\n", {"on labs", "everything else"}),
         ("@pytest.mark.alone\n@pytest.mark.lab\n", {"alone", "on labs", "everything else"}),
         ("from contract_subjects import SUBJECTS\n", {"on this machine's Hadoop", "everything else"}),
+        ("def test_a(watched): ...\n", {"in a browser", "everything else"}),
     ],
 )
 def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by: set[str], tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ LAUNCHER = """\
 if [ "$1" = --config ]; then conf=$2; shift 2; else conf={conf}; fi
 class=$1; shift
 [ "$class" = version ] && class=org.apache.hadoop.util.VersionInfo
-small="-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+small="-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 exec {java} $small {options} -cp "$conf:{classpath}:$HADOOP_CLASSPATH" "$class" "$@"
 """
 

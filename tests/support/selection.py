@@ -1,7 +1,7 @@
 """Select the test modules that an expression of ``-m`` can match, so that others are not imported.
 
-Of the sets of ``make test``, three are in a tenth of the modules, and importing the others took each of them longer
-than some of its tests.
+Of the sets of ``make test``, four are in a fifth of the modules, and importing the others took each of them longer than
+some of its tests.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from pathlib import Path
 
 from _pytest.mark.expression import Expression
 
-SET_MARKS = frozenset({"lab", "hadoop", "alone", "later"})
-"""Markers that a module, or what it imports of ``tests/support``, names wherever one of its tests has them."""
+SET_MARKS = frozenset({"lab", "hadoop", "alone", "later", "browser"})
+"""Markers that a module, or what it imports of ``tests/support``, names wherever one of its tests has them.
+
+A module names ``browser`` by one of the fixtures that open it."""
+BROWSER_FIXTURES = re.compile(r"\b(browser|watched)\b")
 SUPPORT = Path(__file__).parent
 OPERATORS = {"and", "or", "not"}
 
@@ -27,6 +30,7 @@ def set_marks_named(module: Path) -> frozenset[str]:
     for support in re.findall(r"^from (\w+) import", text, re.MULTILINE):
         file = SUPPORT / f"{support}.py"
         named += re.findall(r"\bmark\.(\w+)", file.read_text(encoding="utf-8")) if file.exists() else []
+    named += ["browser"] if BROWSER_FIXTURES.search(text) else []
     return SET_MARKS & {*named}
 
 

@@ -174,6 +174,20 @@ def test_after_a_reboot_only_files_are_removed(tmp_path: Path) -> None:
         subprocess.run(["ip", "netns", "delete", namespace], check=True)
 
 
+def test_a_disk_attached_after_its_owner_was_killed_is_detached(tmp_path: Path) -> None:
+    """The kernel can finish a killed losetup after the clean-up has undone its step; here no step names the disk."""
+    name = unique_name("late")
+    image = tmp_path / "labs" / name / "images" / "worker.hdd.img"
+    image.parent.mkdir(parents=True)
+    UndoJournal.begin(tmp_path / "labs" / name, LabHeader(name, False, replace(Owner.current(), start_ticks=1)))
+    image.write_bytes(bytes(1 << 20))
+    subprocess.run(["losetup", "--find", str(image)], check=True)
+    image.unlink()
+    assert left_of(name, tmp_path) != []
+    assert len(clear_abandoned(tmp_path)) == 1
+    assert left_of(name, tmp_path) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_the_lab_comes_up_undoes_everything(tmp_path: Path, number: signal.Signals) -> None:
     name = unique_name("int")

@@ -116,10 +116,10 @@ def backing_image(block: Path) -> Path | None:
     return Path(text.removesuffix(" (deleted)")) if text else None
 
 
-def loops_over(image: Path) -> list[Path]:
-    """Return the loop devices attached to ``image``."""
-    blocks = (Path("/dev") / entry.name for entry in SYS_BLOCK.glob("loop*"))
-    return [block for block in blocks if backing_image(block) == image]
+def loops_over(path: Path) -> list[Path]:
+    """Return the loop devices attached to the file ``path``, or to files below the folder ``path``."""
+    images = {Path("/dev") / entry.name: backing_image(entry) for entry in SYS_BLOCK.glob("loop*")}
+    return [block for block, image in images.items() if image and image.is_relative_to(path)]
 
 
 def make_image(spec: DiskSpec) -> None:

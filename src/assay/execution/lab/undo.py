@@ -86,17 +86,17 @@ def _undo_settings(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_loop(arguments: dict[str, Any]) -> str | None:
-    """Detach the loop device once it is not mounted."""
-    image = Path(arguments["path"])
+    """Detach the loop devices of a file, or of the files below a folder, once they are not mounted."""
+    path = Path(arguments["path"])
 
     def detached() -> bool:
-        for block in loops_over(image):
+        for block in loops_over(path):
             with suppress(LabError):
                 run(["losetup", "--detach", str(block)])
-        return not loops_over(image)
+        return not loops_over(path)
 
     if not _wait_until(detached, DETACH_WAIT_S):
-        return f"{', '.join(map(str, loops_over(image)))} over {image} is still in use"
+        return f"{', '.join(map(str, loops_over(path)))} over {path} is still in use"
     return None
 
 
@@ -176,6 +176,9 @@ def undo_all(directory: Path) -> None:
                 daemon_of(step.arguments).wake()
         for _, alike in groupby(reversed(steps), key=lambda step: step.kind):
             left += [words for words in parallel(_undo_step, list(alike)) if words]
+        # A losetup that the kernel delayed can attach an image after its owner was killed and its step was undone.
+        if not left and (attached := _undo_loop({"path": str(directory)})):
+            left.append(attached)
     if left:
         raise LabError(
             f"the lab {directory.name} is not wholly removed: {'; '.join(left)}",

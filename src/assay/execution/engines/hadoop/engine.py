@@ -9,12 +9,12 @@ from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.engines.hadoop.rules import HadoopRules
-from assay.execution.engines.hadoop.settings.configuration import is_job_parameter, job_options, properties
+from assay.execution.engines.hadoop.settings.configuration import SMALL_JVM, is_job_parameter, job_options, properties
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.foundation.errors import EngineError, HostError
 from assay.model import Program
 
-_CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_CLIENT_JAVA_OPTIONS = f"-Xmx256m {SMALL_JVM}"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _CHECKS_AT_THE_CLIENT = ("org.apache.hadoop.examples.terasort.TeraValidate",)
 """Checks that run in Hadoop's local runner as well as on the cluster: they fit into the client's heap."""

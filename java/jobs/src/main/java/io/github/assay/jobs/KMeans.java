@@ -165,17 +165,26 @@ public final class KMeans extends Configured implements Tool {
         return found;
     }
 
-    /** Returns the centroids with the reduces' ones in their places; those that got no point are kept. */
+    /**
+     * Replaces the centroids by the reduces' output; a centroid that got no point is kept.
+     *
+     * @throws IOException if the output holds no centroid: each point is in a cluster, so that it was not read whole
+     */
     private static List<String> replaced(FileSystem files, Path folder, List<String> before) throws IOException {
         List<String> centroids = new ArrayList<>();
         for (String line : before) {
             centroids.add("0\t0.0\t" + line.substring(line.lastIndexOf('\t') + 1));
         }
+        int replacements = 0;
         for (FileStatus part : files.listStatus(folder, path -> path.getName().startsWith("part-"))) {
             for (String line : read(files, part.getPath())) {
                 int tab = line.indexOf('\t');
                 centroids.set(Integer.parseInt(line.substring(0, tab)), line.substring(tab + 1));
+                replacements++;
             }
+        }
+        if (replacements == 0) {
+            throw new IOException("no centroid in " + folder + ": " + Arrays.toString(files.listStatus(folder)));
         }
         return centroids;
     }
