@@ -73,7 +73,9 @@ def leading(drawn: Drawn, gain: float) -> Outcome:
 
 def cheapest(drawn: Drawn) -> Outcome:
     """Ask what options of one price cost that are all alike. Wrong: a given one is not among the cheapest."""
-    costs = RunCosts(np.ones(len(drawn.table)), "USD", "one price", "2026-01-01", 3.0, {})
+    costs = RunCosts(
+        np.ones(len(drawn.table)), "USD", "one price", "2026-01-01", 3.0, np.zeros(len(drawn.table)), None, {}
+    )
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"), costs)
     known = [result.cost for result in decision.results if result.cost]
     held = [cost.low <= 1 <= cost.high for cost in known if cost.low is not None and cost.high is not None]

@@ -204,7 +204,9 @@ def of_jobs(rng: Rng, gain: float) -> Outcome:
     ]
     table = table_of(in_turns(made, 10))
     (decision,) = decide(
-        table, DecisionRequest("layout", "L0"), RunCosts(np.ones(len(table)), "USD", "one price", "2026-01-01", 3.0, {})
+        table,
+        DecisionRequest("layout", "L0"),
+        RunCosts(np.ones(len(table)), "USD", "one price", "2026-01-01", 3.0, np.zeros(len(table)), None, {}),
     )
     verdicts = [result.cost.verdict for result in decision.results if result.cost]
     less, more = ([verdict is kind for verdict in verdicts] for kind in (CostVerdict.CHEAPER, CostVerdict.DEARER))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
 from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
 from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
+from assay.model import Energy, LineItem, PriceBook
 from assay.model.runs.run import Run
 from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences import cost_headline, evidence, headline
@@ -132,6 +134,24 @@ def test_page_one_says_why_nothing_is_priced() -> None:
     missing = facts_of(document_of(report_on(runs, book=price_book(), baseline="HD3")))["Cost"]
     assert "Price book sandisk-2014 has no price for" in missing
     assert "HD3" in missing
+
+
+def test_a_chapter_on_energy_where_the_price_book_states_power() -> None:
+    """1,000 W on HD2 and 500 W on SS2, PUE 1.5: 40 s and 20 s, and $0.10 per kWh."""
+    items = (
+        LineItem("All-HDD", Decimal(30000), "cluster", layouts=("HD2",), power_w=Decimal(1000)),
+        LineItem("All-SSD", Decimal(30000), "cluster", layouts=("SS2",), power_w=Decimal(500)),
+    )
+    book = PriceBook("powered", "USD", "2026-01-01", "list", items, energy=Energy(Decimal("0.10"), Decimal("1.5")))
+    runs = runs_with({"HD2": [39.0, 40.0, 41.025641], "SS2": [19.5, 20.0, 20.5128205]})
+    chapters = {chapter.anchor: chapter for chapter in document_of(report_on(runs, book=book)).chapters}
+    (table,) = [block for block in chapters["energy"].blocks if isinstance(block, Table)]
+    rows = [[plain(cell) for cell in row] for row in table.rows]
+    assert [row[1] for row in rows] == ["1,500", "750"]
+    assert [row[2] for row in rows] == [f"{1500 * 40 / 3.6e6:.3g}", f"{750 * 20 / 3.6e6:.3g}"]
+    assert [row[4] for row in rows] == ["39,420", "19,710"]
+    assert [row[5] for row in rows] == ["$3,942", "$1,971"]
+    assert "energy" not in {chapter.anchor for chapter in document_of(report_on(runs, book=price_book())).chapters}
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(10, "stays cheaper below"), (29, "becomes cheaper below")])

@@ -20,6 +20,7 @@ from assay.interfaces.report.decisions import (
     report_lead,
     report_question,
 )
+from assay.interfaces.report.energy import energy_chapter
 from assay.interfaces.report.figures import figures_of
 from assay.interfaces.report.groups import combined_chapter, groups_chapter
 from assay.interfaces.report.hardware import hardware_chapter
@@ -46,6 +47,7 @@ def compose(report: Report) -> ReportDocument:
         method_chapter(report),
         decisions_chapter(report, palette),
         hardware_chapter(report.hardware),
+        energy_chapter(report),
         _details() if any(details) else None,
         *details,
         whatif_chapter(report.whatif),

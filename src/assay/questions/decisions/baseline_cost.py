@@ -1,9 +1,9 @@
-"""Compute what a job and the hardware cost on a decision's baseline, in absolute amounts.
+"""Compute what a job and the hardware cost on a decision's baseline, and the energy of a job, in absolute amounts.
 
-In: estimates of cost per job, the hourly cost of each run, and the rows of a decision. Out: :class:`BaselineCosts`. The
-cost of an option is the baseline's times the option's cost ratio, so that amounts and ratios can't contradict each
-other. The mean is geometric, as in ``analysis/cost/run_cost.py``, over the same runs as the ratios: those of the
-baseline in matched groups with an option.
+In: estimates of cost per job, the hourly cost of each run, and the rows of a decision. Out: :class:`BaselineCosts` and
+:class:`EnergyUse`. The cost of an option is the baseline's times the option's cost ratio, so that amounts and ratios
+can't contradict each other. The mean is geometric, as in ``analysis/cost/run_cost.py``, over the same runs as the
+ratios: those of the baseline in matched groups with an option.
 """
 
 import math
@@ -17,7 +17,9 @@ from assay.analysis.statistics import Ints, rounding_of
 from assay.model import YEAR_H
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.headline import OptionRow
-from assay.questions.decisions.values import BaselineCost, BaselineCosts
+from assay.questions.decisions.values import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
+
+_JOULES_PER_KWH = 3.6e6
 
 
 def baseline_costs_of(
@@ -61,14 +63,63 @@ def baseline_costs_of(
     )
 
 
-def _rows_of(estimates: OptionEstimates, stratum: int, baseline: int, priced: Sequence[OptionRow]) -> Ints:
-    """Return the rows of the run table behind the baseline's side of the cost ratios of one workload."""
+def energy_use_of(
+    estimates: OptionEstimates, costs: RunCosts, rows: Sequence[OptionRow], shared: Sequence[int], baseline: int
+) -> EnergyUse | None:
+    """Return the energy of a job on the baseline and each priced option; None where the price book states no power.
+
+    The arguments are those of :func:`baseline_costs_of`. An option's energy is the baseline's times the ratio of their
+    powers, divided by the speedup.
+    """
+    priced = {
+        stratum: [
+            row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
+        ]
+        for stratum in shared
+    }
+    sides = {stratum: _rows_of(estimates, stratum, baseline, of) for stratum, of in priced.items() if of}
+    if not sides or costs.kwh_price is None:
+        return None
+    stratum = max(sides, key=lambda stratum: len(sides[stratum]))
+    at, table = sides[stratum], estimates.matched.table
+    time_s = table.values["duration_s"][at] / costs.per_h[at] * 3600
+    mean = times_of(time_s, np.zeros(len(at), dtype=np.int64), 1)
+    ends = [float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0))]
+    levels = table.columns[estimates.matched.factor].levels
+    power_w = _mean_power_w(costs, at)
+    kwh = power_w * float(mean.mean_s[0]) / _JOULES_PER_KWH
+    low, high = (power_w * end / _JOULES_PER_KWH if math.isfinite(end) else None for end in ends)
+    options = [OptionEnergy(levels[baseline], power_w, kwh, low, high)]
+    for row in priced[stratum]:
+        assert row.time is not None
+        of_option = _mean_power_w(costs, _rows_of(estimates, stratum, row.option, [row]))
+        if power_w and of_option:
+            speedup = row.time.mean.ratio
+            before = kwh * of_option / power_w
+            low = None if speedup.high is None else before / speedup.high
+            high = None if speedup.low is None else before / speedup.low
+            options.append(OptionEnergy(levels[row.option], of_option, before / speedup.value, low, high))
+    if len(options) < 2:
+        return None
+    return EnergyUse(priced[stratum][0].workload, costs.years, costs.kwh_price, tuple(options))
+
+
+def _mean_power_w(costs: RunCosts, at: Ints) -> float:
+    """Return the geometric mean power of the hardware of some runs; 0 where the book states none for a run."""
+    power_w = costs.site_power_w[at]
+    if not len(power_w) or not (power_w > 0).all():
+        return 0.0
+    return float(power_w[0]) if np.ptp(power_w) == 0 else math.exp(float(np.log(power_w).mean()))
+
+
+def _rows_of(estimates: OptionEstimates, stratum: int, level: int, priced: Sequence[OptionRow]) -> Ints:
+    """Return the rows of the run table with a level of the factor behind cost ratios of one workload."""
     matched = estimates.matched
-    of_baseline = slice(int(matched.starts[baseline]), int(matched.starts[baseline + 1]))
-    groups = matched.groups.of_row[of_baseline]
+    of_level = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    groups = matched.groups.of_row[of_level]
     taken = estimates.strata.of_group[groups] == stratum
     with_options = np.concatenate([row.cost.matched_groups for row in priced if row.cost])
     if len(with_options):  # else only other options connect the baseline with these
         taken &= np.isin(groups, with_options)
-    rows: Ints = matched.positions[of_baseline][taken]
+    rows: Ints = matched.positions[of_level][taken]
     return rows

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.cost.prices import run_price
+from assay.analysis.cost.prices import LayoutPrice, run_price
+from assay.analysis.cost.repricing import ENERGY
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, PriceBook
@@ -31,6 +32,10 @@ class RunCosts:
     """Date of the prices."""
     years: float
     """Years of use that the total cost is spread over."""
+    site_power_w: Floats
+    """Power of each run's hardware times PUE, as the book states it; 0 where it states none."""
+    kwh_price: float | None
+    """Price of a kWh; None where the book has none."""
     unpriced: dict[str, str]
     """Hardware and network that the book does not price, and why."""
 
@@ -50,20 +55,36 @@ def run_costs(
     depends = (factor for item in book.items for factor in item.when)
     names = [name for name in dict.fromkeys([*HARDWARE, NETWORK_FACTOR, *depends]) if name in table.columns]
     groups = groups_by(table, names)
-    per_h = np.full(groups.count, np.nan)
+    per_h, power_w = np.full(groups.count, np.nan), np.zeros(groups.count)
     unpriced: dict[str, str] = {}
     for number, row in enumerate(first_rows(groups).tolist()):
         levels = {name: text for name in names if (text := table.columns[name].text(row)) is not None}
         layout = levels.get(LAYOUT_FACTOR, "")
         try:
-            per_hour = float(run_price(book, priced_parts(facts, levels), layout, years=years, on=on).total) / (
-                years * YEAR_H
-            )
+            bill = run_price(book, priced_parts(facts, levels), layout, years=years, on=on)
         except SpecificationError as error:
             unpriced[" ".join(levels.values())] = error.message
             continue
-        if per_hour > 0:
-            per_h[number] = per_hour
+        if bill.total > 0:
+            per_h[number] = float(bill.total) / (years * YEAR_H)
+            power_w[number] = _site_power_w(bill, book, years)
         else:
             unpriced[" ".join(levels.values())] = f"price book {book.name!r} has no price above 0 for it"
-    return RunCosts(per_h[groups.of_row], book.currency, book.name, on or book.date, years, unpriced)
+    return RunCosts(
+        per_h=per_h[groups.of_row],
+        currency=book.currency,
+        book=book.name,
+        date=on or book.date,
+        years=years,
+        site_power_w=power_w[groups.of_row],
+        kwh_price=float(book.energy.kwh) if book.energy else None,
+        unpriced=unpriced,
+    )
+
+
+def _site_power_w(bill: LayoutPrice, book: PriceBook, years: float) -> float:
+    """Return the power of the hardware of a bill times PUE, from its lines for power; 0 without them."""
+    if book.energy is None or not book.energy.kwh:
+        return 0.0
+    cost = float(sum(item.total for item in bill.items if item.price == ENERGY))
+    return 1000 * cost / float(book.energy.kwh) / (years * YEAR_H)

@@ -27,7 +27,7 @@ from assay.analysis.statistics import RunTable, hard_disk_layouts, require_facto
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
-from assay.questions.decisions.baseline_cost import baseline_costs_of
+from assay.questions.decisions.baseline_cost import baseline_costs_of, energy_use_of
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
 from assay.questions.decisions.costs import RunCosts
@@ -178,6 +178,7 @@ def _decision(
         margin=request.margin,
         currency=costs.currency if costs else None,
         baseline_costs=baseline_costs_of(money, costs, rows, shared, code) if money and costs else None,
+        energy=energy_use_of(money, costs, rows, shared, code) if money and costs else None,
         cheapest=cheapest_of(money, shared, headline.options, baseline, codes) if money else None,
         caveats=(),
         next_runs=(),

@@ -134,6 +134,31 @@ class BaselineCosts:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionEnergy:
+    """Energy that the site uses for the cluster with one option."""
+
+    option: str
+    power_w: float
+    """Power of the hardware times PUE, as the price book states it: not measured, and constant day and night."""
+    kwh_per_job: float
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval: of the baseline's mean time, or of the option's time ratio."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyUse:
+    """Energy of a job on the baseline and each priced option."""
+
+    workload: str
+    """The shared workload with most runs of the baseline."""
+    years: float
+    kwh_price: float
+    options: tuple[OptionEnergy, ...]
+    """The baseline first."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadResult:
     """One option against the baseline on one workload."""
 
@@ -226,6 +251,8 @@ class Decision:
     """Currency of costs; None without a price book."""
     baseline_costs: BaselineCosts | None
     """None without a price for the baseline and one other option."""
+    energy: EnergyUse | None
+    """None where the price book states no power."""
     cheapest: Cheapest | None
     """None without a price for the baseline and one other option."""
     caveats: tuple[Caveat, ...]

@@ -1,0 +1,53 @@
+"""Compose the chapter on energy: what a job and the years of use need on each option of the first decision.
+
+In: a report. Out: a chapter, where the price book states the power of the hardware. Nothing is computed here, except
+that power over hours is energy.
+"""
+
+from assay.interfaces.report.output.document import Chapter, Line, Paragraph
+from assay.interfaces.report.tables import shortened, table
+from assay.model import YEAR_H
+from assay.questions.decisions.option_words import option_text
+from assay.questions.report.values import Report
+from assay.text import NO_VALUE, money, scale_text, workload_title
+
+
+def energy_chapter(report: Report) -> Chapter | None:
+    """Return the energy of the first decision's options; None where the price book states no power."""
+    decision = report.decisions[0] if report.decisions else None
+    if decision is None or decision.energy is None or decision.currency is None:
+        return None
+    energy = decision.energy
+    workload = workload_title(energy.workload)
+    scale = f", on the lab's scale model ({scale_text(float(decision.lab_scale))})" if decision.lab_scale else ""
+    text = (
+        f"Power is what the price book states for the hardware, times the power usage effectiveness (PUE). It is not "
+        f"measured, and it is drawn day and night. Energy of a job is power × run time of {workload}{scale}, with "
+        f"the 95 % interval of the run time on the baseline, and of the speedup on the other options. A kWh costs "
+        f"{money(energy.kwh_price, decision.currency)}."
+    )
+    rows: list[tuple[Line | str, ...]] = []
+    for option in energy.options:
+        kwh = option.power_w / 1000 * energy.years * YEAR_H
+        known = option.low is not None and option.high is not None
+        rows.append(
+            (
+                option_text(decision.factor, option.option),
+                f"{option.power_w:,.0f}",
+                f"{option.kwh_per_job:.3g}",
+                f"{option.low:.3g} to {option.high:.3g}" if known else NO_VALUE,
+                f"{kwh:,.0f}",
+                money(kwh * energy.kwh_price, decision.currency),
+            )
+        )
+    years = f"{energy.years:g} years"
+    columns = (
+        "Option",
+        "#Power (W)",
+        f"#kWh per {workload} job",
+        "#95 % interval",
+        f"#kWh in {years}",
+        f"#Cost in {years}",
+    )
+    full = table(columns, rows, "Energy of each option")
+    return Chapter("energy", "Energy", (Paragraph((text,)), *shortened(full, "energy")))
