@@ -36,7 +36,7 @@ faults: setup-test
 	@.venv/bin/python tools/faults.py --at-once 2 --minutes 55
 
 fuzz: setup-test
-	@ASSAY_FUZZ=1000 .venv/bin/python -m pytest -q -n 2 -k damaged -p no:schemathesis tests/formats
+	@ASSAY_FUZZ=1000 .venv/bin/python -m pytest -q -n 2 -k damaged -p no:schemathesis tests/store/formats
 	@.venv/bin/python tools/fuzz.py --seconds $(or $(SECONDS),60)
 
 test-fast: setup-fast

@@ -92,7 +92,7 @@ def test_the_fastest_of_several_is_named_and_a_baseline_that_nothing_beats() -> 
     assert "Not distinguishable" not in fastest.lead[0]
     slower = document_of(report_on(runs_with(times(HD2=10, SS2=20, NVE2=30))))
     assert slower.answer == "No option is shown to be faster than 2 hard disks per worker (HD2) on TeraSort."
-    assert "2 SSDs per worker (SS2) slower (0.50×" in slower.lead[0]
+    assert "2 SSDs per worker (SS2): slower (0.50×" in slower.lead[0]
 
 
 def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
@@ -128,7 +128,7 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
 
 def test_page_one_says_why_nothing_is_priced() -> None:
     runs = runs_with(times(HD2=30, SS2=20))
-    assert facts_of(document_of(report_on(runs)))["Cost"].startswith("No price book")
+    assert facts_of(document_of(report_on(runs)))["Cost"].startswith("Not priced: no price book")
     other = [replace(run, layout="HD3", levels={**run.levels, "layout": "HD3"}) for run in runs if run.layout == "HD2"]
     runs = [*other, *(run for run in runs if run.layout != "HD2")]
     missing = facts_of(document_of(report_on(runs, book=price_book(), baseline="HD3")))["Cost"]

@@ -29,7 +29,7 @@ from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.sentences import basis_text, cost_headline, cost_sentence, evidence, headline, question
+from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, question
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
@@ -151,15 +151,13 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         money = cost_headline(decision) or ""
         sentences = (headline(decision), evidence(decision), money, _joined(amount_sentences(decision)))
         texts = [] if on_page_one else list(filter(None, sentences))
-        costs = [cost_sentence(decision, o.option, o.cost) for o in decision.options if o.cost]
-        texts += [sentence for sentence in costs[:NAMES_MAX] if sentence not in money]
         if texts:
             blocks.append(Paragraph((" ".join(texts),)))
         if number and not further:
             blocks += _chart(decision, name, palette) if number < DECISIONS_MAX else []
         curve = curve_of(decision)
         blocks += _curve(decision, curve) if curve else []
-        blocks += _results(decision, name, rows_max=ROWS_MAX if further or number < DECISIONS_MAX else NAMES_MAX)
+        blocks += _results(decision, name, rows_max=ROWS_MAX if number < DECISIONS_MAX else NAMES_MAX)
         proposals = [Fact("Next", sentence) for sentence in next_sentences(decision)]
         blocks += [Facts(tuple(proposals))] if proposals else []
     return Chapter("comparisons", "Every comparison", tuple(blocks))

@@ -84,6 +84,6 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
 def missing_amounts(decision: Decision) -> str:
     """Return why a decision has no amounts of money."""
     if decision.currency is None:
-        return "No price book, so nothing is priced. `--prices FILE` adds costs."
+        return "Not priced: no price book is loaded. The option --prices FILE adds costs."
     unpriced = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.UNPRICED]
-    return " ".join(["No cost is stated.", *unpriced])
+    return " ".join(["Not priced.", *unpriced])

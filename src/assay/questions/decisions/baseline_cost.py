@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
-from assay.analysis.statistics import Ints, rounding_of
+from assay.analysis.statistics import Ints, RunTable, offsets_in
 from assay.model import YEAR_H
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.headline import OptionRow
@@ -23,11 +23,17 @@ _JOULES_PER_KWH = 3.6e6
 
 
 def baseline_costs_of(
-    estimates: OptionEstimates, costs: RunCosts, rows: Sequence[OptionRow], shared: Sequence[int], baseline: int
+    estimates: OptionEstimates,
+    table: RunTable,
+    costs: RunCosts,
+    rows: Sequence[OptionRow],
+    shared: Sequence[int],
+    baseline: int,
 ) -> BaselineCosts | None:
     """Return the baseline's costs on each of the ``shared`` strata; None where no option has a cost on them.
 
-    ``estimates``: of costs. ``rows``: every workload and option. ``baseline``: its code in the run table.
+    ``estimates``: of costs. ``table``: the same runs with their times. ``rows``: every workload and option.
+    ``baseline``: its code in the run table.
     """
     jobs: list[BaselineCost] = []
     at_all: list[Ints] = []
@@ -39,8 +45,7 @@ def baseline_costs_of(
             continue
         at = _rows_of(estimates, stratum, baseline, priced)
         cost = estimates.matched.table.values["duration_s"][at]
-        rounding = rounding_of(cost / costs.per_h[at] * 3600)
-        mean = times_of(cost, np.zeros(len(at), dtype=np.int64), 1, rounding)
+        mean = times_of(cost, np.zeros(len(at), dtype=np.int64), 1, offsets_in(table, at, sides=1))
         low, high = (float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0)))
         known = math.isfinite(low)
         jobs.append(
@@ -64,7 +69,12 @@ def baseline_costs_of(
 
 
 def energy_use_of(
-    estimates: OptionEstimates, costs: RunCosts, rows: Sequence[OptionRow], shared: Sequence[int], baseline: int
+    estimates: OptionEstimates,
+    table: RunTable,
+    costs: RunCosts,
+    rows: Sequence[OptionRow],
+    shared: Sequence[int],
+    baseline: int,
 ) -> EnergyUse | None:
     """Return the energy of a job on the baseline and each priced option; None where the price book states no power.
 
@@ -81,9 +91,9 @@ def energy_use_of(
     if not sides or costs.kwh_price is None:
         return None
     stratum = max(sides, key=lambda stratum: len(sides[stratum]))
-    at, table = sides[stratum], estimates.matched.table
-    time_s = table.values["duration_s"][at] / costs.per_h[at] * 3600
-    mean = times_of(time_s, np.zeros(len(at), dtype=np.int64), 1)
+    at = sides[stratum]
+    time_s = table.values["duration_s"][at]
+    mean = times_of(time_s, np.zeros(len(at), dtype=np.int64), 1, offsets_in(table, at, sides=1))
     ends = [float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0))]
     levels = table.columns[estimates.matched.factor].levels
     power_w = _mean_power_w(costs, at)

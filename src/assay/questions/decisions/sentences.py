@@ -24,10 +24,14 @@ _QUESTIONS = {
     WORKERS_FACTOR: "How many nodes?",
 }
 
+_QUESTION_TITLES = {DEVICE_CLASS: "storage class", LAYOUT_FACTOR: "storage layout", "network": "network"}
+"""Titles of factors inside a question about several."""
+
 
 def question(decision: Decision) -> str:
     """Return the question that the decision answers."""
-    return _QUESTIONS.get(decision.factor, f"Which {column_title(decision.factor)}?")
+    titles = [_QUESTION_TITLES.get(name, column_title(name)) for name in decision.factor.split(" + ")]
+    return _QUESTIONS.get(decision.factor, f"Which {joined(titles)}?")
 
 
 def basis_text(time: TimeRatio) -> str:
@@ -120,7 +124,7 @@ def _brief(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = option_text(decision.factor, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
-    return f"{name} {option.verdict} ({format_ratio(option.time.ratio)}×{sure})"
+    return f"{name}: {option.verdict} ({format_ratio(option.time.ratio)}×{sure})"
 
 
 def _spread(decision: Decision, option: str) -> str:

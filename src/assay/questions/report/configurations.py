@@ -28,6 +28,8 @@ SECTIONS_MAX = 4
 """Maximum number of workloads with charts."""
 LEVELS_MAX = 6
 """Maximum number of configurations in the charts of one workload."""
+VIEWED_SECTIONS_MAX = 2
+"""Maximum number of sections with a close look at single runs: those with most runs."""
 VIEWS_MAX = 3
 """Maximum number of runs per workload that are shown in detail."""
 
@@ -70,7 +72,13 @@ def configuration_details(
     leaders = {number: decision.leader for number, decision, _ in decisions}
     return ConfigurationDetails(
         sections=tuple(
-            _with_charts(sections[position], leaders[sections[position].decision], by_id, trace_of, observed_of)
+            _with_charts(
+                sections[position],
+                leaders[sections[position].decision],
+                by_id,
+                trace_of,
+                observed_of if position in drawn[:VIEWED_SECTIONS_MAX] else None,
+            )
             for position in sorted(drawn)
         ),
         left_out=tuple(section.title for position, section in enumerate(sections) if position not in drawn),
