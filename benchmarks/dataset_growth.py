@@ -20,9 +20,9 @@ from pathlib import Path
 import duckdb
 
 from assay.analysis.statistics.run_table import BASE_VALUES
-from assay.execution.engines.spark.datasets import picked
+from assay.execution.engines.spark.datasets import select_runs
 from assay.store import Repository
-from assay.store.index.dataset import DESCRIPTION, LocalStore, described, export_dataset, picked_table
+from assay.store.index.dataset import DESCRIPTION, LocalStore, described, export_dataset, read_selected_runs
 
 
 def grown(source: Path, target: Path, times: int) -> int:
@@ -50,7 +50,7 @@ def by_duckdb(dataset: Path, scratch: Path) -> int:
     with duckdb.connect(config={"temp_directory": str(scratch)}) as opened:
         picking = f"SELECT run_id, place, facts, {figures} FROM {files} {first}"
         opened.execute(f"COPY ({picking}) TO '{scratch}/picked.parquet' (FORMAT parquet)")
-    return len(picked_table(scratch, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
+    return len(read_selected_runs(scratch, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
 
 
 class Clock:
@@ -87,8 +87,11 @@ def main() -> None:
             clock = Clock()
             assert by_duckdb(dataset, aside) == runs
             by_one, clock = str(clock), Clock()
-            with picked(str(dataset), chosen.on, {}, BASE_VALUES, lambda _: None) as folder:
-                assert len(picked_table(folder, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES)) == runs
+            with select_runs(str(dataset), chosen.on, {}, BASE_VALUES, lambda _: None) as folder:
+                assert (
+                    len(read_selected_runs(folder, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
+                    == runs
+                )
             print(f"{times:>5} {runs:>9}  {by_one} {clock}  {os.getloadavg()[0]:>4.0f}", flush=True)
             shutil.rmtree(dataset)
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.execution.engines.hadoop.jobs import jobs
-from assay.execution.engines.spark.datasets import picked
+from assay.execution.engines.spark.datasets import select_runs
 from assay.execution.engines.spark.distribution import find
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
@@ -97,7 +97,7 @@ def test_unsupported_options_of_the_command_are_reported(tmp_path: Path) -> None
     CliRunner().invoke(assay, ["export", "--dataset", dataset, *here])
     with pytest.raises(SpecificationError, match="no run has layout 'SSD9'"):
         dataset_table(dataset, "local", ("layout=SSD9",), print)
-    with pytest.raises(SpecificationError, match="no Spark"), picked(dataset, "mesos", {}, (), print):
+    with pytest.raises(SpecificationError, match="not a Spark master"), select_runs(dataset, "mesos", {}, (), print):
         pass
 
 

@@ -92,7 +92,7 @@ def test_a_run_has_the_same_flag_and_reason_in_every_view(repository: Repository
     outliers = anomalous_runs(repository, known, alone)
     assert [odd.run_id for odd in outliers.anomalies] == [run.run_id]
     assert flag_count(known.table) == FlagCount(26, 1, (("too fast", 1),))
-    assert flag_count(known.table).sentence == "1 of 26 runs is flagged as odd (1 too fast)"
+    assert flag_count(known.table).sentence == "1 of 26 runs is an outlier (1 too fast)"
 
 
 def test_runs_can_be_filtered_by_kind_of_outlier(repository: Repository) -> None:

@@ -138,7 +138,7 @@ def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None
     new, named, bad = batch_predicted(known, rows).rows
     assert (new.configuration["cluster"], new.basis) == ("3x 10 cores 64 GB", "other clusters")
     assert named.expected_s == predicted(repository, ["workload=sort,layout=SSD,maps=6,cluster=c12"]).expected_s
-    assert bad.problem == "cores is '-1', which is no number of cores"
+    assert bad.problem == "cores is '-1', which is not a valid cores"
 
 
 @pytest.mark.parametrize(

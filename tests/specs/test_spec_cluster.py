@@ -255,7 +255,7 @@ MISTAKES = [
         "addresses: [10.0.0.10], count: 1",
         "cluster.yaml:11: real hosts are counted by their addresses; remove count",
     ),
-    (SSH, "type: data,", "type: head,", "cluster.yaml:3: node type 'head' is a worker's and needs devices"),
+    (SSH, "type: data,", "type: head,", "cluster.yaml:3: node type 'head' is used by workers and needs devices"),
     (SSH, "port: 2222", "port: 70000", "cluster.yaml:13: port: '70000' is not a whole number from 1 to 65535"),
     (
         LAB,

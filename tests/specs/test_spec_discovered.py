@@ -88,7 +88,7 @@ def test_running_daemons_say_who_leads_and_the_active_one_of_a_pair_does(tmp_pat
     assert cluster.master.address.host == "n2"
     assert [node.name for node in cluster.workers] == ["worker"]
     assert cluster.attached == Attachment("edge", "/usr/bin/hadoop", "/etc/hadoop/conf", "default", "/user/alice/assay")
-    assert "# n1 has no part in it: namenode runs there" in text
+    assert "# n1 is not part of the cluster: namenode runs there" in text
     assert "guessed: the first" not in text
 
 
@@ -133,7 +133,7 @@ def test_the_users_words_are_stronger_than_guesses(tmp_path: Path) -> None:
     cluster, text, _ = written(tmp_path, [survey("w1"), survey("w2")], DiscoveryOptions("rack", "w2", "bench/assay"))
     assert (cluster.name, cluster.master.address and cluster.master.address.host) == ("rack", "w2")
     assert cluster.workers[0].type.devices[0].directory == "/data1/bench/assay"
-    assert "as you said" in text
+    assert "as given" in text
 
 
 @given(

@@ -179,12 +179,12 @@ def test_a_fifo_that_says_nothing_is_not_waited_for(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(document, "SILENCE_S_MAX", 0.3)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    assert "no regular file" in refusal(fifo)
+    assert "not a regular file" in refusal(fifo)
     plan = tmp_path / "plan.yaml"
     plan.write_text(
         (ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml").read_text().replace("cluster: cluster.yaml", "cluster: fifo")
     )
-    with pytest.raises(SpecificationError, match="no regular file"):
+    with pytest.raises(SpecificationError, match="not a regular file"):
         load_plan(plan)
 
 
@@ -202,5 +202,5 @@ def test_a_size_that_no_machine_has_is_refused(tmp_path: Path, size: str) -> Non
     text = (ROOT / "examples" / "lab" / "cluster.yaml").read_text()
     file = tmp_path / "cluster.yaml"
     file.write_text(text.replace("capacity: 500GB", f"capacity: {size}"))
-    with pytest.raises(SpecificationError, match="more than any machine has"):
+    with pytest.raises(SpecificationError, match="implausibly large"):
         load_cluster(file)

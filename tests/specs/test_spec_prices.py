@@ -152,7 +152,7 @@ def test_rents_purchases_power_exchange_and_validity_are_read(tmp_path: Path) ->
         ),
         ("per: node, node_type", "per: worker, node_type", "the key node_type goes together with 'per: node'"),
         ("per: device, device: nvme", "per: port", "the key device_name goes together with 'per: device'"),
-        ("per: cluster, amort", "per: cluster-hour, amort", "cluster-hour is rented: amortisation and maintenance"),
+        ("per: cluster, amort", "per: cluster-hour, amort", "cluster-hour is rented: only purchases have amortisation"),
         ("covers: [devices]", "covers: [disks]", "unknown part 'disks'; valid: nodes, devices, network"),
         (
             "name: rack, price: $100, per: cluster",
@@ -174,7 +174,7 @@ def test_one_price_twice_is_refused_unless_their_days_are_apart(tmp_path: Path) 
     file = tmp_path / "prices.yaml"
     again = "  - {name: worker, price: $1900, per: worker, valid: {since: 2015-01-01}}\n"
     file.write_text(BOOK + again)
-    with pytest.raises(SpecificationError, match=r":9: 'worker' is there already, for the same days"):
+    with pytest.raises(SpecificationError, match=r":9: 'worker' already exists for the same days"):
         load_prices(file)
     file.write_text(BOOK.replace("per: worker", "per: worker, valid: {until: 2014-12-31}") + again)
     assert len(load_prices(file).items) == 4

@@ -177,7 +177,7 @@ def test_a_run_without_tasks_trace_and_logs_has_none(repository: Repository) -> 
     assert (repository.tasks(run.run_id), len(repository.trace(run.run_id)), repository.logs(run.run_id)) == ([], 0, [])
     with pytest.raises(RepositoryError, match="no log 'client'") as caught:
         repository.log(run.run_id, "client")
-    assert caught.value.hint == "it has no logs at all"
+    assert caught.value.hint == "it has no logs"
 
 
 def test_a_bundle_is_never_overwritten(repository: Repository) -> None:
@@ -256,11 +256,11 @@ def test_a_run_is_selected_by_a_unique_prefix_of_its_id(repository: Repository) 
         repository.publish(make_run(1, run_id=run_id))
     assert repository.run("aaaa").run_id == "aaaa-1"
     assert repository.run("aaab-1").run_id == "aaab-1"
-    with pytest.raises(RepositoryError, match="3 runs' ids begin with 'aaa'") as caught:
+    with pytest.raises(RepositoryError, match="3 runs have an id that begins with 'aaa'") as caught:
         repository.run("aaa")
     assert "aaab-12" in (caught.value.hint or "")
     for prefix in ("b", "", "%", "*"):
-        with pytest.raises(RepositoryError, match="no run's id begins"):
+        with pytest.raises(RepositoryError, match="no run has an id that begins"):
             repository.run(prefix)
 
 
@@ -288,7 +288,7 @@ def test_opening_what_is_no_repository_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_something_else_is_not_taken_over(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(RepositoryError, match=r"not empty.*thesis\.tex"):
+    with pytest.raises(RepositoryError, match=r"neither empty.*thesis\.tex"):
         Repository.create(tmp_path)
     with pytest.raises(RepositoryError, match="can't make a repository"):
         Repository.create(tmp_path / "thesis.tex")

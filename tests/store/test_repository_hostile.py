@@ -230,11 +230,11 @@ def test_pull_refuses_what_is_no_plain_file_and_takes_the_rest(tmp_path: Path, n
         os.mkfifo(path)
     done = assay_within(60, "pull", tmp_path / "source", "--repository", tmp_path / "r")
     assert done.returncode == 6, done.stdout + done.stderr
-    assert f"{make_run(1).run_id}: {name}: this is no plain file" in done.stderr
+    assert f"{make_run(1).run_id}: {name}: not a regular file" in done.stderr
     target = Repository.open(tmp_path / "r")
     assert bundle_ids(target) == [make_run(2).run_id]
     assert [path for path in target.root.rglob("*") if path.is_symlink() or path.is_fifo()] == []
-    assert [problem.detail for problem in source.verify()] == ["this is no plain file"]
+    assert [problem.detail for problem in source.verify()] == ["not a regular file"]
 
 
 def test_pull_refuses_a_bundle_that_is_a_link_and_a_marker_that_is_a_fifo(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_pull_refuses_a_bundle_that_is_a_link_and_a_marker_that_is_a_fifo(tmp_pa
     source.folders.marker.unlink()
     os.mkfifo(source.folders.marker)
     done = assay_within(60, "pull", source.root, "--repository", tmp_path / "r")
-    assert (done.returncode, "no plain file" in done.stderr) == (6, True)
+    assert (done.returncode, "not a regular file" in done.stderr) == (6, True)
 
 
 def assay_within(seconds: float, *words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -262,7 +262,7 @@ def test_an_endless_answer_is_not_read_to_its_end(tmp_path: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         tracemalloc.start()
         try:
-            with pytest.raises(RepositoryError, match="no assay server"):
+            with pytest.raises(RepositoryError, match="not an assay server"):
                 Remote(f"http://127.0.0.1:{server.server_address[1]}").__enter__()
             assert tracemalloc.get_traced_memory()[1] < 3 * MEMORY_BYTES_MAX
         finally:
@@ -293,7 +293,7 @@ def cut(path: Path) -> None:
 
 
 def junk(path: Path) -> None:
-    path.write_bytes(b"PAR1 this is no table PAR1")
+    path.write_bytes(b"PAR1 this is not a table PAR1")
 
 
 @pytest.mark.parametrize("spoil", [junk, cut, other_columns, text_for_numbers])

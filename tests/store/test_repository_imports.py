@@ -98,7 +98,7 @@ def test_bundles_of_overlapping_imports_that_are_copied_together_count_each_run_
 def test_skipped_items_are_listed_and_strict_imports_nothing(repository: Repository, tmp_path: Path) -> None:
     path = written(tmp_path, "results.txt", "10\nx\n")
     strict = import_lines(repository, path, strict=True)
-    assert (strict.taken, strict.left) == (0, (SkippedItem("results.txt:2", "is no number"),))
+    assert (strict.taken, strict.left) == (0, (SkippedItem("results.txt:2", "is not a number"),))
     assert repository.runs() == []
     assert import_lines(repository, path).taken == 1
 

@@ -126,7 +126,7 @@ def test_a_pulled_run_counts_once_and_before_its_exported_figures(tmp_path: Path
         ("campaign_id", "../../x", "no id of a campaign"),
         ("origin", "guessed", "origin"),
         ("lab_scale", "20", "lab_scale is 20"),
-        ("started_at", "yesterday", "no date and time"),
+        ("started_at", "yesterday", "not an ISO 8601 date and time"),
         ("checks", "[", "checks is no JSON"),
         ("cold", "perhaps", "cold"),
     ],
@@ -175,7 +175,7 @@ def test_parquet_of_others_and_unrecognised_files_are_refused_with_what_to_do(tm
     done("runs", "--repository", tmp_path / "r")  # makes the index, which is Parquet too
     index = next((tmp_path / "r" / "index").rglob("*.parquet"))
     output = done("import", index, "--repository", tmp_path / "again", code=FormatError.exit_code)
-    assert "is no table of `assay export`" in output
+    assert "is not a table of `assay export`" in output
     (tmp_path / "own.csv").write_text("job,seconds\nsort,12\n")
     output = done("import", tmp_path / "own.csv", "--repository", tmp_path / "again", code=FormatError.exit_code)
     assert "own.csv: Unrecognised format\n" in output

@@ -95,7 +95,7 @@ def test_a_repository_takes_from_others_what_its_signers_vouch_for_and_nothing_e
     ours, others = key(tmp_path, "ours"), key(tmp_path, "others", "ecdsa")
     target = Repository.create(tmp_path / "target")
     listed(target, ours)
-    assert taken(source, target) == ["it is not signed, and this repository takes signed bundles alone"]
+    assert taken(source, target) == ["it is not signed, and this repository accepts only signed bundles"]
     bundle = bundle_of(source)
     assert sign(source.folders, bundle, others)
     assert taken(source, target) == ["it is not signed by a key in this repository's allowed_signers"]
@@ -108,7 +108,7 @@ def test_a_repository_takes_from_others_what_its_signers_vouch_for_and_nothing_e
     (bundle / "run.json").write_bytes(genuine.replace(b"terasort", b"terasXrt"))
     write_sums(bundle)  # a forger makes the checksums right
     [words] = taken(source, target)
-    assert words.startswith("its signature is not of these checksums")
+    assert words.startswith("its signature does not match its checksums")
     assert [problem.file for problem in bad_signatures(source.folders)] == [SIGNATURE_FILE]
     (bundle / "run.json").write_bytes(genuine)
     (bundle / "SHA256SUMS").write_bytes(sums)

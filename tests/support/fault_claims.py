@@ -92,7 +92,7 @@ USERS = (
         "`engine` (`infrastructure` where the disk was full or the host lost), with its words; never `validation`",
         (
             "execution/engines/test_engines_restart.py::test_unchecked_output_is_not_called_wrong",
-            "workloads/test_workloads_unjudged.py::"
+            "workloads/test_workloads_failed_checker.py::"
             "test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing",
         ),
     ),
@@ -306,7 +306,7 @@ COMING_IN = (
     ),
     Claim(
         "a capacity of 1e24 PB",
-        "refused: more than any machine has",
+        "refused: implausibly large",
         (f"{DOCUMENTS}test_a_size_that_no_machine_has_is_refused",),
     ),
     Claim(

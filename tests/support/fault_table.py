@@ -37,8 +37,11 @@ FULL = r"hdd1 of worker1 was (nearly )?full"
 EIO = r"the kernel of worker1 says: .*(I/O error|EXT4-fs|read-only)|hdd1 of worker1 does not answer"
 PATH = r"packets between worker[12] and worker[12] are lost"
 GONE = r"assay-diskd, process \d+\) (died|is stopped)"
-HOST_GONE = r"worker1 of the lab \S+ is gone"
-LINK = r"no other node hears worker1|the link eth0 of worker1 (was|is) down|worker1 (does not answer|is out of reach)"
+HOST_GONE = r"worker1 of the lab \S+ has ended"
+LINK = (
+    r"no other node receives packets from worker1|the link eth0 of worker1 (was|is) down|"
+    r"worker1 (does not answer|is out of reach)"
+)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def import_lines(repository: Repository, path: Path, *, strict: bool = False) ->
     def items() -> Iterator[ImportedRun | SkippedItem]:
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             if not line.isdecimal():
-                yield SkippedItem(f"{path.name}:{number}", "is no number")
+                yield SkippedItem(f"{path.name}:{number}", "is not a number")
                 continue
             run = foreign_run(workload="sort", duration_s=float(line), layout="HDD")
             more = ((TASK,), trace_of(float(line))) if number == 1 else ((), None)

@@ -63,7 +63,7 @@ class ToyEngine(ClientEngine[ToyStorage]):
     def data_directories(self) -> Mapping[str, Sequence[str]]:
         return {self.master.name: [str(self.storage.root)]}
 
-    async def carry(
+    async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         command = [program.main_class, *program.arguments]

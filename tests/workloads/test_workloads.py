@@ -64,7 +64,7 @@ def judge(
     size: Size = SIZE,
 ) -> ValidationResult:
     facts = ValidationInput(files, manifest or {}, check, where)
-    return asyncio.run(workloads()[name].judge(size, ended, facts))
+    return asyncio.run(workloads()[name].validate(size, ended, facts))
 
 
 def failing(judged: ValidationResult) -> set[str]:

@@ -64,7 +64,9 @@ def judged(
     manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
     times = {f"QUESTION_{number:02d}_MS": 250 for number in range(1, 23)}
     ended = Outcome(0, "", {"assay": times | counters}, 0, 20.0)
-    return asyncio.run(WORKLOAD.judge(size, ended, ValidationInput(Answers(answers), manifest, None, "/in", reference)))
+    return asyncio.run(
+        WORKLOAD.validate(size, ended, ValidationInput(Answers(answers), manifest, None, "/in", reference))
+    )
 
 
 def failing(judgement: ValidationResult) -> dict[str, str]:
@@ -92,7 +94,7 @@ def test_a_different_a_missing_answer_and_other_files_are_reported(reference: Re
     other = replace(reference, files_checksum=reference.files_checksum + 1)
     manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
     validation_input = ValidationInput(Answers(right), manifest, None, "/in", other)
-    assert set(failing(asyncio.run(WORKLOAD.judge(SIZE, Outcome(0, "", {}, 0, 1.0), validation_input)))) == {
+    assert set(failing(asyncio.run(WORKLOAD.validate(SIZE, Outcome(0, "", {}, 0, 1.0), validation_input)))) == {
         "checksum of tables"
     }
 
@@ -133,7 +135,10 @@ def test_answers_are_cached_and_a_missing_generator_is_reported(kept: Path, refe
     assert asked is not None
     assert answered(asked, None if not kept.exists() else Path("/not/there"), kept) == reference, "kept ones are taken"
     assert [path.suffix for path in kept.iterdir()] == [".json"], "the tables are gone"
-    for generator, words in ((None, "tpchgen-cli is not there"), (Path("/not/there"), "could not be made")):
+    for generator, words in (
+        (None, "tpchgen-cli, which generates the tables, is not installed"),
+        (Path("/not/there"), "could not be generated"),
+    ):
         with pytest.raises(EngineError, match=words):
             answered(ReferenceQueries("0.01", 1, ("SELECT 1",)), generator, kept)
 

@@ -14,7 +14,7 @@ from assay.analysis.statistics.factors import matching_factors
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.device_space import claims_of
 from assay.execution.planning.forecast.estimate import JOB_START_S, expected
-from assay.execution.planning.forecast.inputs import kept_by, size_of
+from assay.execution.planning.forecast.inputs import datasets_after, size_of
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.execution.planning.plan_files.schemas import json_schema
@@ -53,7 +53,7 @@ class Reverse(Workload):
         turns = size.options.get("turns", "1")
         return {"hadoop": Program("x.Reverse", (input_path or "", f"{OUTPUT}/reverse", turns))}
 
-    async def judge(self, size, outcome, evidence):
+    async def validate(self, size, outcome, evidence):
         stored = await evidence.files.stored(f"{OUTPUT}/reverse")
         doubled = equal("bytes in HDFS", stored.length_bytes, 2 * size.data_bytes)
         return ValidationResult((*common_checks(outcome), doubled))
@@ -141,7 +141,9 @@ def test_time_and_room_follow_from_its_data_flow(tmp_path: Path) -> None:
     assert [part.bytes for part in claim.hdfs] == [200e9]
     assert claim.intermediate is not None
     assert claim.intermediate.bytes == 2 * 100e9
-    assert [(kept.name, kept.data_bytes, kept.copies) for kept in kept_by(run, plan)] == [("lines", 100 * 10**9, 2)]
+    assert [(kept.name, kept.data_bytes, kept.copies) for kept in datasets_after(run, plan)] == [
+        ("lines", 100 * 10**9, 2)
+    ]
 
 
 def test_screens_and_comparisons_know_it(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:
     assert program.arguments == ("/in", "/assay/output/reverse", run.workload.parameters["turns"])
     for length_bytes, broken in ((200 * 10**9, []), (100 * 10**9, ["bytes in HDFS"])):
         validation_input = ValidationInput(OneFile(length_bytes), {}, None, "/in")
-        judged = asyncio.run(workload.judge(size, Outcome(0, "", {}, 0, 1.0), validation_input))
+        judged = asyncio.run(workload.validate(size, Outcome(0, "", {}, 0, 1.0), validation_input))
         assert [check.name for check in judged.checks if not check.passed] == broken
 
 

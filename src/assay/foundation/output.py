@@ -46,7 +46,7 @@ def check_output(path: Path) -> None:
     folder = Path(os.path.realpath(path)).parent
     try:
         if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
-            raise OSError("nothing can be written to its folder" if folder.is_dir() else "its folder does not exist")
+            raise OSError("its folder is not writable" if folder.is_dir() else "its folder does not exist")
     except OSError as error:
         raise _refused(path, error) from error
 
@@ -64,7 +64,7 @@ def _is_special(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if stat.S_ISBLK(mode):
-        raise OSError("this is a block device, and what is on it would be lost")
+        raise OSError("this is a block device, and its content would be lost")
     if not stat.S_ISREG(mode):
         return True
     opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # checks permissions and links in other users' folders

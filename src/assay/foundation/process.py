@@ -102,7 +102,7 @@ class Lock:
                 return None
             if error.errno in _NO_LOCKS:
                 raise HostError(
-                    f"the file system of this file has no locks ({error.strerror}), so nothing would keep a second"
+                    f"the file system of this file has no locks ({error.strerror}), so it can't exclude a second"
                     " assay out",
                     where=str(path),
                     hint="keep it on a local disk, or mount the share with locks (NFS: without nolock, with lockd)",

@@ -119,14 +119,16 @@ def _check_attached(file: ClusterFile, problems: Problems) -> None:
             problems.add(("nodes", name, "roles"), words)
         return
     if file.attached is None:
-        words = "provider: attached needs a section 'attached' with queue and directory: what of the cluster is yours"
+        words = (
+            "provider: attached needs a section 'attached' with queue and directory, which are your part of the cluster"
+        )
         problems.add(("provider",), words)
         return
     nodes = [node for name, group in file.nodes.items() for node in node_names(name, group)]
     if file.attached.edge is not None and file.attached.edge not in nodes:
         problems.add(("attached", "edge"), unknown("node", file.attached.edge, nodes))
     if file.attached.directory.strip("/").count("/") < 1:
-        words = "a folder of your own is meant, such as /user/NAME/assay: everything below it is assay's to delete"
+        words = "name a folder for assay alone, such as /user/NAME/assay: assay may delete everything below it"
         problems.add(("attached", "directory"), words)
 
 
@@ -186,7 +188,7 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
         problems.add(("networks",), "local is this machine alone; it has no networks to choose from")
     silent = [name for name, network in file.networks.items() if network.addresses is None]
     if placement is Placement.SSH and len(silent) > 1 and not _is_simulated(file):
-        message = f"{' and '.join(silent)} would be the same: give each network but one its own addresses"
+        message = f"{' and '.join(silent)} have the same addresses: give all but one of them separate addresses"
         problems.add(("networks", silent[1]), message)
     for name, network in file.networks.items():
         if network.addresses is None:
@@ -232,7 +234,7 @@ def _check_workers_alike(file: ClusterFile, problems: Problems) -> None:
     for name, node_type in workers.items():
         shapes[name] = [(device, group.kind, group.count) for device, group in node_type.devices.items()]
         if not shapes[name]:
-            problems.add(("node_types", name), f"node type {name!r} is a worker's and needs devices")
+            problems.add(("node_types", name), f"node type {name!r} is used by workers and needs devices")
     first = next(iter(shapes), "")
     for name, shape in shapes.items():
         if shape != shapes[first]:

@@ -95,7 +95,7 @@ class DeviceKeys(Section):
     """Requests that the device takes in at once; 32, NVMe 128, when absent."""
 
     @model_validator(mode="after")
-    def _iops_once(self) -> Self:
+    def _check_iops(self) -> Self:
         if self.iops is not None and (self.read_iops is not None or self.write_iops is not None):
             raise ValueError("iops sets read_iops and write_iops; write either iops or those two")
         return self
@@ -120,7 +120,7 @@ class _RateSection(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _rate_alone(cls, value: Any) -> Any:
+    def _parse_bare_rate(cls, value: Any) -> Any:
         return {"rate": value} if isinstance(value, str) else value
 
     @classmethod
@@ -218,7 +218,7 @@ class KerberosSection(Section):
         if self.keytab and self.cache:
             raise ValueError("a ticket comes from a keytab or from a cache; write one of them")
         if bool(self.principal) != bool(self.keytab):
-            raise ValueError("a keytab needs the principal whose keys are used, and a principal its keytab")
+            raise ValueError("principal and keytab must be set together")
         return self
 
 
@@ -265,7 +265,7 @@ class AttachedSection(Section):
     spark: SparkClientSection | None = None
     """Where plans with 'engine: spark' find Spark's client, if not in the usual places."""
     only_edge: bool = False
-    """true: no host but the edge node is entered by SSH; the others are known by what their daemons publish."""
+    """true: assay logs in to the edge node only by SSH; the others are known by what their daemons publish."""
 
 
 class NetworkSection(_RateSection):

@@ -16,7 +16,7 @@ from assay.model import Daemon, DeviceKind, Mount, Survey
 
 MASTER_DAEMONS = ("namenode", "resourcemanager", "spark-master")
 WORKER_DAEMONS = ("datanode", "nodemanager", "spark-worker")
-USUAL = {
+TYPICAL_RATES = {
     DeviceKind.HDD: ("150MB/s", "150MB/s", "120"),
     DeviceKind.SSD: ("500MB/s", "450MB/s", None),
     DeviceKind.NVME: ("2GB/s", "1.5GB/s", None),
@@ -24,7 +24,7 @@ USUAL = {
 """Default read bandwidth, write bandwidth and IOPS of unmeasured devices."""
 _NIC_GUESS_BITS_PER_S = 1e10
 _FALLBACK_DIRECTORY = "/var/tmp/assay-disk"  # noqa: S108 - on the system's disk, where a host has no other
-_ALIKE = 0.03
+_SIZE_TOLERANCE = 0.03
 """Sizes that differ by less are one size."""
 
 
@@ -97,21 +97,21 @@ def cluster_text(hosts: Sequence[Survey], reach: HostAccess, wish: DiscoveryOpti
     if not hosts:
         raise ValueError("no host was reached")
     roles, guessed = _roles(hosts, wish.master)
-    theirs = _theirs(hosts)
+    theirs = _find_running_hadoop(hosts)
     edge = theirs.edge.host if theirs else None
     machines = [_Machine(host, roles[host.host], ()) for host in hosts if roles[host.host] or host.host == edge]
-    groups, notes = _alike([m for m in machines if "worker" in m.roles], wish.below)
+    groups, notes = _group_workers([m for m in machines if "worker" in m.roles], wish.below)
     machines = [_Machine(m.survey, m.roles, groups.get(m.survey.host, ())) for m in machines]
     types = _types(machines)
     lines = [
-        f"# Found on {len(hosts)} hosts by `assay discover`. What is marked as guessed, no host tells: look at it.",
+        f"# Found on {len(hosts)} hosts by `assay discover`. Check the values marked as guessed: no host reports them.",
         f"cluster: {wish.name}",
         *_ssh(reach),
         "node_types:",
         *(line for name, same in types.items() for line in _type_lines(name, same, wish.rates)),
         "nodes:",
         *_node_lines(types, reach, guessed),
-        *_left_out([host for host in hosts if not roles[host.host] and host.host != edge]),
+        *_other_host_lines([host for host in hosts if not roles[host.host] and host.host != edge]),
         *(_engine(theirs, roles) if theirs else ()),
     ]
     return "\n".join(lines) + "\n", [*notes, *_remarks(machines)]
@@ -131,7 +131,7 @@ def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple
     """Return each host's roles, and why the master is the master: empty where a daemon says so."""
     runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
     workers = {name for name, daemons in runs.items() if daemons & set(WORKER_DAEMONS)}
-    chosen, why = master, "as you said"
+    chosen, why = master, "as given"
     if chosen is None:
         leading = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
         chosen, why = (min(leading)[1], "") if leading else (hosts[0].host, "guessed: the first host")
@@ -152,7 +152,7 @@ def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
             yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)
 
 
-def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_HostGroup, ...]], list[str]]:
+def _group_workers(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_HostGroup, ...]], list[str]]:
     """Return each worker's device groups, reduced to those that all workers have, and remarks on omitted devices."""
     groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
     counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
@@ -185,7 +185,7 @@ def _device_groups(host: Survey, below: str) -> list[_HostGroup]:
             continue  # another part of a disk that is in the file already
         seen |= set(disks)
         same = sets[host.kind_of(mount) or DeviceKind.SSD]
-        fitting = next((g for g in same if abs(mount.size_bytes / g[0].size_bytes - 1) < _ALIKE), None)
+        fitting = next((g for g in same if abs(mount.size_bytes / g[0].size_bytes - 1) < _SIZE_TOLERANCE), None)
         if fitting is None:
             same.append([mount])
         else:
@@ -259,7 +259,7 @@ def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates])
 
 
 def _group_lines(group: _HostGroup, measured: Rates | None) -> Iterator[str]:
-    read, write, iops = (measured.read, measured.write, measured.iops) if measured else USUAL[group.kind]
+    read, write, iops = (measured.read, measured.write, measured.iops) if measured else TYPICAL_RATES[group.kind]
     how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
     yield f"      {group.name}:"
     yield f"        kind: {group.kind}" + ("  # guessed: the kernel does not tell" if group.guessed_kind else "")
@@ -290,21 +290,21 @@ def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: HostAccess, why:
                 yield f"      - {_scalar(address)}" + (f"  # {named}" if named else "")
 
 
-def _left_out(hosts: Sequence[Survey]) -> Iterator[str]:
+def _other_host_lines(hosts: Sequence[Survey]) -> Iterator[str]:
     for host in hosts:
         roles = ", ".join(daemon.role for daemon in host.daemons) or "no daemon"
-        yield f"# {host.host} has no part in it: {roles} runs there"
+        yield f"# {host.host} is not part of the cluster: {roles} runs there"
 
 
 @dataclass(frozen=True, slots=True)
-class _Theirs:
+class _RunningHadoop:
     """An externally managed ResourceManager, and the host that submits jobs to it."""
 
     daemon: Daemon
     edge: Survey
 
 
-def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
+def _find_running_hadoop(hosts: Sequence[Survey]) -> _RunningHadoop | None:
     """Return the Hadoop that runs on the hosts; None if none runs or assay deployed it."""
     daemons = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
     leading = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
@@ -312,17 +312,17 @@ def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
         return None
     host, daemon = leading
     edges = [h for h in hosts if h.clients.programs.get("hadoop")]
-    return _Theirs(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
+    return _RunningHadoop(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
 
 
-def _engine(theirs: _Theirs, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _engine(theirs: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield how to attach to it."""
     daemon, edge = theirs.daemon, theirs.edge
     yield f"# A Hadoop {daemon.version or ''} runs already: assay attaches to it and changes nothing."
     yield "provider: attached"
     yield "attached:"
     program = edge.clients.programs.get("hadoop")
-    yield f"  hadoop: {program or '/usr/bin/hadoop'}" + ("" if program else "  # guessed: not on a login's PATH")
+    yield f"  hadoop: {program or '/usr/bin/hadoop'}" + ("" if program else "  # guessed: not on the PATH of logins")
     folder = daemon.configuration or next(iter(edge.clients.configurations), None)
     yield f"  configuration: {folder or '/etc/hadoop/conf'}" + ("" if folder else "  # guessed: not found")
     yield "  queue: default  # guessed: ask who runs the cluster"
@@ -342,4 +342,4 @@ def _remarks(machines: Sequence[_Machine]) -> Iterator[str]:
                     yield f"{host.host}: {host.user.name} may not write to {directory}; let root make it a folder there"
         for daemon in host.daemons:
             if daemon.role in ("ozone", "router"):
-                yield f"{host.host}: {daemon.role} runs there, which assay does not know"
+                yield f"{host.host}: {daemon.role} runs there, which assay does not support"

@@ -37,7 +37,7 @@ VALUES_MAX = 50_000
 NODES_MAX = 20_000
 """Keys, values and list items as written: reading one takes a tenth of a millisecond."""
 _TAG = "tag:yaml.org,2002:"
-_UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
+_INVISIBLE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _SCALAR_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")}
 
 
@@ -78,7 +78,7 @@ class Problems:
 
 
 def _on_one_line(message: str) -> str:
-    return "".join(repr(c)[1:-1] if unicodedata.category(c) in _UNSEEN else c for c in message)
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in _INVISIBLE_CATEGORIES else c for c in message)
 
 
 def read_document(path: str | Path) -> Document:
@@ -128,7 +128,7 @@ def _taken(path: str | Path) -> bytes:
         while len(content) <= SIZE_BYTES_MAX:
             if waits and not select.select([stream], [], [], SILENCE_S_MAX)[0]:
                 raise OSError(
-                    errno.ETIMEDOUT, f"it is no regular file, and nothing came out of it for {SILENCE_S_MAX:g} s"
+                    errno.ETIMEDOUT, f"it is not a regular file, and no data arrived within {SILENCE_S_MAX:g} s"
                 )
             piece = stream.read(SIZE_BYTES_MAX + 1 - len(content))
             if not piece:

@@ -88,7 +88,7 @@ def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bo
         if not (0 < number < math.inf or (zero and number == 0)):
             raise ValueError(f"{text!r} must be more than 0")
         if number > QUANTITY_MAX:
-            raise ValueError(f"{text!r} is more than any machine has")
+            raise ValueError(f"{text!r} is implausibly large")
         return number
 
     return FieldFormat(validate, schema)

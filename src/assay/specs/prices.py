@@ -126,7 +126,7 @@ class LineItemSection(Section):
     """Where this price is from, when it is not the book's source."""
 
     @model_validator(mode="after")
-    def _counted_by_what_it_names(self) -> Self:
+    def _check_unit_keys(self) -> Self:
         unit = self.per.removesuffix("-hour").removesuffix("-month")
         if (unit in _BY_DEVICE) != (self.device is not None) and not (unit == "GB" and self.device):
             raise ValueError(f"'per: device' and the key device go together; valid devices: {', '.join(DEVICE_KINDS)}")
@@ -135,7 +135,7 @@ class LineItemSection(Section):
         if self.node_type is not None and unit != "node":
             raise ValueError("the key node_type goes together with 'per: node' or 'per: node-hour'")
         if unit != self.per and (self.amortisation or self.maintenance is not None):
-            raise ValueError(f"what is paid {self.per} is rented: amortisation and maintenance belong to purchases")
+            raise ValueError(f"what is paid {self.per} is rented: only purchases have amortisation and maintenance")
         return self
 
 
@@ -238,7 +238,7 @@ class _Reader:
             section.price if section.price.currency != self.file.currency else None,
         )
 
-    def refuse_doubles(self, items: list[LineItem]) -> None:
+    def reject_duplicates(self, items: list[LineItem]) -> None:
         """Note items of one name and unit that would be paid at once by the same configurations."""
         for (_, first_item), (second, other) in itertools.combinations(enumerate(items), 2):
             same = all(
@@ -247,7 +247,7 @@ class _Reader:
             )
             apart = _ends_before(first_item, other) or _ends_before(other, first_item)
             if same and not apart:
-                self.problems.add(("items", second), f"{other.name!r} is there already, for the same days")
+                self.problems.add(("items", second), f"{other.name!r} already exists for the same days")
 
 
 def _ends_before(first: LineItem, other: LineItem) -> bool:
@@ -269,7 +269,7 @@ def _book_of(document: Document) -> PriceBook:
     problems = Problems(document)
     reader = _Reader(file, problems)
     items = [reader.item(index, section) for index, section in enumerate(file.items)]
-    reader.refuse_doubles(items)
+    reader.reject_duplicates(items)
     since, until = reader.validity((), file.valid)
     energy = None
     if file.energy is not None:

@@ -21,7 +21,7 @@ from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text,
 from assay.specs.section import Section, parse
 
 _AMOUNT_MAX = 1e9
-_OTHER_SHIPPED = ("lab-spark.yaml",)
+_OTHER_ENGINE_PROFILES = ("lab-spark.yaml",)
 """Profiles that assay ships for engines other than Hadoop."""
 
 
@@ -350,8 +350,8 @@ def shipped_profile() -> CostProfile:
     path = shipped / "lab.yaml" if shipped else None
     if path is None or not path.is_file():
         raise HostError(
-            "no profile came with this installation",
+            "this installation has no profile",
             hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
         )
-    others = [other for name in _OTHER_SHIPPED if (other := path.with_name(name)).is_file()]
+    others = [other for name in _OTHER_ENGINE_PROFILES if (other := path.with_name(name)).is_file()]
     return load_profile(path).together_with([load_profile(other) for other in others])

@@ -12,7 +12,7 @@ from assay.specs.document import Value, document_of
 
 CLUSTER_FILE = "cluster.yaml"
 PLAN_FILE = "plan.yaml"
-_OF_HOSTS = ("ssh", "attached", "home", "java_home", "hadoop_home", "local")
+_HOST_KEYS = ("ssh", "attached", "home", "java_home", "hadoop_home", "local")
 _SECRET = re.compile(
     r"passw|passphrase|secret|token|credential|(access|account|private|session|encryption|sas)[._-]?key", re.IGNORECASE
 )
@@ -24,7 +24,7 @@ def shared_cluster(text: str) -> str:
     content = dict(document_of(text.encode(), CLUSTER_FILE).content)
     if "lab" not in content:
         content["provider"] = "simulated"
-    for key in _OF_HOSTS:
+    for key in _HOST_KEYS:
         content.pop(key, None)
     nodes: dict[str, Value] = {}
     for name, group in _entries(content.get("nodes")).items():

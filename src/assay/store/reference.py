@@ -28,7 +28,7 @@ def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> 
     """Return DuckDB's answers, stored ones if available. Raises EngineError if the tables can't be generated."""
     if generator is None:
         hint = f"install assay with its requirements, or also the package {GENERATOR}"
-        raise EngineError(f"the program {GENERATOR} is not there, which makes the tables", hint=hint)
+        raise EngineError(f"the program {GENERATOR}, which generates the tables, is not installed", hint=hint)
     decides = json.dumps([asked.scale_factor, asked.parts, asked.queries, duckdb.__version__])
     kept = kept_in / f"answers-{hashlib.sha256(decides.encode()).hexdigest()[:12]}.json"
     if kept.is_file():
@@ -63,11 +63,11 @@ def _make(asked: ReferenceQueries, generator: Path, folder: Path) -> None:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise EngineError(f"the tables could not be made: {error}", where=str(generator)) from error
+        raise EngineError(f"the tables could not be generated: {error}", where=str(generator)) from error
     if done.returncode != 0:
         words = (done.stderr or done.stdout).strip()[-300:]
         hint = "the answers need room for the tables on the machine where assay runs: 0.35 GB for each 1 GB of data"
-        raise EngineError(f"the tables could not be made: {words}", where=str(generator), hint=hint)
+        raise EngineError(f"the tables could not be generated: {words}", where=str(generator), hint=hint)
 
 
 def _answers(asked: ReferenceQueries, folder: Path) -> tuple[Rows, ...]:

@@ -22,14 +22,14 @@ from assay.foundation.errors import RepositoryError
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Task, Trace
 from assay.store.bundles import bundle as bundle_files
 from assay.store.bundles.bundle import BundleProblem, Contents
-from assay.store.bundles.folders import KEPT_BUNDLES, MARKER, Folders
-from assay.store.bundles.sameness import DuplicateSource, probable_duplicates
+from assay.store.bundles.duplicates import DuplicateSource, probable_duplicates
+from assay.store.bundles.folders import INITIAL_FOLDERS, MARKER, Folders
 from assay.store.bundles.staging import clear_dead, creation_error, staging, storage_error, sync, sync_placed, sync_tree
 from assay.store.exchange.imports import (
     Batch,
     ImportRequest,
     ImportSummary,
-    gathered,
+    collect_batch,
     ids_in,
     import_id,
     imported_tasks,
@@ -79,7 +79,7 @@ class Repository:
             ) from error
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
             raise RepositoryError(
-                f"this is no repository's marker: {error}",
+                f"this is not a repository's marker file: {error}",
                 where=str(root / MARKER),
                 hint=f'its content should be {{"assay_repository": {VERSION}}}',
             ) from error
@@ -107,16 +107,16 @@ class Repository:
             return cls.open(root)
         try:
             root.mkdir(parents=True, exist_ok=True)
-            foreign = sorted(path.name for path in root.iterdir() if path.name not in KEPT_BUNDLES)
+            foreign = sorted(path.name for path in root.iterdir() if path.name not in INITIAL_FOLDERS)
             if foreign and cls.is_at(root):  # another process has just created it
                 return cls.open(root)
             if foreign:
                 raise RepositoryError(
-                    f"the folder is not empty and no repository: it holds {foreign[0]!r}",
+                    f"the folder is neither empty nor a repository: it contains {foreign[0]!r}",
                     where=str(root),
                     hint="name an empty or new folder",
                 )
-            for name in KEPT_BUNDLES:
+            for name in INITIAL_FOLDERS:
                 (root / name).mkdir(exist_ok=True)
             with staging(Folders(root).partial, "marker") as folder:
                 (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
@@ -152,14 +152,14 @@ class Repository:
         """
         self._index.cache_row_lookup(table)
 
-    def kept_model(self, name: str) -> bytes | None:
-        """Return the model that :meth:`keep_model` stored under ``name``; None without one."""
+    def cached_model(self, name: str) -> bytes | None:
+        """Return the model that :meth:`cache_model` stored under ``name``; None without one."""
         try:
             return (self.folders.models / name).read_bytes()
         except OSError:
             return None
 
-    def keep_model(self, name: str, content: bytes) -> None:
+    def cache_model(self, name: str, content: bytes) -> None:
         """Store a model learned from the runs, and replace an earlier one; a read-only repository stores nothing."""
         with contextlib.suppress(OSError):
             self.folders.models.mkdir(parents=True, exist_ok=True)
@@ -251,7 +251,7 @@ class Repository:
 
         def taken(replaced: Sequence[str]) -> Batch:
             old = {run_id for name in replaced for run_id in ids_in(folder / name)}
-            return gathered(
+            return collect_batch(
                 items(),
                 bundle_id=bundle.name,
                 format_name=format_name,
@@ -415,14 +415,14 @@ class Repository:
             return matches[0]
         if not matches:
             raise RepositoryError(
-                f"no run's id begins with {prefix!r}, and no source calls one so",
+                f"no run has an id that begins with {prefix!r}, or this id in its source",
                 where=str(self.root),
                 hint="`assay runs` lists them",
             )
         shown = "\n    ".join(matches[:_CANDIDATES_MAX])
         more = f"\n    and {len(matches) - _CANDIDATES_MAX} more" if len(matches) > _CANDIDATES_MAX else ""
         raise RepositoryError(
-            f"{len(matches)} runs' ids begin with {prefix!r}, or are called so by their source",
+            f"{len(matches)} runs have an id that begins with {prefix!r}, or this id in their source",
             where=str(self.root),
             hint=f"one of\n    {shown}{more}",
         )
@@ -482,7 +482,7 @@ class Repository:
         builds it from the checked bundles.
         """
         names = bundle_names(self.folders.bundles)
-        problems, reading = bundle_files.strays(self.folders.bundles, names), DuckDBReader().connection
+        problems, reading = bundle_files.unknown_entries(self.folders.bundles, names), DuckDBReader().connection
         for done, name in enumerate(names, start=1):
             problems += bundle_files.check_bundle(self.folders.bundles / name, reading)
             if progress:

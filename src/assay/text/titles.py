@@ -18,7 +18,7 @@ COLUMN_TITLES = {
     "status": "Status",
     "origin": "Origin",
     "cold": "Caches",
-    "anomaly": "Odd for its configuration",
+    "anomaly": "Outlier",
     "plan": "Plan",
     "campaign_id": "Campaign",
     "duration_s": "Time (s)",
@@ -135,6 +135,6 @@ def origin_badge(name: str, lab_scale: str | float | None) -> str:
 
 
 def runs_flagged(number: int) -> str:
-    """Return how many runs are flagged as odd, as the beginning of a sentence."""
-    which = plural(number, "run is flagged as odd for its", "runs are flagged as odd for their")
+    """Return how many runs are outliers, as the beginning of a sentence."""
+    which = plural(number, "run is an outlier of its", "runs are outliers of their")
     return f"{which} configuration (`assay anomalies` says why)"

@@ -25,7 +25,7 @@ _ORDER = (14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5
 _ANSWERS = f"{OUTPUT}/decision-support"
 _BYTES, _CHECKSUM = "TABLES_BYTES", "TABLES_CHECKSUM"
 _STREAMS = Option(
-    "streams", "Streams that ask all questions at once, after they were asked one by one; none if left out."
+    "streams", "Number of query streams that run concurrently after the sequential stream; none if left out."
 )
 _SCALE_DIGITS = 6
 _BYTES_OF_SCALE_1 = 10**9
@@ -85,14 +85,14 @@ class DecisionSupport(Workload):
         """Return the same questions for DuckDB, over the same files."""
         return ReferenceQueries(scale_factor(size), size.maps or DEFAULT_MAPS, queries(float(scale_factor(size))))
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the files, every answer and the streams' answers; return each question's time."""
         checks = list(common_checks(outcome))
         if outcome.exit_status != 0:
             return ValidationResult(tuple(checks))
         answered = validation_input.reference
         if answered is None:
-            return ValidationResult((*checks, Check("answers", False, "there is nothing to compare them with")))
+            return ValidationResult((*checks, Check("answers", False, "there are no reference answers")))
         checks += [
             equal("bytes of tables", validation_input.manifest.get(_BYTES), answered.files_bytes),
             equal("checksum of tables", validation_input.manifest.get(_CHECKSUM), answered.files_checksum, "as a sum"),

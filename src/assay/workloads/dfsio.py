@@ -115,7 +115,7 @@ class DfsioWrite(_Dfsio):
         """Return the files' folder: the files are the read test's input."""
         return (_data(size),)
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes written and all their replicas."""
         result = _result(outcome)
         stored = await validation_input.files.stored(_data(size))
@@ -150,7 +150,7 @@ class DfsioRead(_Dfsio):
         """Return the program that reads the files."""
         return {"hadoop": _program("read", size)}
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
         """Check the bytes read, as reported by the program and by the engine's counters."""
         result = _result(outcome)
         # The maps also read their control files, so the counter is slightly larger than the data.

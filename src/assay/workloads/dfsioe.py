@@ -68,7 +68,7 @@ class Stream(msgspec.Struct, frozen=True):
         return self.moved_bytes / max(self.end_ms - self.start_ms, 1e-3) * 1000
 
     @property
-    def clock_wrong_ms(self) -> float:
+    def time_error_ms(self) -> float:
         """Maximum error of the stream's times at its end."""
         return self.clock_error_ms + abs(self.clock_drift_ms)
 
@@ -107,7 +107,7 @@ async def _streams(validation_input: ValidationInput, series: str) -> tuple[byte
 
 
 def _stream_checks(streams: Sequence[Stream], size: Size) -> tuple[Check, ...]:
-    wrong_ms = max((stream.clock_wrong_ms for stream in streams), default=0.0)
+    wrong_ms = max((stream.time_error_ms for stream in streams), default=0.0)
     clocks = f"times are at most {wrong_ms:.1f} ms wrong; {CLOCK_ERROR_MAX_MS:.0f} ms are allowed"
     return (
         equal("files", len({stream.file for stream in streams}), files_of(size), "files"),
@@ -126,12 +126,12 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
         "per_stream_mb_per_s": sum(stream.moved_bytes for stream in streams) / taken_s / 1e6,
         "stream_rate_mean_mb_per_s": statistics.fmean(rates) / 1e6,
         "stream_rate_stddev_mb_per_s": statistics.pstdev(rates) / 1e6,
-        "clock_error_max_ms": max(stream.clock_wrong_ms for stream in streams),
+        "clock_error_max_ms": max(stream.time_error_ms for stream in streams),
         "clock_offset_max_ms": max(abs(stream.clock_offset_ms) for stream in streams),
     }
 
 
-async def _judgement(
+async def _validate(
     size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, further_checks: tuple[Check, ...]
 ) -> ValidationResult:
     """Return the validation of a run's series. ``further_checks``: checks of only one of the two operations."""
@@ -177,14 +177,14 @@ class DfsioeWrite(_Dfsioe):
         """Return the files' folder: the files are the read test's input."""
         return (_written(size).path,)
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes moved, the stored files and their replicas, and the clocks."""
         stored = await validation_input.files.stored(_written(size).path)
         further_checks = (
             equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
             replicas(stored, size.replication),
         )
-        return await _judgement(size, outcome, validation_input, f"{_WRITTEN}/series", further_checks)
+        return await _validate(size, outcome, validation_input, f"{_WRITTEN}/series", further_checks)
 
 
 class DfsioeRead(_Dfsioe):
@@ -202,10 +202,10 @@ class DfsioeRead(_Dfsioe):
         """Return the program that reads the files."""
         return {"hadoop": _program("read", size, input_path or "", f"{_READ}/series")}
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes read, by the maps' and the engine's counters, and the clocks."""
         counted = read_by_counter(outcome, _total_bytes(size))
-        return await _judgement(size, outcome, validation_input, f"{_READ}/series", (counted,))
+        return await _validate(size, outcome, validation_input, f"{_READ}/series", (counted,))
 
 
 WORKLOADS = (DfsioeWrite(), DfsioeRead())

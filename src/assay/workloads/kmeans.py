@@ -33,9 +33,7 @@ DEFAULT_ITERATIONS = 5
 DEFAULT_CLUSTERS = 10
 POINT_BYTES = 180
 """Size of a point: 20 coordinates of 8 bytes, its number, and 12 bytes for lengths."""
-CLUSTERS = Option(
-    "clusters", "Number of clusters that are looked for, and of centres that the points are generated around."
-)
+CLUSTERS = Option("clusters", "Number of clusters to find, and of centres around which points are generated.")
 _OUTPUT = f"{OUTPUT}/kmeans"
 _ROUNDING = 1e-9
 
@@ -84,7 +82,7 @@ class KMeans(Workload):
             "spark": spark_program("KMeans", *given, partitions(size), options={}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that each iteration has all points and does not increase the distances, and check the input's actual
         size."""
         if outcome.exit_status != 0:

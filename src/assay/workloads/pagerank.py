@@ -73,7 +73,7 @@ class PageRank(Workload):
             "spark": spark_program("PageRank", *given, partitions(size), options=storing(size)),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check pages, links, ranks and replicas of the last iteration, and the graph's actual size."""
         stored = await validation_input.files.stored(_OUTPUT)
         graph = (

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, could_not_run, equal, replicas
+from assay.workloads.common.checks import about, common_checks, equal, replicas, unfinished_check
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -32,8 +32,8 @@ RECORDS = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
 _TEXT = "org.apache.hadoop.io.Text"
 _WRITTEN = f"{OUTPUT}/randomtextwriter"
 _SORTED = f"{OUTPUT}/sort"
-_AGREES = "SUCCESS! Validated"
-_SORT_REPORT = re.compile(rf"{_AGREES}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
+_SORT_VALIDATED = "SUCCESS! Validated"
+_SORT_REPORT = re.compile(rf"{_SORT_VALIDATED}|wrongly classif|do not match|mismatch| v/s |Failed to read record")
 """SortValidator's messages after a comparison: agreement, or the difference (in its spelling)."""
 # A line has a tab after its key and a line feed after its value.
 _BYTES_PER_RECORD = 2
@@ -69,7 +69,7 @@ class RandomTextWriter(Workload):
         """Return the program that writes the text."""
         return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that HDFS contains all words that the maps counted, with their replicas."""
         stored = await validation_input.files.stored(_WRITTEN)
         counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
@@ -111,14 +111,14 @@ class Sort(Workload):
         arguments = ("-sortInput", input_path or "", "-sortOutput", _SORTED)
         return Program("org.apache.hadoop.mapred.SortValidator", arguments)
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check records, replicas, the input's actual size, and the validator's result."""
         stored = await validation_input.files.stored(_SORTED)
         source = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
         )
         records = outcome.counter("MAP_INPUT_RECORDS") or -1
-        unjudged: Outcome | None = None
+        failed_checker: Outcome | None = None
         checks = [
             *common_checks(outcome),
             equal("records", outcome.counter("REDUCE_OUTPUT_RECORDS"), records, "records"),
@@ -128,13 +128,15 @@ class Sort(Workload):
         if outcome.exit_status == 0:
             validation = validation_input.check_outcome
             if validation is None or not _SORT_REPORT.search(validation.output):
-                checks.append(could_not_run("sorted output", "SortValidator", validation))
-                unjudged = validation
+                checks.append(unfinished_check("sorted output", "SortValidator", validation))
+                failed_checker = validation
             else:
-                passed = validation.exit_status == 0 and _AGREES in validation.output
+                passed = validation.exit_status == 0 and _SORT_VALIDATED in validation.output
                 message = "records, bytes, checksum and order agree" if passed else " | ".join(validation.last_words())
                 checks.append(Check("sorted output", passed, message))
-        return ValidationResult(tuple(checks), {"input_bytes": float(source.length_bytes)}, unjudged=unjudged)
+        return ValidationResult(
+            tuple(checks), {"input_bytes": float(source.length_bytes)}, failed_checker=failed_checker
+        )
 
 
 WORKLOADS = (RandomTextWriter(), Sort())

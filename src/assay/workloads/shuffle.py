@@ -8,7 +8,7 @@ their disks.
 from collections.abc import Mapping
 
 from assay.model import Outcome, Program
-from assay.workloads.common.checks import common_checks, equal, nothing_written
+from assay.workloads.common.checks import common_checks, equal, no_output_check
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, generating, reducing
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.workload import (
@@ -43,7 +43,7 @@ class Shuffle(Workload):
             "spark": spark_program("Shuffle", *counts, options={}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
         """Check that the received bytes equal the sent bytes."""
         fetched = outcome.counter("REDUCE_SHUFFLE_BYTES")
         checks = (
@@ -57,7 +57,7 @@ class Shuffle(Workload):
                 "(sum of CRC32)",
             ),
             equal("bytes fetched", fetched, outcome.counter("MAP_OUTPUT_MATERIALIZED_BYTES") or -1),
-            nothing_written(outcome),
+            no_output_check(outcome),
         )
         return ValidationResult(checks, {"shuffle_bytes": float(fetched)} if fetched else {})
 

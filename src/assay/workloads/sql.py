@@ -79,7 +79,7 @@ class SqlQuery(Workload):
             "spark": replace(spark, options={**spark.options, **shuffled}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that no visit and no cent was lost, and the tables' actual size."""
         stored = await validation_input.files.stored(*self.outputs)
         tables = (

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
+from assay.workloads.common.checks import about, common_checks, equal, no_output_check, replicas, unfinished_check
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -111,7 +111,7 @@ class TeraGen(_RowWorkload):
         """Return the program that generates the rows."""
         return {"hadoop": _teragen(size, _GENERATED)}
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas and the number of rows."""
         stored = await validation_input.files.stored(_GENERATED)
         return ValidationResult(
@@ -149,7 +149,7 @@ class TeraSort(_RowWorkload):
         """Return the program that reads the output in order."""
         return _teravalidate(_SORTED, _REPORT)
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check bytes, replicas, order and checksum."""
         stored = await validation_input.files.stored(_SORTED)
         checks = [
@@ -161,8 +161,8 @@ class TeraSort(_RowWorkload):
             return ValidationResult(tuple(checks))
         validated = validation_input.check_outcome
         if validated is None or validated.exit_status != 0:
-            checks.append(could_not_run("sorted output", "TeraValidate", validated))
-            return ValidationResult(tuple(checks), unjudged=validated)
+            checks.append(unfinished_check("sorted output", "TeraValidate", validated))
+            return ValidationResult(tuple(checks), failed_checker=validated)
         return ValidationResult((*checks, await _report_check(validation_input)))
 
 
@@ -185,7 +185,7 @@ class TeraValidate(_RowWorkload):
         """Return the program that validates the rows."""
         return {"hadoop": _teravalidate(input_path or "", _REPORT)}
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the number of rows read, their order and their checksum."""
         checks = [*common_checks(outcome), equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows")]
         if outcome.exit_status == 0:
@@ -212,14 +212,14 @@ class TeraRead(_RowWorkload):
             "spark": spark_program("TeraRead", input_path or "", options={}),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:  # noqa: ARG002
         """Check that every row was read and that nothing was written."""
         return ValidationResult(
             (
                 *common_checks(outcome),
                 equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows"),
                 equal("bytes of rows", outcome.counter("TERAREAD_BYTES"), _bytes(size)),
-                nothing_written(outcome),
+                no_output_check(outcome),
             )
         )
 
@@ -255,7 +255,7 @@ class HdfsWrite(Workload):
         }
         return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check the bytes in HDFS, and that there is exactly one copy."""
         stored = await validation_input.files.stored(_WRITTEN)
         if size.payload == "pattern":

@@ -48,7 +48,7 @@ class WordCount(Workload):
             "spark": spark_program("WordCount", *paths, partitions(size), options=storing(size)),
         }
 
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""
         stored = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else None

@@ -144,7 +144,7 @@ class ValidationResult:
     """Counters of each stream; empty if only the job history has them."""
     logs: Mapping[str, bytes] = field(default_factory=dict)
     """Files behind the metrics, for the bundle."""
-    unjudged: Outcome | None = None
+    failed_checker: Outcome | None = None
     """The outcome of a check program that could not run; the output is unchecked."""
 
 
@@ -267,5 +267,5 @@ class Workload(ABC):
         return None
 
     @abstractmethod
-    async def judge(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
+    async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
         """Judge a finished run."""

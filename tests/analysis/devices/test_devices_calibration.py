@@ -268,7 +268,7 @@ def test_the_rotation_speed_of_a_disk_leaves_the_arm_its_true_time(rpm: int, ful
     calibration = calibrate(figures_, capacity_bytes=CAPACITY_BYTES, rpm=rpm)
     assert calibration.value("seek_full") == pytest.approx(full_s, rel=0.02)
     (turns,) = (number for number in calibration.numbers if number.key == "rpm")
-    assert (turns.value, turns.measured, turns.source) == (rpm, True, "as you said")
+    assert (turns.value, turns.measured, turns.source) == (rpm, True, "as given")
 
 
 def test_flash_does_not_turn() -> None:
@@ -333,7 +333,7 @@ def test_the_entry_says_what_was_left_out_and_takes_the_turns(tmp_path: Path) ->
     words = ("device", "calibrate", str(file), "--kind", "hdd", "--rpm", "5400")
     done = _assay(*words)
     assert "# job memory: left out" in done.stdout, done.stderr
-    assert re.search(r"rpm: 5400 +# as you said", done.stdout)
+    assert re.search(r"rpm: 5400 +# as given", done.stdout)
     assert json.loads(_assay(*words, "--json").stdout)["left_out"] == ["memory"]
 
 

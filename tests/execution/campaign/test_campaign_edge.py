@@ -65,7 +65,7 @@ async def test_observed_settings_name_unobserved_nodes(cluster: Cluster) -> None
     published = await observe(
         cluster, {"node": LocalTransport("node")}, ObservationRequest("nothing", work), engine="hadoop"
     )
-    words = "not observed, as no host but the edge node is entered: devices, links, memory and caches of far1, far2"
+    words = "not observed, because assay logs in to the edge node only: devices, links, memory and caches of far1, far2"
     assert words in map(str, published.run.warnings)
     assert unseen(replace(cluster, attached=None)) == ()
 
@@ -74,11 +74,11 @@ def test_a_run_says_why_it_is_not_cold_and_whether_its_data_could_lie_in_memory(
     real = replace(cluster, placement=Placement.SSH)
     small, large = cache_warnings((), real, 3 * 10**9), cache_warnings((), real, 2 * 10**10)
     assert small is not None
-    assert small.startswith("not shown to be cold: no host but the edge node is entered; its data, 3 GB, fit into all")
+    assert small.startswith("not shown to be cold: assay logs in to the edge node only; the data (3 GB) fit into the")
     assert large is not None
-    assert "its data, 20 GB, are larger than all workers' memory, 12.9 GB" in large
+    assert "the data (20 GB) are larger than the workers' memory (12.9 GB)" in large
     assert cluster.attached is not None
     every = replace(real, attached=replace(cluster.attached, only_edge=False))
     assert cache_warnings((COLD,), every, 10**9) is None
     refused = replace(COLD, dropped=False, reason="sudo wants a password")
-    assert "sudo wants a password; its data, 1 GB, fit into" in (cache_warnings((COLD, refused), every, 10**9) or "")
+    assert "sudo wants a password; the data (1 GB) fit into" in (cache_warnings((COLD, refused), every, 10**9) or "")

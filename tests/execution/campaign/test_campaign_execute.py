@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import assay.workloads
-from assay.execution.campaign.attempts.runner import CampaignSummary, added_up
+from assay.execution.campaign.attempts.runner import CampaignSummary, merge_summaries
 from assay.execution.campaign.execute import CampaignRequest, execute_campaign, prepare_campaign
 from assay.execution.lab.diskd import daemon_of
 from assay.execution.lab.journal import read_journal
@@ -41,7 +41,7 @@ class Sleep(Workload):
     def programs(self, size, input_path):
         return {"toy": Program("sleep", ("6",), engine="toy")}
 
-    async def judge(self, size, outcome, evidence):
+    async def validate(self, size, outcome, evidence):
         return ValidationResult(common_checks(outcome))
 
 
@@ -117,8 +117,8 @@ def test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken(plan
 
 
 def test_counts_of_the_parts_of_a_call_add_up() -> None:
-    lost = CampaignSummary("c", 4, 2, 1, {"valid": 1, "failed": 1}, {"infrastructure": 1}, None, hopeless=0)
-    rest = CampaignSummary("c", 4, 3, 2, {"valid": 2, "failed": 1}, {"workload": 1}, None, hopeless=1)
-    both = added_up([lost, rest])
-    assert (both.made, both.already_there, both.not_valid, both.hopeless) == (5, 1, 2, 1)
+    lost = CampaignSummary("c", 4, 2, 1, {"valid": 1, "failed": 1}, {"infrastructure": 1}, None, stopped_early=0)
+    rest = CampaignSummary("c", 4, 3, 2, {"valid": 2, "failed": 1}, {"workload": 1}, None, stopped_early=1)
+    both = merge_summaries([lost, rest])
+    assert (both.made, both.already_there, both.not_valid, both.stopped_early) == (5, 1, 2, 1)
     assert both.failures == {"infrastructure": 1, "workload": 1}

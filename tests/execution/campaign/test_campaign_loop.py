@@ -21,7 +21,7 @@ from assay.execution.campaign.timeline import attempts_of, begins_s, measured_ov
 from assay.execution.planning.expansion import configured
 from assay.execution.planning.forecast.call_limits import Stop
 from assay.execution.planning.forecast.estimate import JOB_START_S, RUN_EXTRA_S
-from assay.execution.planning.next_run import NextRuns, as_planned
+from assay.execution.planning.next_run import NextRuns, remaining_planned
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, HostError, RepositoryError, UnusableHostError
@@ -31,7 +31,7 @@ from assay.model.plans.plan import RETRIES, Plan
 from assay.model.runs.run import FailureClass, Run, RunStatus
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
-from assay.store.bundles.unpublished import ROOM_LEAST_BYTES
+from assay.store.bundles.unpublished import RESERVED_BYTES_MIN
 from builders import make_run
 from paths import ROOT
 
@@ -78,7 +78,7 @@ class FakeHands:
             cause=f"{failure}!" if failure else None,
         )
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         self.mended += 1
         if self.unreachable:
             self.unreachable -= 1
@@ -98,7 +98,9 @@ class Unfit(FakeHands):
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         made = await super().make(planned, number, context)
-        return replace(made, unfit=UnusableHostError("/mnt/hdd1 has no room left", hint="free space on that device"))
+        return replace(
+            made, unusable_host=UnusableHostError("/mnt/hdd1 has no room left", hint="free space on that device")
+        )
 
 
 class Quiet:
@@ -122,7 +124,7 @@ class Scene:
         self.waits: list[float] = []
         self.now = 0.0
         self.watcher = Quiet()
-        self.next_runs: NextRuns = as_planned
+        self.next_runs: NextRuns = remaining_planned
 
     def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> PreparedCampaign:
         return prepare(self.plan, self.repository, again=False, only=only, stop=stop, next_runs=self.next_runs)
@@ -315,7 +317,7 @@ def test_a_bundle_that_cannot_be_stored_ends_the_call_and_the_next_call_stores_i
 
 def test_no_run_is_started_without_room_for_its_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(tmp_path)
-    monkeypatch.setattr("assay.execution.campaign.loop.ROOM_LEAST_BYTES", 1 << 60)
+    monkeypatch.setattr("assay.execution.campaign.loop.RESERVED_BYTES_MIN", 1 << 60)
     with pytest.raises(RepositoryError, match="no run is started, because its bundle might not be stored"):
         scene.go()
     assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
@@ -325,7 +327,7 @@ def test_no_run_is_started_without_room_for_its_bundle(tmp_path: Path, monkeypat
     taken: list[int] = []
     partial = scene.repository.folders.partial
     scene.go(before_job=lambda: taken.extend(path.stat().st_size for path in partial.glob("room~*/room")))
-    assert taken == [ROOM_LEAST_BYTES] * 6
+    assert taken == [RESERVED_BYTES_MIN] * 6
     assert list(partial.iterdir()) == [], "nothing of it stays"
 
 

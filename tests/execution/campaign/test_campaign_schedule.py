@@ -30,7 +30,7 @@ from assay.execution.planning.forecast.estimate import (
 )
 from assay.execution.planning.forecast.forecast import Schedule
 from assay.execution.planning.forecast.inputs import size_of
-from assay.execution.planning.next_run import as_planned, key_of
+from assay.execution.planning.next_run import key_of, remaining_planned
 from assay.execution.planning.order import PlannedRun, restarts, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError
@@ -106,12 +106,14 @@ def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) ->
     assert max(run.repetition for run in runs) == 9
     repeated = [run for run in runs if run.key[:2] == runs[0].key[:2]]
     steady = [replace(finished(run), duration_s=10.0 + run.repetition / 100) for run in repeated[:5]]
-    assert repeated[4] in as_planned(careful, runs, steady[:4])  # four runs are not believed
-    assert repeated[5] not in as_planned(careful, runs, steady)
-    assert repeated[1] in as_planned(careful, runs, [run for run in steady if run.repetition != 2])  # the plan's own
+    assert repeated[4] in remaining_planned(careful, runs, steady[:4])  # four runs are not believed
+    assert repeated[5] not in remaining_planned(careful, runs, steady)
+    assert repeated[1] in remaining_planned(
+        careful, runs, [run for run in steady if run.repetition != 2]
+    )  # the plan's own
     restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
-    assert repeated[5] in as_planned(careful, runs, restless)
-    assert repeated[5] in as_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
+    assert repeated[5] in remaining_planned(careful, runs, restless)
+    assert repeated[5] in remaining_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
     left = {planned.key for planned, _ in Schedule(runs).left_after(careful, steady)}
     assert not left & {run.key for run in repeated}
     assert len(left) == len(runs) - len(repeated)

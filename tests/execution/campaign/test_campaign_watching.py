@@ -24,7 +24,7 @@ from assay.execution.engines.contract import Engine, ProgramResult
 from assay.execution.hosts import LocalTransport
 from assay.execution.lab.health import LabHealth
 from assay.execution.observation.node import watch
-from assay.execution.observation.node_health import UNHEARD_LOOKS, NodeObservations, NodeWatch, WatchOptions
+from assay.execution.observation.node_health import SILENT_CHECKS_MIN, NodeObservations, NodeWatch, WatchOptions
 from assay.execution.observation.scripts import source
 from assay.execution.planning.forecast.call_limits import NO_HISTORY
 from assay.foundation.errors import AssayError, EngineError, HostError, LabError
@@ -59,15 +59,15 @@ async def guarded(folder: Path, disturb: Any, directories: Mapping[str, str] | N
     pid_files = {"datanode": str(folder / "datanode.pid")}
     watch = await NodeWatch.start(LocalTransport("worker1"), WatchOptions(pid_files, directories or {}))
     monitor = HealthMonitor({"worker1": watch}, cast(Engine, ObservedRun({"worker1": pid_files})), None)
-    noticed: list[str] = []
+    report_problem: list[str] = []
     began_s = time.monotonic()
     try:
         work = asyncio.create_task(asyncio.sleep(60))
         asyncio.get_running_loop().call_later(0.1, disturb)
         with pytest.raises(AssayError) as raised:
-            await monitor.guard(work, noticed.append)
+            await monitor.guard(work, report_problem.append)
         assert work.cancelled()
-        assert noticed == [raised.value.message]
+        assert report_problem == [raised.value.message]
         return time.monotonic() - began_s, raised.value
     finally:
         await monitor.stop()
@@ -99,7 +99,7 @@ async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: s
 
     try:
         assert await monitor.guard(work(), pytest.fail) == "done"
-        await monitor.last_look()
+        await monitor.final_check()
     finally:
         await monitor.stop()
     (seen,) = monitor.seen
@@ -124,16 +124,16 @@ NOWHERE = "203.0.113.1"  # reserved for documentation by RFC 5737
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lab", "unheard"), [(True, {"nowhere"}), (False, set[str]())])
-async def test_a_peer_that_does_not_answer_counts_where_it_must_or_once_has(lab: bool, unheard: set[str]) -> None:
+@pytest.mark.parametrize(("lab", "silent_checks"), [(True, {"nowhere"}), (False, set[str]())])
+async def test_a_peer_that_does_not_answer_counts_where_it_must_or_once_has(lab: bool, silent_checks: set[str]) -> None:
     watch = await NodeWatch.start(
         LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, shared=lab)
     )
     while watch.seen.looks < 3:
         await watch.look(5)
     await watch.end()
-    assert watch.seen.unheard.keys() == unheard
-    assert all(looks >= 2 for looks in watch.seen.unheard.values())
+    assert watch.seen.silent_checks.keys() == silent_checks
+    assert all(looks >= 2 for looks in watch.seen.silent_checks.values())
 
 
 @pytest.mark.slow
@@ -141,10 +141,10 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
     watches = {name: await NodeWatch.start(LocalTransport(name), WatchOptions()) for name in ("worker1", "worker2")}
     monitor = HealthMonitor(watches, cast(Engine, ObservedRun({})), None)
     try:
-        for looks in range(1, UNHEARD_LOOKS):
-            watches["worker1"].seen.take(line(unheard={"worker2": looks}), 1e9)
+        for looks in range(1, SILENT_CHECKS_MIN):
+            watches["worker1"].seen.take(line(silent_checks={"worker2": looks}), 1e9)
         assert monitor._pair_error() is None
-        watches["worker1"].seen.take(line(unheard={"worker2": UNHEARD_LOOKS}), 1e9)
+        watches["worker1"].seen.take(line(silent_checks={"worker2": SILENT_CHECKS_MIN}), 1e9)
         error = monitor._pair_error()
         assert isinstance(error, HostError)
         assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
@@ -158,8 +158,8 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
 def test_a_node_that_no_other_hears_is_named_alone() -> None:
     seen = [NodeObservations(name) for name in ("master", "worker1", "worker2")]
     for view in (seen[0], seen[2]):
-        view.take(line(unheard={"worker1": UNHEARD_LOOKS}), 10.0)
-    assert of_hosts(seen) == ["no other node hears worker1"]
+        view.take(line(silent_checks={"worker1": SILENT_CHECKS_MIN}), 10.0)
+    assert of_hosts(seen) == ["no other node receives packets from worker1"]
     pair = [NodeObservations("master"), NodeObservations("worker1"), seen[2]]
     assert of_hosts(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
 
@@ -284,11 +284,11 @@ def test_a_peer_that_stops_answering_counts_by_looks_until_it_answers_again(name
     loopback = ["ip", "-n", namespace, "link", "set", "lo"]
     subprocess.run([*loopback, "up"], check=True)
     peers = {"peers": {"worker2": "127.0.0.1"}, "shared": lab}
-    assert looks(namespace, {}, ["true"], **peers).unheard == {}
+    assert looks(namespace, {}, ["true"], **peers).silent_checks == {}
     later = [["true"]] * 6  # lines of before a change are read after it
     gone = [*later, [*loopback, "down"], *later]
     seen = looks(namespace, {}, *gone, [*loopback, "up"], *later, **peers)
-    assert (seen.unheard, list(seen.cut)) == ({}, ["worker2"])
+    assert (seen.silent_checks, list(seen.cut)) == ({}, ["worker2"])
 
 
 @pytest.mark.root
@@ -304,7 +304,7 @@ def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: s
 
 
 def line(**fields: Any) -> dict[str, Any]:
-    return {"daemons": {}, "links": {}, "room": {}, "unheard": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **fields}
+    return {"daemons": {}, "links": {}, "room": {}, "silent_checks": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **fields}
 
 
 def ended(*passed: bool) -> AttemptState:

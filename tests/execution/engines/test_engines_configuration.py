@@ -173,8 +173,8 @@ def test_a_tasks_heap_follows_its_containers_memory_unless_it_is_stated() -> Non
         ("tmpfs\n 4000000\nunlimited\nnative\n", []),
         ("tmpfs\n 4000000\n64\nnative\n", ["ulimit -l"]),
         ("tmpfs\n 100\nunlimited\nnative\n", ["too little room"]),
-        ("ext2/ext3\n 4000000\n8192000\nnone\n", ["is no tmpfs", "libhadoop.so"]),
-        ("", ["is no tmpfs", "libhadoop.so", "ulimit -l"]),
+        ("ext2/ext3\n 4000000\n8192000\nnone\n", ["is not a tmpfs", "libhadoop.so"]),
+        ("", ["is not a tmpfs", "libhadoop.so", "ulimit -l"]),
     ],
 )
 def test_missing_requirements_of_lazy_persist_are_listed(answer: str, lacking: list[str]) -> None:

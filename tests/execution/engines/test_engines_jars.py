@@ -107,7 +107,7 @@ def test_jars_come_from_a_folder(tmp_path: Path) -> None:
     jars.fetch(JARS, (tmp_path / "my repo").as_uri(), tmp_path / "lib", lambda _: None)
     assert len(_fetched(tmp_path / "lib")) == 20
     absent = Jar("org/example/none/1/none-1.jar", 1, "0" * 64)
-    with pytest.raises(EngineError, match="not in the Maven repository"):
+    with pytest.raises(EngineError, match="the Maven repository lacks this jar"):
         jars.fetch((absent,), (tmp_path / "my repo").as_uri(), tmp_path / "other", lambda _: None)
 
 

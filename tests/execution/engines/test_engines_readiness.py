@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from assay.execution.engines.hadoop.deployment import readiness
-from assay.execution.engines.hadoop.deployment.daemons import ClusterHealth, in_words
+from assay.execution.engines.hadoop.deployment.daemons import ClusterHealth, health_text
 from assay.execution.engines.hadoop.deployment.readiness import CONTAINERS_MEMORY, record_directories, require_ready
 from assay.execution.engines.hadoop.settings.configuration import Deployment
 from assay.execution.hosts import LocalTransport
@@ -108,9 +108,9 @@ async def test_clocks_that_differ_and_containers_that_do_not_fit_are_reported(
 
 
 def test_the_health_seen_by_masters_is_described() -> None:
-    text = in_words(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
+    text = health_text(ClusterHealth(live_datanodes=1, live_nodemanagers=2, safe_mode=True), 2)
     assert text == "1 DataNodes and 2 NodeManagers of 2 are live, HDFS in safe mode"
-    assert in_words(None, 2) == "a master daemon does not answer"
+    assert health_text(None, 2) == "a master daemon does not answer"
 
 
 def script(user: str, folder: Path, as_user: bool = False) -> list[list[str]]:
@@ -151,7 +151,7 @@ def test_full_read_only_and_forbidden_folders_are_distinguished_with_a_remedy(sm
     assert words == f"{data} belongs to root, and a DataNode of nobody sets its mode"
     assert "chown" in hint
     (small / "fill").write_bytes(b"x" * ((7 << 20) + (960 << 10)))
-    assert script("root", data)[0][0].startswith(f"{data} has 0 MB free, and daemons need 1 MB")
+    assert script("root", data)[0][0].startswith(f"{data} has 0 MB free, but daemons need 1 MB")
     subprocess.run(["dd", "if=/dev/zero", f"of={small / 'rest'}", "bs=4k"], check=False, capture_output=True)
     assert script("root", data) == [[f"{data} has no room left", "free space on that device"]]
     for name in ("fill", "rest"):

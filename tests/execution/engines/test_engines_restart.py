@@ -19,10 +19,10 @@ import pytest
 from assay.execution.campaign.attempts.run_environment import AttemptState
 from assay.execution.campaign.attempts.validation import status_of
 from assay.execution.engines.contract import ProgramResult
-from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive, _merged
+from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive, _merge_class_lists
 from assay.execution.engines.hadoop.deployment.daemons import MASTER_DAEMONS, NAMENODE, WORKER_DAEMONS, Daemons
 from assay.execution.engines.hadoop.deployment.distribution import Distribution
-from assay.execution.engines.hadoop.engine import soon_at_the_client
+from assay.execution.engines.hadoop.engine import is_faster_in_client
 from assay.execution.engines.hadoop.settings.configuration import daemon_state
 from assay.execution.hosts.local import LocalTransport
 from assay.execution.planning.forecast.call_limits import TimeLimit
@@ -81,17 +81,17 @@ def test_clients_and_jobs_never_use_the_archive(archive: ClassArchive) -> None:
 def test_every_class_is_listed_once_and_half_a_line_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("# note\njava/lang/Object\na/B\n")
     (tmp_path / "b").write_text("java/lang/Object\nc/D\ne/half-wri")
-    assert _merged([tmp_path / "a", tmp_path / "b"]) == "java/lang/Object\na/B\nc/D\n"
+    assert _merge_class_lists([tmp_path / "a", tmp_path / "b"]) == "java/lang/Object\na/B\nc/D\n"
 
 
 async def test_a_java_that_cannot_create_the_archive_is_not_tried_again(archive: ClassArchive) -> None:
     failing = replace(archive, java="false")
     assert not await failing.make(lambda _: None)  # nothing was recorded: nothing is known
-    assert failing.wanted
+    assert failing.must_be_made
     failing.recording("NameNode")
     (failing.folder / "NameNode.classes").write_text("java/lang/Object\n")
     assert not await failing.make(lambda _: None)
-    assert not failing.wanted
+    assert not failing.must_be_made
 
 
 async def test_a_real_java_makes_it_and_starts_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> N
 def test_unchecked_output_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
     broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
     finished = ProgramResult(Outcome(0, "", {}, 0, 9.0), 0.0)
-    gathered = AttemptState(finished=finished, validation=ValidationResult((broken,), unjudged=check))
+    gathered = AttemptState(finished=finished, validation=ValidationResult((broken,), failed_checker=check))
     status, why, failure = status_of(gathered, None, TimeLimit(60.0, "a guess"))
     assert (status, failure) == (RunStatus.INVALID, failure_class)
     assert why == "sorted output: TeraValidate could not run: Permission denied: staging"
@@ -168,10 +168,10 @@ def test_unchecked_output_is_not_called_wrong(check: Outcome | None, failure_cla
 def test_a_check_reads_over_the_masters_link_only_where_that_is_quick() -> None:
     cluster = load_cluster(EXAMPLES / "bsc-2015" / "lab-cluster.yaml")
     size = 200_000_000  # 32 s over a twentieth of 1 Gbit/s
-    assert not soon_at_the_client(size, cluster.link_bits_per_s("ETH"))
-    assert soon_at_the_client(size, cluster.link_bits_per_s("IB"))
-    assert soon_at_the_client(size // 10, cluster.link_bits_per_s("ETH"))
-    assert not soon_at_the_client(2 << 30, cluster.link_bits_per_s("IB"))
+    assert not is_faster_in_client(size, cluster.link_bits_per_s("ETH"))
+    assert is_faster_in_client(size, cluster.link_bits_per_s("IB"))
+    assert is_faster_in_client(size // 10, cluster.link_bits_per_s("ETH"))
+    assert not is_faster_in_client(2 << 30, cluster.link_bits_per_s("IB"))
 
 
 async def test_a_history_server_that_was_too_early_is_started_again_and_no_other(

@@ -71,7 +71,7 @@ def test_words_become_the_parameters_that_they_name() -> None:
     [
         ("dfs.replication", "0", "not a number of copies"),
         ("dfs.replication", "99", "the cluster has"),
-        ("dfs.blocksize", "1000", "no block size"),
+        ("dfs.blocksize", "1000", "not a block size"),
         ("containers", "0", "0"),
         ("compression", "zip", "unknown compression 'zip'"),
     ],
@@ -104,8 +104,8 @@ def test_defaults_of_assay_are_not_checked_against_containers_of_an_external_clu
     [
         ("spark", "spark.master: [yarn, standalone]", "spark.master is set by the cluster file"),
         ("spark", "layout: [SSD, two]", "layout needs daemons to be restarted or reconfigured"),
-        ("hadoop", "containers: [2, 4]", "containers belongs to daemons, which are externally managed here"),
-        ("hadoop", "dfs.datanode.handler.count: [10, 20]", "dfs.datanode.handler.count belongs to daemons"),
+        ("hadoop", "containers: [2, 4]", "containers configures daemons, which are externally managed"),
+        ("hadoop", "dfs.datanode.handler.count: [10, 20]", "dfs.datanode.handler.count configures daemons"),
         ("hadoop", "layout: [SSD, two]", "layout needs daemons to be restarted or reconfigured"),
     ],
 )

@@ -125,9 +125,9 @@ async def test_an_invalid_ticket_is_reported_with_the_reason(secured: Secured, t
     elif wrong == "authorities":
         cache, authorities = KerberosLogin("alice", str(secured.keytab("alice"))), None
     words = {
-        "none": "there is no ticket: .*No credentials cache",
+        "none": "but the user has no ticket: .*No credentials cache",
         "expired": "the Kerberos ticket has expired",
-        "keytab": "the keytab gives no ticket: .*bob",
+        "keytab": "no ticket could be obtained with the keytab: .*bob",
         "authorities": "its certificate is not trusted",
     }
     with pytest.raises(EngineError, match=words[wrong]) as raised:
@@ -149,7 +149,7 @@ async def test_safe_mode_quotas_and_queues_are_asked_of_a_real_one_first(secured
 
     secured.hadoop(ADMIN, "-safemode", "enter")
     try:
-        await refused("HDFS is in safe mode, nothing can be written: Safe mode is ON")
+        await refused("HDFS is in safe mode and read-only: Safe mode is ON")
     finally:
         secured.hadoop(ADMIN, "-safemode", "leave")
     await refused("did you mean 'default'", queue="defautl")

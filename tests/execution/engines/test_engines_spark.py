@@ -98,9 +98,9 @@ def test_a_whole_log_tells_jobs_tasks_and_phases_from_the_drivers_start() -> Non
 @pytest.mark.parametrize(
     ("events", "words"),
     [
-        (without("TaskEnd"), "1 tasks that succeeded are not in it: Spark dropped their events"),
-        (without("JobEnd"), "it ends before the application did, with 1 jobs under way"),
-        (without("ApplicationEnd"), "it ends before the application did"),
+        (without("TaskEnd"), "1 successful tasks are missing: Spark dropped their events"),
+        (without("JobEnd"), "the log ends before the application, with 1 jobs running"),
+        (without("ApplicationEnd"), "the log ends before the application"),
         ([], "no application starts in this log"),
     ],
 )
@@ -124,15 +124,15 @@ def test_a_log_that_was_cut_off_or_never_written_is_a_check_that_fails() -> None
         ({"spark.executor.memory": "300m"}, "less than the 450 MiB that Spark needs"),
         (
             {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "4"},
-            "4 executors are wanted, and there may be 3",
+            "4 executors are requested, but at most 3 are allowed",
         ),
         (
             {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "9"},
-            "9 executors of 768 MiB are wanted, and 5 fit in addition to the ApplicationMaster's",
+            "9 executors of 768 MiB are requested, but only 5 fit in addition to the ApplicationMaster's",
         ),
         (
             {"spark.executor.instances": "9"},
-            "9 executors of 768 MiB are wanted, and 5 fit in addition to the ApplicationMaster's",
+            "9 executors of 768 MiB are requested, but only 5 fit in addition to the ApplicationMaster's",
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_a_plan_whose_executors_do_not_fit_is_refused_with_its_line(tmp_path: Pa
     ("name", "value", "words"),
     [
         ("spark.executor.cores", "two", "not a whole number"),
-        ("spark.executor.memory", "2 GiB RAM", "is no size"),
+        ("spark.executor.memory", "2 GiB RAM", "is not a size"),
         ("spark.master", "mesos", "valid: yarn, standalone"),
         ("spark.io.compression.codec", "brotli", "valid: snappy, lz4, lzf, zstd"),
         ("compression", "brotli", "valid: none, snappy, lz4, lzf, zstd"),
@@ -218,7 +218,7 @@ def test_a_spark_that_pip_cannot_install_is_reported_with_a_remedy(
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    with pytest.raises(EngineError, match="pip could not bring Spark") as caught:
+    with pytest.raises(EngineError, match="pip could not download Spark") as caught:
         distribution.fetch(lambda _: None)
     assert "SPARK_HOME" in str(caught.value)
     assert not [*tmp_path.iterdir()]
@@ -275,8 +275,8 @@ def test_a_lost_executor_is_the_cause_and_its_attempts_count_as_failed() -> None
     record = recorded(log([*EVENTS[:3], lost, *EVENTS[3:]]), 1_700_000_000.0)
     assert record.failed_tasks == 1
     assert [(check.passed, check.detail) for check in record.checks] == [
-        (True, "every end of 2 task attempts is there"),
-        (False, "the first that failed: ExecutorLostFailure: Container killed on request (exit 137)"),
+        (True, "the ends of all 2 task attempts are recorded"),
+        (False, "the first failure: ExecutorLostFailure: Container killed on request (exit 137)"),
     ]
 
 

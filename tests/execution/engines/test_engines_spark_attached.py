@@ -190,11 +190,11 @@ async def test_other_applications_on_the_standalone_master_disturb_a_run(
         done = await engine.run(ROWS, {"spark.executor.cores": "3"}, timeout_s=30, label="job", show=print)
         assert await engine.health_check() is None
         state.spark = {"status": "ALIVE", "workers": []}
-        assert await engine.health_check() == "Spark's master has no worker that lives"
+        assert await engine.health_check() == "Spark's master has no live worker"
     finally:
         await provider.close()
     disturbed = [str(warning) for warning in done.warnings if warning.code is WarningCode.DISTURBED]
-    assert disturbed == ["disturbed by others: 2 applications held 8 cores of Spark's master"]
+    assert disturbed == ["disturbed by others: 2 other applications used 8 cores of Spark's cluster"]
     assert "spark.cores.max=3" in (tmp_path / "asked-spark").read_text()
 
 
@@ -210,8 +210,8 @@ def test_a_plan_may_not_set_what_the_cluster_file_sets(tmp_path: Path) -> None:
 
     assert mistakes(spark_executor_memory="640g", spark_executor_cores="64") == "", "how much there is, only it knows"
     assert "is set by the cluster file" in mistakes(spark_master="standalone")
-    assert "queue and folder that are yours" in mistakes(spark_yarn_queue="theirs")
+    assert "which names your queue and folder" in mistakes(spark_yarn_queue="theirs")
     assert "less than the 450 MiB" in mistakes(spark_executor_memory="64m")
-    assert "belongs to daemons" in mistakes(yarn_nodemanager_resource="1")
+    assert "configures daemons" in mistakes(yarn_nodemanager_resource="1")
     assert rules.warnings({"spark.dynamicAllocation.enabled": "true"}, cluster) == ()
     assert rules.warnings({"spark.dynamicAllocation.enabled": "true"}, replace(cluster, attached=None))

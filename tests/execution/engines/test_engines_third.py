@@ -61,7 +61,7 @@ class Words(Workload):
     def check_program(self, input_path):
         return sh(f'sort -c "$STORE{OUTPUT}/words/part-0"')
 
-    async def judge(self, size, outcome, evidence):
+    async def validate(self, size, outcome, evidence):
         stored = await evidence.files.stored(f"{OUTPUT}/words")
         checked = equal("check", evidence.check_outcome.exit_status, 0, "status")
         length = equal("bytes", stored.length_bytes, size.data_bytes)

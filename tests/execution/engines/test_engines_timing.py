@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from assay.execution.engines.timing import DISAGREE_S, MISSED_S, Heartbeat, split_times, timed
+from assay.execution.engines.timing import BEAT_GAP_MAX_S, CLOCK_DIFFERENCE_MIN_S, Heartbeat, split_times, timed
 from assay.execution.hosts import LocalTransport
 from paths import TESTS
 from timed_child import carried_out
@@ -84,18 +84,18 @@ def test_a_time_limit_that_passed_during_a_pause_is_not_the_jobs_fault(paused: d
 
 
 async def test_the_heart_counts_a_suspended_machine_and_only_a_pause_that_changed_a_time() -> None:
-    times_s = iter([100.0, 101.0, 101.0 + MISSED_S, 102.0 + MISSED_S])
+    times_s = iter([100.0, 101.0, 101.0 + BEAT_GAP_MAX_S, 102.0 + BEAT_GAP_MAX_S])
     heartbeat = Heartbeat(lambda: next(times_s))
     for _ in range(3):
         heartbeat._beat()
-    assert heartbeat.took_s == MISSED_S + 2
-    assert heartbeat.pause(MISSED_S + 2 - DISAGREE_S / 2) is None
+    assert heartbeat.took_s == BEAT_GAP_MAX_S + 2
+    assert heartbeat.pause(BEAT_GAP_MAX_S + 2 - CLOCK_DIFFERENCE_MIN_S / 2) is None
     assert heartbeat.pause(None) == "assay itself did not run for 10 s during the job"
     words = heartbeat.pause(5.0)
     assert words == (
         "assay itself did not run for 10 s during the job, which took 5.0 s on the master and 12.0 s by assay's clock"
     )
-    times_s = iter([0.0, MISSED_S - 1, MISSED_S])
+    times_s = iter([0.0, BEAT_GAP_MAX_S - 1, BEAT_GAP_MAX_S])
     busy = Heartbeat(lambda: next(times_s))
     busy._beat()
     assert busy.pause(1.0) is None

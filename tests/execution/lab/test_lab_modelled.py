@@ -85,7 +85,7 @@ def _best(lab: Lab, disk: str, readers: int) -> tuple[float, float]:
 
 @pytest.mark.lab
 def test_a_machine_that_can_takes_the_model_and_says_so(lab: Lab) -> None:
-    assert lab.facts["disks"] == {"emulator": "model", "reason": "this machine can"}
+    assert lab.facts["disks"] == {"emulator": "model", "reason": "this machine supports it"}
     hdd = lab.facts["nodes"]["worker"]["devices"]["hdd"]
     assert (hdd["kind"], hdd["rpm"], hdd["read_bytes_per_s"]) == ("hdd", 7200, pytest.approx(12e6))
 
@@ -147,7 +147,7 @@ def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: 
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert [status.state for status in labs(tmp_path)] == ["broken"]
-    with pytest.raises(LabError, match=rf"the lab {name} is broken: the daemon behind its disks is gone"):
+    with pytest.raises(LabError, match=rf"the lab {name} is broken: the daemon of its disks has ended"):
         Lab.attach(name, tmp_path)
     remove(name, tmp_path)
     assert left_of(name, tmp_path) == []

@@ -268,7 +268,7 @@ def test_a_missing_or_failing_program_is_an_error_in_words() -> None:
         run(["assay-no-such-program"])
     with pytest.raises(LabError, match="No such file"):
         run(["cat", "/no/such/file"])
-    with pytest.raises(LabError, match=r"no end after 0.2 s"):
+    with pytest.raises(LabError, match=r"did not end within 0.2 s"):
         run(["sleep", "5"], timeout_s=0.2)
 
 

@@ -219,7 +219,7 @@ def test_a_failure_on_the_way_undoes_everything_and_keeps_its_words(tmp_path: Pa
     worker = described.workers[0]
     devices = tuple(replace(device, capacity_bytes=10**6) for device in worker.type.devices)
     nodes = (described.nodes[0], replace(worker, type=replace(worker.type, devices=devices)))
-    with pytest.raises(LabError, match="is the least"):
+    with pytest.raises(LabError, match="is the minimum"):
         Lab.up(replace(described, nodes=nodes), name=name, persistent=True, state=tmp_path)
     assert left_of(name, tmp_path) == []
 

@@ -175,7 +175,7 @@ def test_a_lab_with_the_name_of_another_is_refused_with_its_owner(lab: Lab, stat
 
 @either_emulator
 def test_a_lab_of_the_same_name_in_another_state_directory_is_refused(lab: Lab, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="exists already, and not by this state directory"):
+    with pytest.raises(LabError, match="exists already, but this state directory has no record of it"):
         Lab.up(small_cluster(), name=lab.name, persistent=False, state=tmp_path)
     assert ssh(lab.cluster.master.address, "echo alive") == "alive"
     assert not list((tmp_path / "labs").iterdir())
@@ -204,7 +204,7 @@ def test_status_and_facts_are_plain_json(lab: Lab, state: Path, disks: Disks) ->
     assert status.owner.alive
     assert status.cluster == lab.cluster
     assert json.loads(json.dumps(status.facts)) == lab.facts
-    assert lab.facts["disks"] == {"emulator": disks.value, "reason": "the cluster file says so"}
+    assert lab.facts["disks"] == {"emulator": disks.value, "reason": "set in the cluster file"}
     assert any("seeks" in words for words in lab.facts["not_emulated"]) == (disks is Disks.THROTTLE)
     assert lab.cluster.lab
     assert lab.cluster.lab.disks is disks

@@ -212,7 +212,7 @@ async def test_computed_expectations_are_distinguished_from_stated_ones(capsys: 
 
 
 async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:
-    """The file may take a tenth of what is free; the folder that was made for it goes again."""
+    """The file may take a tenth of the free space; the folder that was made for it goes again."""
 
     class Full(LocalTransport):
         async def run(self, argv: Sequence[str], **options: Any) -> CommandResult:
@@ -223,6 +223,6 @@ async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:
 
     device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**12, directory=str(tmp_path))
     node = Node("n1", NodeType("t", 2, 2**30, (device,), Nic(1e9)), frozenset(Role))
-    with pytest.raises(HostError, match="would take more than 10% of what is free"):
+    with pytest.raises(HostError, match="would take more than 10% of the free space"):
         await baseline.measure_baseline(Cluster("full", Placement.LOCAL, (node,)), {"n1": Full("n1")})
     assert os.listdir(tmp_path) == []  # noqa: PTH208

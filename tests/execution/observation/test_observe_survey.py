@@ -17,7 +17,7 @@ import pytest
 
 from assay.execution.hosts import LocalTransport
 from assay.execution.observation.node import survey as node_survey
-from assay.execution.observation.scripts import source, words_for
+from assay.execution.observation.scripts import script_error, source
 from assay.execution.observation.survey import survey, survey_all
 from assay.model.clusters.cluster import Address
 from assay.model.clusters.host_checks import Grade, HostCheckReport
@@ -140,7 +140,7 @@ def test_a_python_that_is_too_old_is_reported(name: str) -> None:
         pytest.skip("no Python before 3.6 on this machine: NOT tried")
     done = subprocess.run([old, "-c", source(name), "{}"], capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    error = words_for(name, "w1", done.returncode, done.stderr)
+    error = script_error(name, "w1", done.returncode, done.stderr)
     assert error.message == "its python3 is older than 3.6"
 
 

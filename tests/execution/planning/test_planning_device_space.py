@@ -24,9 +24,9 @@ from assay.execution.planning.forecast.device_space import (
     shortage,
     warnings,
 )
-from assay.execution.planning.forecast.estimate import JOB_START_S, around_s, inputs_s, inputs_there, remaining_s
+from assay.execution.planning.forecast.estimate import JOB_START_S, around_s, existing_inputs, inputs_s, remaining_s
 from assay.execution.planning.forecast.forecast import rows
-from assay.execution.planning.forecast.inputs import kept_by, newly_made
+from assay.execution.planning.forecast.inputs import datasets_after, inputs_to_make
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
@@ -93,7 +93,7 @@ def test_layouts_that_share_a_device_add_up_on_it(tmp_path: Path) -> None:
     # Two copies of the output, and map output with what reduces fetched of it.
     assert (devices["ssd1"].passing, devices["ssd1"].passing_bytes) == ("terasort on SSD", 100e9 + 2 * 50e9)
     assert warnings(plan, runs_of(plan))[0] == (
-        "no room: ssd1 of a worker would have to hold 350 GB and has 240 GB: inputs that stay take 150 GB (SSD 100 GB, "
+        "no room: ssd1 of a worker would have to hold 350 GB but has 240 GB: inputs that stay take 150 GB (SSD 100 GB, "
         "SS2 50 GB), terasort on SSD up to 200 GB more while it runs"
     )
 
@@ -128,7 +128,7 @@ def test_an_input_counts_once_for_all_readers_and_so_does_the_output_of_a_write_
     assert {claim.what for claim in claims_of(plan, runs).kept} >= {"teragen's data", "terasort's data"}
     dfsio_bytes = 6 * round(2e9 / 2**20) * 2**20
     assert kept_on(plan)["ssd1"]["SSD"] == pytest.approx(200e9 + dfsio_bytes)
-    made = [[kept.name for kept in new] for new in newly_made(runs, plan, ())]
+    made = [[kept.name for kept in new] for new in inputs_to_make(runs, plan, ())]
     assert made[:5] == [[], [], ["teragen"], ["terasort"], []]  # dfsio-write's files are there for dfsio-read
     assert not any(made[5:])
 
@@ -170,7 +170,7 @@ def test_a_plan_that_must_fail_is_refused_before_it_starts_and_a_dry_run_says_so
     assert "docs/explanation/campaigns.md, Room" in str(caught.value)
     assert list((tmp_path / "repository").glob("campaigns/*")) == []
     shown = plan_lines(plan, prepare(plan, repository, again=False, write=False), tmp_path)
-    assert any(line.startswith("warning: it can't be executed: the plan does not fit") for line in shown)
+    assert any(line.startswith("warning: the plan can't be executed: the plan does not fit") for line in shown)
     only = prepare(plan, repository, again=False, only=["layout=SS2"])
     assert only.warnings
     assert len(only.left) == 2
@@ -286,17 +286,17 @@ def test_the_first_run_on_each_file_system_is_expected_to_make_its_input(tmp_pat
 
 
 def _all_of(runs: list[PlannedRun], plan: Plan) -> set[tuple[str, str]]:
-    return {kept.key for run in runs for kept in kept_by(run, plan)}
+    return {kept.key for run in runs for kept in datasets_after(run, plan)}
 
 
 def test_inputs_that_runs_have_left_are_not_made_again_but_for_a_labs(tmp_path: Path) -> None:
     plan = load(tmp_path)
     runs = runs_of(plan)
     past = [_past(run, plan) for run in runs if run.configuration.layout.name == "SSD"]
-    assert {where for where, _ in inputs_there(runs, plan, past)} == {"SSD"}
+    assert {where for where, _ in existing_inputs(runs, plan, past)} == {"SSD"}
     on_lab = load(tmp_path, cluster=lab())
     like = [replace(run, lab_scale=0.05, data_bytes=5 * 10**9) for run in past]
-    assert inputs_there(runs_of(on_lab), on_lab, like) == frozenset()
+    assert existing_inputs(runs_of(on_lab), on_lab, like) == frozenset()
 
 
 def _past(planned: PlannedRun, plan: Plan) -> Run:

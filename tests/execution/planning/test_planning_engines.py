@@ -27,7 +27,7 @@ class Echo(Workload):
     def programs(self, size, input_path):
         return {"toy": Program("echo", ())}
 
-    async def judge(self, size, outcome, evidence):
+    async def validate(self, size, outcome, evidence):
         return ValidationResult(())
 
 WORKLOADS = (Echo(),)

@@ -144,7 +144,7 @@ def test_the_expected_time_is_of_like_runs_else_in_proportion_to_the_data() -> N
         (HostTimeoutError("took longer than 60 s"), FailureClass.INFRASTRUCTURE),
         (CommandError("exit status 1: bad"), FailureClass.ENGINE),
         (CommandError("exit status 1: No space left on device"), FailureClass.INFRASTRUCTURE),
-        (EngineError("namenode did not stay up: BindException"), FailureClass.ENGINE),
+        (EngineError("namenode exited after the start: BindException"), FailureClass.ENGINE),
         (EngineError("the input could not be made: could only be written to 0 of"), FailureClass.INFRASTRUCTURE),
     ],
 )

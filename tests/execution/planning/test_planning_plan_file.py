@@ -205,7 +205,7 @@ MISTAKES = [
     (
         "[32MiB, 128MiB]",
         "[32MiB,\n   100kB]",
-        "plan.yaml:11: dfs.blocksize: 100kB is no block size: HDFS accepts multiples of 512 bytes, at least 1 MiB",
+        "plan.yaml:11: dfs.blocksize: 100kB is not a block size: HDFS accepts multiples of 512 bytes, at least 1 MiB",
     ),
     ("[HD2, SS2, split]", "HD2", "plan.yaml:9: layout: a list is expected here, such as [a, b]"),
     (

@@ -99,7 +99,7 @@ def test_a_joined_factor_sets_several_things_at_once(tmp_path: Path) -> None:
 def test_a_factor_may_be_called_as_a_word_and_join_what_it_likes(tmp_path: Path) -> None:
     levels = 'containers: {"4": {yarn.nodemanager.resource.memory-mb: 1536}, "8": {containers: 8}}'
     text = PLAN.replace("network: [ETH, 40Gbit/s]", levels)
-    assert "is what 'containers' sets" in refusal(tmp_path, text)[0]
+    assert "is also set by 'containers'" in refusal(tmp_path, text)[0]
     four, eight = varied(tmp_path, levels.replace("yarn.nodemanager.resource.memory-mb: 1536", "containers: 4"))
     assert (four.parameters[NODE_VCORES], eight.parameters[NODE_VCORES]) == ("4", "8")
 
@@ -210,7 +210,7 @@ MISTAKES = [
         "network: [ETH, 40Gbit/s]",
         "compression: [snapy]",
         "plan.yaml:7: compression: unknown compression 'snapy'; did you mean 'snappy'? valid: none, snappy, gzip, "
-        "bzip2 (lz4 and zstd need libraries that Hadoop does not bring: where the hosts have them, set "
+        "bzip2 (lz4 and zstd need libraries that Hadoop lacks: where the hosts have them, set "
         "mapreduce.map.output.compress and mapreduce.map.output.compress.codec)",
     ),
     (
@@ -255,7 +255,7 @@ MISTAKES = [
     (
         "parameters: {}",
         "parameters: {containers: 2, yarn.nodemanager.resource.memory-mb: 99}",
-        "plan.yaml:3: yarn.nodemanager.resource.memory-mb is what 'containers' sets; write one of the two",
+        "plan.yaml:3: yarn.nodemanager.resource.memory-mb is also set by 'containers'; write one of the two",
     ),
     (
         "data_per_node: 2GB, waves: 1",
@@ -324,7 +324,7 @@ CLUSTER_MISTAKES = [
         HOSTS,
         "  IB:",
         "  TEN: 10Gbit/s\n  IB:",
-        "cluster.yaml:14: ETH and TEN would be the same: give each network but one its own addresses",
+        "cluster.yaml:14: ETH and TEN have the same addresses: give all but one of them separate addresses",
     ),
 ]
 

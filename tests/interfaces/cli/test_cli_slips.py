@@ -119,7 +119,7 @@ def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_pa
     error = tables._repository_error(message)
     assert isinstance(error, AssayError)
     assert (error.message, error.where) == ("there is no room to write: No space left on device", str(tmp_path))
-    assert "make room" in str(error)
+    assert "free disk space" in str(error)
     assert "exception_type" not in str(
         tables._repository_error(message.replace("No space left on device", "Is a directory"))
     )

@@ -8,7 +8,7 @@ import pytest
 
 from assay.analysis.host_checks.catalogue import grade_hosts
 from assay.model.clusters.cluster import Address, Cluster, Nic, Node, NodeType, Placement, Role
-from assay.store.kept_checks import keep_check
+from assay.store.check_reports import store_check
 from campaign_support import assay
 from survey_samples import basics, survey
 from web_support import filled
@@ -24,7 +24,7 @@ def test_a_report_says_whether_the_hosts_of_its_runs_passed_the_checks(tmp_path:
     for name in (cluster, "elsewhere"):
         checked = Cluster(name, Placement.SSH, (node,))
         poor = survey(basics=basics(huge_pages="always"))
-        keep_check(repository, grade_hosts(checked, "2026-01-02T10:00:00+00:00", {"w1": poor}, {}))
+        store_check(repository, grade_hosts(checked, "2026-01-02T10:00:00+00:00", {"w1": poor}, {}))
     page = tmp_path / "report.html"
     assay("report", "-o", page, "--by", "layout", "--repository", repository.root)
     text = page.read_text()

@@ -8,7 +8,7 @@ from assay.analysis.host_checks.catalogue import CRITERIA, grade_hosts
 from assay.model.clusters.cluster import Address, Cluster, Nic, Node, NodeType, Placement, Role
 from assay.model.clusters.survey import Survey
 from assay.store import Repository
-from assay.store.kept_checks import keep_check, newest_checks
+from assay.store.check_reports import newest_checks, store_check
 from survey_samples import basics, survey
 from web_support import EVIL, client_of
 
@@ -19,7 +19,7 @@ CLUSTER = Cluster("rack", Placement.SSH, (Node("w1", TYPE, frozenset(Role), Addr
 def kept(root: Path) -> Repository:
     repository = Repository.create(root)
     for checked_at, host in (("2026-01-01T10:00:00+00:00", survey()), ("2026-01-02T10:00:00+00:00", poor())):
-        keep_check(repository, grade_hosts(CLUSTER, checked_at, {"w1": host, "w2": survey("w2")}, {"w3": EVIL}))
+        store_check(repository, grade_hosts(CLUSTER, checked_at, {"w1": host, "w2": survey("w2")}, {"w3": EVIL}))
     return repository
 
 

@@ -178,5 +178,5 @@ def test_ids_are_looked_up_in_memory_as_in_the_index(root: Path) -> None:
     for run_id in other.ids_at(newest, range(len(newest))):
         assert repository.run(run_id) == other.run(run_id)
         assert repository.bundle_path(run_id) == other.bundle_path(run_id)
-    with pytest.raises(RepositoryError, match="no run's id"):
+    with pytest.raises(RepositoryError, match="no run has an id"):
         repository.run("nothing")

@@ -60,11 +60,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 def test_the_page_of_a_cluster_has_layouts_prices_and_outliers(client: TestClient) -> None:
     page = client.get("/clusters/rack")
     assert page.status_code == 200
-    assert "1 of 9 runs is flagged as odd (1 too slow)" in page.text
+    assert "1 of 9 runs is an outlier (1 too slow)" in page.text
     assert "$37,561" in page.text
     assert "The source of its runs tells:" in page.text
     assert "workers" in page.text
-    assert "1 of the chart's 7 runs is flagged as odd" in page.text
+    assert "1 of the chart's 7 runs is an outlier" in page.text
     answer = client.get("/api/v1/cluster/rack").json()
     assert [(row["levels"]["layout"], row["runs"], row["flagged"]) for row in answer["setups"]] == [
         ("HD2", 8, 1),
@@ -107,7 +107,7 @@ def test_names_lead_to_these_pages_and_a_ranking_row_to_its_runs(client: TestCli
 def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: TestClient) -> None:
     runs = [("run", make_run(6).run_id), ("run", make_run(OTHER).run_id)]
     page = client.get("/compare", params=[*runs, ("of", "configurations")])
-    assert "1 of 7 runs is flagged as odd (1 too slow)" in page.text
+    assert "1 of 7 runs is an outlier (1 too slow)" in page.text
     apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
     assert re.search(r"Of A: HD2[^.]* phases or devices are known, of B: SS2[^.]* nothing but times", apart.text)
 
@@ -115,7 +115,7 @@ def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: T
 def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:
     quality = client.get("/quality").text
     heads = re.findall(r"<h2>([^<]*)</h2>", quality)
-    assert heads[0] == "Runs that are odd for their configuration"
+    assert heads[0] == "Outliers"
     assert "more runs would be needed" in quality
 
 

@@ -47,7 +47,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
     done = CliRunner().invoke(assay, ["serve", "--repository", str(tmp_path), "--port", "0"])
     assert isinstance(done.exception, RepositoryError)
-    assert "not empty and no repository" in str(done.exception)
+    assert "neither empty nor a repository" in str(done.exception)
 
 
 @pytest.mark.parametrize("address", ["/", "/runs", "/speedup", "/cost", "/quality", "/predict"])

@@ -162,7 +162,7 @@ def test_an_address_without_an_assay_server_is_an_error(strange: str, tmp_path: 
     _Strange.answers = {"/api/v1/about": (body, {})}
     code, text = command("pull", strange, "--repository", tmp_path / "r", token=None)
     assert code == 6
-    assert "this is no assay server" in text
+    assert "this is not an assay server" in text
 
 
 def test_a_connection_that_breaks_leaves_nothing(strange: str, tmp_path: Path) -> None:

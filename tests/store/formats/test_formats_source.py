@@ -13,7 +13,7 @@ import pytest
 
 from assay.foundation.errors import FormatError
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
-from assay.store.formats.format import one_by_one
+from assay.store.formats.format import read_each
 from assay.store.formats.source import Source, decoded, sources_in
 
 TEXT = "Tag;Größe\n1;2\n"
@@ -81,10 +81,10 @@ def test_a_broken_file_does_not_keep_the_others_from_being_read(tmp_path: Path) 
     def read_file(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         text = source.text()
         if not text.isdecimal():
-            raise FormatError("is no number", where=f"{source.name}:1")
+            raise FormatError("is not a number", where=f"{source.name}:1")
         yield ImportedRun(text, source.name, foreign_run(workload="sort", duration_s=float(text)))
 
     sources = [Source(tmp_path / name, name) for name in ("good", "bad", "last")]
-    items = list(one_by_one(read_file)(sources))
+    items = list(read_each(read_file)(sources))
     assert [type(item).__name__ for item in items] == ["ImportedRun", "SkippedItem", "ImportedRun"]
-    assert items[1] == SkippedItem("bad:1", "is no number")
+    assert items[1] == SkippedItem("bad:1", "is not a number")

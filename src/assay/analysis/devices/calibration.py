@@ -138,7 +138,7 @@ def calibrate(
     else:
         numbers += _flash(figures, kind, read, write_bytes_per_s)
     size = (
-        CalibratedValue("capacity", capacity_bytes, "as you said", measured=True)
+        CalibratedValue("capacity", capacity_bytes, "as given", measured=True)
         if capacity_bytes
         else CalibratedValue(
             "capacity", _CAPACITY_BYTES, "a guess: fio does not report it; write the device's own", measured=False
@@ -201,7 +201,7 @@ def _hdd(
         inner,
         CalibratedValue("seek_track", usual.seek_track_s, USUAL, measured=False),
         seek,
-        CalibratedValue("rpm", usual.rpm, USUAL if rpm is None else "as you said", measured=rpm is not None),
+        CalibratedValue("rpm", usual.rpm, USUAL if rpm is None else "as given", measured=rpm is not None),
         _write_cache(figures, alone),
     ]
 

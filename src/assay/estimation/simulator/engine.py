@@ -117,7 +117,7 @@ class SimulatedEngine(NoDaemons):
         Raises EngineError if the program is not a workload, and SpecificationError if it can't be simulated.
         """
         if not isinstance(program, WorkloadProgram):
-            words = f"{program.main_class} is a program of {program.engine}, which does not run here"
+            words = f"{program.main_class} is a program of {program.engine}, not of this engine"
             raise EngineError(words, hint="the simulator takes workloads by their names")
         show(f"{label}: simulating {program.main_class}")
         request = self.request(program.main_class, program.size)
@@ -255,7 +255,7 @@ class Simulator(LockedProvider[SimulatedEngine]):
         known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
         return SimulatedEngine(self.facts, storage, *known)
 
-    async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
+    async def on_reuse(self, engine: SimulatedEngine, configuration: Configuration) -> None:
         """Keep the engine if only parameters of jobs differ."""
         engine.use(configuration)
 

@@ -19,7 +19,7 @@ from assay.analysis.statistics import Floats
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.changed_plan import CLUSTER_WORDS, altered, only_run
 from assay.execution.planning.plan_files.plan_reader import checked
-from assay.execution.planning.plan_files.settings import words_of
+from assay.execution.planning.plan_files.settings import settable_words
 from assay.execution.planning.plan_files.workload_section import varied_options
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
@@ -188,7 +188,7 @@ def _dimension(text: str, plan: Plan) -> Dimension:
         raise SpecificationError(f"{name} changes the work, not the way it is done", where="--over")
     known = (
         LAYOUT_FACTOR,
-        *words_of(plan.rules),
+        *settable_words(plan.rules),
         *(option_name for option_name in options if option_name not in _NOT_TUNED),
     )
     if name not in known and not re.fullmatch(DOTTED, name):

@@ -20,7 +20,7 @@ def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tup
         yield cluster, None
         return
     if any((status.name, status.state) == (cluster.name, "up") for status in labs()):
-        progress(f"using the lab {cluster.name} that is up")
+        progress(f"using the running lab {cluster.name}")
         lab = Lab.attach(cluster.name, described=cluster)
         try:
             yield lab.cluster, lab.recorded

@@ -8,14 +8,14 @@ loses disks or nodes, it is rebuilt; one call makes at most :data:`LABS_MAX` lab
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.execution.campaign.attempts.runner import CampaignSummary, added_up, run_campaign
+from assay.execution.campaign.attempts.runner import CampaignSummary, merge_summaries, run_campaign
 from assay.execution.campaign.cluster_hosts import hosts_for
 from assay.execution.campaign.loop import ProgressObserver
 from assay.execution.campaign.prepare import PreparedCampaign, prepare
 from assay.execution.engines.contract import MakeProvider
 from assay.execution.planning.forecast.call_limits import Stop
 from assay.execution.planning.forecast.forecast import Schedule
-from assay.execution.planning.next_run import NextRuns, as_planned
+from assay.execution.planning.next_run import NextRuns, remaining_planned
 from assay.foundation.cancellation import run_interruptibly
 from assay.foundation.process import terminable
 from assay.model import Plan
@@ -43,7 +43,7 @@ class CampaignRequest:
     """The condition after which no more runs are started."""
     baseline: bool = True
     """Whether to measure devices and links first."""
-    next_runs: NextRuns = as_planned
+    next_runs: NextRuns = remaining_planned
     check: Callable[[Plan, Schedule], None] = _accept
     """Raises SpecificationError for a remaining run that the engine cannot execute."""
 
@@ -80,7 +80,7 @@ def execute_campaign(
             parts.append(run_interruptibly(work, watcher.say))
         lost = parts[-1].lab_lost
         if lost is None:
-            return added_up(parts)
+            return merge_summaries(parts)
         if len(parts) == LABS_MAX:
             raise lost
         watcher.say(f"rebuilding the lab: {lost.message}")

@@ -7,7 +7,7 @@ wait before the next attempt, in seconds.
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from assay.execution.observation.node_health import INTERVAL_S, NodeObservations, cuts
+from assay.execution.observation.node_health import INTERVAL_S, NodeObservations, contact_losses
 from assay.foundation.errors import AssayError, CommandError, HostError, LabError
 from assay.model import FailureClass, Plan, Run
 
@@ -47,7 +47,7 @@ def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Col
 def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
     """Return the problems of links and devices during an attempt, as text: they explain a failure."""
     events = [change for node in seen for change in (*node.links.values(), *node.devices, *node.low.values())]
-    events += cuts(seen)
+    events += contact_losses(seen)
     return list(dict.fromkeys(change.words for change in sorted(events, key=lambda change: change.at_unix_s)))[
         :_CAUSES_MAX
     ]
@@ -58,12 +58,12 @@ def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
     return list(dict.fromkeys(change.words for node in seen for change in node.memory))[:_CAUSES_MAX]
 
 
-def spoiling(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
+def problems_during_job(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
     """Return the problems of links and devices during the job. They make its time invalid, even if its output is
     correct."""
     end_unix_s = began_unix_s + took_s + INTERVAL_S
     events = [change for node in seen for change in (*node.links.values(), *node.devices)]
-    events += cuts(seen)
+    events += contact_losses(seen)
     return [change.words for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 

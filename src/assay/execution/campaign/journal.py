@@ -137,7 +137,7 @@ def _failure_explained(folder: Path) -> Iterator[None]:
         raise RepositoryError(
             f"the campaign can't be stored: {error.strerror or error}",
             where=str(error.filename or folder),
-            hint="a campaign writes its runs there: make it writable, or name another with --repository",
+            hint="make the repository writable, or choose another repository with --repository",
         ) from error
 
 

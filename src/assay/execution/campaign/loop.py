@@ -21,7 +21,7 @@ from assay.execution.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.execution.campaign.plan_texts import carried_files
 from assay.execution.campaign.prepare import PreparedCampaign
 from assay.execution.planning.forecast.estimate import expected, remaining_s, time_limit
-from assay.execution.planning.forecast.inputs import kept_by
+from assay.execution.planning.forecast.inputs import datasets_after
 from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
@@ -29,9 +29,9 @@ from assay.foundation.units import format_duration
 from assay.model import Baseline, Configuration, FailureClass, HostCheckReport, Plan, Run, RunStatus
 from assay.store import Repository
 from assay.store.bundles.bundle import Contents
-from assay.store.bundles.unpublished import ROOM_LEAST_BYTES, keep, reserve, size_of
+from assay.store.bundles.unpublished import RESERVED_BYTES_MIN, keep, reserve, size_of
 
-GIVEN_UP_IN_A_ROW_MAX = 3
+CONSECUTIVE_FAILURES_MAX = 3
 
 
 class ProgressObserver(Protocol):
@@ -56,7 +56,7 @@ class RunExecutor(Protocol):
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt and return its record, also of a failed run."""
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         """Reconnect to the cluster after a host was out of reach. Raises HostError or EngineError if that fails."""
 
     @property
@@ -93,7 +93,7 @@ class CallResult:
     """Why the call ended with runs left; None when it made all."""
     lab_lost: LabLostError | None = None
     """The lab's error, if the call ended because the lab was lost."""
-    hopeless: int = 0
+    stopped_early: int = 0
     """Attempts that were stopped because faster runs are known."""
 
 
@@ -110,8 +110,8 @@ class RunSequence:
         self._publishing: asyncio.Task[None] | None = None
         self._queue: list[tuple[PlannedRun, int]] = list(work.schedule.left)
         self._begun: set[tuple[str, str, int]] = set()
-        self._there = set(work.schedule.inputs_there)
-        self._room_bytes = ROOM_LEAST_BYTES
+        self._there = set(work.schedule.existing_inputs)
+        self._room_bytes = RESERVED_BYTES_MIN
         self._running: Configuration | None = None
         """The configuration of the running daemons, according to the last attempt."""
         self.made = CallResult()
@@ -159,9 +159,9 @@ class RunSequence:
             planned, number = queue[0]
             self._begun.add(planned.key)
             last = await self._make(planned, number)
-            hopeless = planned.at_most_s is not None and last.failure_class is FailureClass.WORKLOAD
-            given_up = given_up + 1 if last.status is RunStatus.FAILED and not hopeless else 0
-            if given_up >= GIVEN_UP_IN_A_ROW_MAX:
+            stopped_early = planned.at_most_s is not None and last.failure_class is FailureClass.WORKLOAD
+            given_up = given_up + 1 if last.status is RunStatus.FAILED and not stopped_early else 0
+            if given_up >= CONSECUTIVE_FAILURES_MAX:
                 raise EngineError(
                     f"{given_up} runs in a row failed, the last because: {last.cause}",
                     where=f"campaign {self._journal.campaign_id}",
@@ -193,7 +193,7 @@ class RunSequence:
             if wait_s is None or (stop and stop.reached(0, self._work.now_unix_s())):
                 return run
             if run.failure_class is FailureClass.INFRASTRUCTURE:
-                await self._mend(wait_s)
+                await self._wait_and_reconnect(wait_s)
             number += 1
 
     def _left_s(self) -> float | None:
@@ -237,14 +237,14 @@ class RunSequence:
                 took_s=round(took_s, 3),
             )
 
-        def noticed(words: str) -> None:
+        def report_problem(words: str) -> None:
             self._journal.write("trouble", run=planned.index, attempt=number, words=words)
             work.watcher.step(f"ending the attempt: {words}")
 
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:
             published = await self._await_or_storage_error(
-                self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, noticed))
+                self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, report_problem))
             )
         except BaseException:
             room.close()
@@ -255,14 +255,14 @@ class RunSequence:
         self.made.statuses[str(published.run.status)] += 1
         self._running = planned.configuration if published.run.status is RunStatus.VALID else None
         if published.run.status is RunStatus.VALID:
-            self._there |= {kept.key for kept in kept_by(planned, work.plan)}
+            self._there |= {kept.key for kept in datasets_after(planned, work.plan)}
         if planned.at_most_s == limit.seconds and published.run.duration_s >= limit.seconds:
-            self.made.hopeless += 1
+            self.made.stopped_early += 1
         if published.run.failure_class is not None:
             self.made.failures[str(published.run.failure_class)] += 1
         self._publishing = asyncio.create_task(self._publish(planned, published, room, ended))
-        if published.unfit:
-            raise published.unfit
+        if published.unusable_host:
+            raise published.unusable_host
         return published.run
 
     async def _await_or_storage_error(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
@@ -302,7 +302,7 @@ class RunSequence:
             except RepositoryError as error:
                 contents = Contents(published.run, published.tasks, published.trace, published.logs, files)
                 kept = keep(self._journal.campaign_id, contents)
-                hint = f"the run is kept in {kept}; the same command stores it from there once this is fixed"
+                hint = f"the run was saved to {kept}; fix this and run the same command, which then stores the run"
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
             return size_of(bundle)
 
@@ -320,14 +320,14 @@ class RunSequence:
             return None
         return self._publishing.exception()
 
-    async def _mend(self, wait_s: float) -> None:
+    async def _wait_and_reconnect(self, wait_s: float) -> None:
         """Wait for the hosts and reconnect to the cluster. Raises the error if that still fails after the last wait."""
         waits = [wait_s, *RETRY_WAITS_S]
         for index, wait in enumerate(waits):
             self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")
             await self._work.pause(wait)
             try:
-                await self._executor.mend()
+                await self._executor.reconnect()
             except (HostError, EngineError):
                 if index == len(waits) - 1:
                     raise

@@ -13,8 +13,8 @@ from assay.execution.campaign.journal import CampaignJournal, create_campaign, f
 from assay.execution.campaign.timeline import measured_overheads
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.call_limits import Stop, parse_selection
-from assay.execution.planning.forecast.forecast import Schedule, renewed, with_warnings
-from assay.execution.planning.next_run import NextRuns, as_planned
+from assay.execution.planning.forecast.forecast import Schedule, update_schedule, with_warnings
+from assay.execution.planning.next_run import NextRuns, remaining_planned
 from assay.execution.planning.order import restarts, schedule
 from assay.foundation.errors import RepositoryError
 from assay.foundation.units import format_duration
@@ -49,7 +49,7 @@ def prepare(
     stop: Stop | None = None,
     write: bool = True,
     history: Sequence[Run] | None = None,
-    next_runs: NextRuns = as_planned,
+    next_runs: NextRuns = remaining_planned,
 ) -> PreparedCampaign:
     """Return the schedule of ``plan``: a new campaign, or the rest of one that was started.
 
@@ -69,7 +69,7 @@ def prepare(
         prepared = replace(
             prepared, campaign=campaign, campaign_id=known, continued=campaign is not None, overheads=overheads
         )
-    prepared = with_warnings(plan, renewed(plan, prepared, history), history, refuse=write and stop is None)
+    prepared = with_warnings(plan, update_schedule(plan, prepared, history), history, refuse=write and stop is None)
     if repository and write and prepared.campaign is None:
         journal = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
         prepared = replace(prepared, campaign=journal, campaign_id=journal.campaign_id)

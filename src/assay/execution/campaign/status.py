@@ -55,7 +55,7 @@ class CampaignStatus:
     """The current step."""
     left_s: float | None
     """Expected time for the remaining runs of this call."""
-    over_unix_s: float | None
+    expected_end_unix_s: float | None
     failures: tuple[Failure, ...]
     """The last failures, the newest last."""
     stopped: str | None
@@ -77,9 +77,9 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     attempts = attempts_of(events)
     calls = [event for event in events if event["event"] in ("start", "stop")]
     going = attempts[-1] if holder and attempts and _open(attempts[-1]) and _in_last_call(events) else None
-    over_unix_s = None
+    expected_end_unix_s = None
     if going is not None and isinstance(going.left_s, int | float):
-        over_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
+        expected_end_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
     last = {attempt.run: attempt for attempt in attempts if not _open(attempt)}
     outcomes = Counter("done" if attempt.status == "valid" else "failed" for attempt in last.values())
     stopped = calls[-1] if calls and calls[-1]["event"] == "stop" and not holder else None
@@ -97,8 +97,8 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
         title=going.title if going else None,
         since_unix_s=going.began_unix_s if going else None,
         phase=_phase(folder) if holder else None,
-        left_s=over_unix_s - now_unix_s if over_unix_s is not None else None,
-        over_unix_s=over_unix_s,
+        left_s=expected_end_unix_s - now_unix_s if expected_end_unix_s is not None else None,
+        expected_end_unix_s=expected_end_unix_s,
         failures=_failures(attempts),
         stopped=str(stopped.get("why")) if stopped else None,
         changed_unix_s=events[-1]["at_unix_s"] if events else None,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # rules are used at plan time, which needs no transports
 
 COMMAND_TIMEOUT_S = 60.0
 _PROGRESS_INTERVAL_S = 1.0
-_CUT_SHORT_S = 8.0
+_END_JOBS_TIMEOUT_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +241,9 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
     ) -> ProgramResult:
         """Run a program to its end; ``duration_s`` of the outcome is the client's wall time on the master."""
         if program.engine != self.facts.name:
-            raise EngineError(f"{program.main_class} is a program of {program.engine}, which does not run here")
+            raise EngineError(f"{program.main_class} is a program of {program.engine}, not of this engine")
         show(f"{label}: {program.main_class}")
-        return await self._show_progress(self.carry(program, parameters, timeout_s, label), show)
+        return await self._show_progress(self.run_client(program, parameters, timeout_s, label), show)
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
@@ -255,7 +255,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         """End what a cancelled client has left running on the cluster. The caller limits its time."""
 
     @abstractmethod
-    async def carry(
+    async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Run a program of this engine with :meth:`client`, and return its result with its jobs."""
@@ -310,7 +310,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
             if not task.done():
                 await end_tasks(task)
                 with contextlib.suppress(TimeoutError, AssayError):
-                    async with asyncio.timeout(_CUT_SHORT_S):
+                    async with asyncio.timeout(_END_JOBS_TIMEOUT_S):
                         await self.end_jobs()
 
 
@@ -333,7 +333,7 @@ class LockedProvider(ABC, Generic[EngineT]):
     def facts(self) -> EngineFacts:
         """Facts of the installed engine. Raises EngineError before :meth:`open`."""
         if self._facts is None:
-            raise EngineError(f"{self.rules.name} is not there yet", where=self.cluster.name)
+            raise EngineError(f"{self.rules.name} is not installed yet", where=self.cluster.name)
         return self._facts
 
     @property
@@ -358,7 +358,7 @@ class LockedProvider(ABC, Generic[EngineT]):
     async def start(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
         """Start the engine of :meth:`engine_for`. The previous engine has been stopped."""
 
-    async def kept(self, engine: EngineT, configuration: Configuration) -> None:
+    async def on_reuse(self, engine: EngineT, configuration: Configuration) -> None:
         """Called when ``engine`` continues with ``configuration`` without a restart."""
 
     async def stop(self, engine: EngineT) -> None:
@@ -374,7 +374,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         try:
             self._facts = await self.install(show)
         except BaseException:
-            await _let_go(hold)
+            await _release_lock(hold)
             raise
         self._hold = hold
 
@@ -383,7 +383,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         _ = self.facts
         key = self.rules.deployment_key(configuration, self.cluster)
         if self._engine and key == self._key and await self._engine.health_check() is None:
-            await self.kept(self._engine, configuration)
+            await self.on_reuse(self._engine, configuration)
             return ProvidedEngine(self._engine, restarted=False)
         engine = await self.engine_for(configuration)
         if self._engine:
@@ -403,7 +403,7 @@ class LockedProvider(ABC, Generic[EngineT]):
                 await self.leave(engine)
         finally:
             if hold:
-                await _let_go(hold)
+                await _release_lock(hold)
 
 
 async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
@@ -431,7 +431,7 @@ async def lock_until_exit(master: Transport, cluster: Cluster) -> RemoteProcess:
     return hold
 
 
-async def _let_go(hold: RemoteProcess) -> None:
+async def _release_lock(hold: RemoteProcess) -> None:
     hold.close_stdin()
     with contextlib.suppress(HostError):  # it ends by itself; an unreaped child would outlive the event loop
         await hold.wait(COMMAND_TIMEOUT_S)

@@ -15,9 +15,9 @@ from typing import Self
 from assay.foundation.cancellation import end_tasks
 
 BEAT_S = 1.0
-MISSED_S = 10.0
+BEAT_GAP_MAX_S = 10.0
 """Maximum time between two beats on a busy machine; a longer time is a pause."""
-DISAGREE_S = 1.0
+CLOCK_DIFFERENCE_MIN_S = 1.0
 """Minimum difference between the two clocks that is reported; a smaller one is the time to reach the host."""
 
 # Prefer the system's Python, because another one may be a wrapper that changes the environment (pyenv).
@@ -86,11 +86,11 @@ class Heartbeat:
 
         None without a pause, or if the pause changed no time. ``host_s``: None if the host printed no time.
         """
-        if self._missed_s < MISSED_S:
+        if self._missed_s < BEAT_GAP_MAX_S:
             return None
         missed = f"assay itself did not run for {self._missed_s:.0f} s during the job"
         if host_s is None:
             return missed
-        if abs(self.took_s - host_s) < DISAGREE_S:
+        if abs(self.took_s - host_s) < CLOCK_DIFFERENCE_MIN_S:
             return None
         return f"{missed}, which took {host_s:.1f} s on the master and {self.took_s:.1f} s by assay's clock"

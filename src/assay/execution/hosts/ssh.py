@@ -101,7 +101,7 @@ def _connect_error(name: str, address: Address, timeout_s: float, error: Excepti
         words = _host_key_words(address, by_hand)
     elif isinstance(error, asyncssh.PermissionDenied):
         words = (
-            f"{address.host} does not let {address.user or 'this user'} in",
+            f"{address.host} refused the login of {address.user or 'this user'}",
             (f"assay logs in with a key or an SSH agent, never with a password; make `{by_hand}` work without one"),
         )
     elif isinstance(error, asyncssh.ChannelOpenError):
@@ -133,7 +133,7 @@ def _host_key_words(address: Address, by_hand: str) -> tuple[str, str]:
         keys = asyncssh.match_known_hosts(str(Path(file).expanduser()), address.host, "", address.port)[0]
     if keys:
         return f"the host key of {address.host} is not the one in {file}", (
-            "find out why before you trust it: the machine was set up anew, or it is another machine. "
+            "find out why before you trust it: the machine was reinstalled, or another machine answers. "
             f"Then `ssh-keygen -R '[{address.host}]:{address.port}'` and log in once by hand"
         )
     return f"the host key of {address.host} is not known in {file}", f"log in once with `{by_hand}` and accept the key"

@@ -28,7 +28,7 @@ from assay.model import Address, Cluster, Disks, LabSettings, Node, NodeType
 
 PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 HOME = f"{SYSTEM_DIRECTORY}/assay"
-NEVER_EMULATED = ("network latency: links have a rate, and no more delay than this machine's",)
+NEVER_EMULATED = ("network latency: links have a rate but no added delay",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: 
         if settings.disks is wanted and not capabilities.has(name):
             raise LabError(
                 f"disks: {wanted.value} is not possible on this machine: {capabilities.detail(name)}",
-                hint="leave disks out of the cluster file's lab section, and the lab uses what there is",
+                hint="remove disks from the cluster file's lab section; the lab then uses what this machine supports",
             )
     return ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
 
@@ -121,9 +121,9 @@ def choose_emulator(settings: LabSettings, groups: dict[str, NodeCgroup], site: 
 def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: LabSite) -> dict[str, str]:
     """Return the emulator of the disks and the reason for it, as recorded with each run."""
     if settings.disks is not None:
-        reason = "the cluster file says so"
+        reason = "set in the cluster file"
     elif emulator.kind is Disks.MODEL:
-        reason = "this machine can"
+        reason = "this machine supports it"
     else:
         reason = f"no device model here: {site.capabilities.detail(DEVICE_MODEL)}"
     return {"emulator": emulator.kind.value, "reason": reason}
@@ -134,9 +134,9 @@ def _check_names(cluster: Cluster) -> None:
         for name in (node.name, *(device.name for device in node.type.devices)):
             if not PLAIN_NAME.fullmatch(name) or name == Path(SYSTEM_DIRECTORY).name:
                 raise LabError(
-                    f"{name!r} can't name a lab's node or device",
+                    f"{name!r} is not a valid name for a lab's node or device",
                     where=f"cluster {cluster.name}",
-                    hint="use small letters, digits and dashes; 'system' is taken",
+                    hint="use small letters, digits and dashes; 'system' is reserved",
                 )
 
 
@@ -174,7 +174,7 @@ def _make_groups(
     existing = next((directory for directory in directories if directory.exists()), None)
     if existing:
         raise LabError(
-            f"control group {existing} exists already, and not by this state directory",
+            f"control group {existing} exists already, but this state directory has no record of it",
             hint="choose another name with --name, or remove the group with rmdir",
         )
     journal.record(*(UndoStep("cgroup", {"path": str(path)}) for path in (*parents, *directories)))

@@ -18,7 +18,7 @@ COMMAND_TIMEOUT_S = 30.0
 PARALLEL_COMMANDS = 8
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 """Search path with the system's directories, sbin included, and English output."""
-WITH_US = ("setpriv", "--pdeathsig", "KILL")
+KILL_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 """Terminate the command if this process is killed. Otherwise it would create resources after the clean-up."""
 T = TypeVar("T")
 R = TypeVar("R")
@@ -31,7 +31,7 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
         raise LabError(f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs")
     try:
         done = subprocess.run(
-            [*WITH_US, *argv],
+            [*KILL_WITH_PARENT, *argv],
             input=stdin,
             capture_output=True,
             text=True,
@@ -41,7 +41,9 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
             start_new_session=True,
         )
     except subprocess.TimeoutExpired as error:
-        raise LabError(f"no end after {timeout_s:g} s", where=where, hint="is this machine overloaded?") from error
+        raise LabError(
+            f"the command did not end within {timeout_s:g} s", where=where, hint="is this machine overloaded?"
+        ) from error
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()[-3:]
         raise LabError(" / ".join(words) or f"exit status {done.returncode}", where=where)

@@ -90,7 +90,7 @@ def scaled_disk(
     capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
     if capacity_bytes < CAPACITY_BYTES_MIN:
         raise LabError(
-            f"{device.name} would have {capacity_bytes} bytes at this scale; {CAPACITY_BYTES_MIN} is the least",
+            f"{device.name} would have {capacity_bytes} bytes at this scale; {CAPACITY_BYTES_MIN} is the minimum",
             where=node,
             hint="give the device more capacity, or choose a larger scale",
         )
@@ -180,9 +180,8 @@ class ThrottledLoop:
 
     kind = Disks.THROTTLE
     not_emulated = (
-        "seeks and rotation: a disk has a rate and an IOPS limit, so interleaved streams cost what one costs",
-        "disk utilisation: the limits act before the kernel's accounting; read bytes against the limit, not iostat's "
-        "%util",
+        "seeks and rotation: a disk has a rate and an IOPS limit, so interleaved streams cost no seeks",
+        "disk utilisation: limits act before the kernel's accounting; compare bytes with the limit, not iostat's %util",
     )
     processes: tuple[subprocess.Popen[bytes], ...] = ()
 

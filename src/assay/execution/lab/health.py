@@ -27,15 +27,15 @@ class LabHealth:
     def health_check(self) -> str | None:
         """Return what is gone or stopped; None if all processes run."""
         for running in self._daemons:
-            what = f"the daemon behind the disks of the lab {self._name}"
+            what = f"the daemon of the disks of the lab {self._name}"
             if not running:
-                return f"{what} (assay-diskd) is gone, and they with it"
+                return f"{what} (assay-diskd) has ended, so the disks are lost"
             for pid, ticks in running.items():
                 if start_ticks(pid) != ticks:
-                    return f"{what} (assay-diskd, process {pid}) died, and they with it"
+                    return f"{what} (assay-diskd, process {pid}) died, so the disks are lost"
                 if stopped(pid):
                     return f"{what} (assay-diskd, process {pid}) is stopped (SIGSTOP): no disk answers"
         for node, groups in self._groups.items():
             if groups and not member_pids(groups):
-                return f"{node} of the lab {self._name} is gone: none of its processes runs"
+                return f"{node} of the lab {self._name} has ended: none of its processes runs"
         return None

@@ -45,7 +45,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class LabStatus:
-    """Status of a lab, read without entering it. ``state``: ``up``, ``broken``, ``in the making`` or ``abandoned``."""
+    """Status of a lab, read without entering it. ``state``: ``up``, ``broken``, ``being created`` or ``abandoned``."""
 
     name: str
     state: str
@@ -145,9 +145,9 @@ class Lab:
             raise _broken(directory)
         if described not in (None, description.described):
             raise LabError(
-                f"the lab {name} is up, but it was made from another description",
+                f"the lab {name} is up, but it was created from another description",
                 where=str(directory),
-                hint=f"make it anew: assay lab down {name}, then assay lab up CLUSTER.yaml",
+                hint=f"create it again: assay lab down {name}, then assay lab up CLUSTER.yaml",
             )
         lab = cls(directory, description, take_lab_lock(directory))
         lab.links.shape(None)
@@ -201,9 +201,9 @@ def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
 
 def _broken(directory: Path) -> LabError:
     return LabError(
-        f"the lab {directory.name} is broken: the daemon behind its disks is gone, and they with it",
+        f"the lab {directory.name} is broken: the daemon of its disks has ended, so the disks are lost",
         where=str(directory),
-        hint=f"remove it: assay lab down {directory.name}; the next command makes it anew",
+        hint=f"remove it: assay lab down {directory.name}; the next command creates it again",
     )
 
 
@@ -245,7 +245,7 @@ def _status(directory: Path) -> LabStatus:
     header, _ = read_journal(directory)
     description = _read_description(directory)
     ready = "broken" if _lost_disks(directory) else "up"
-    words = "abandoned" if _abandoned(directory) else ready if description else "in the making"
+    words = "abandoned" if _abandoned(directory) else ready if description else "being created"
     return LabStatus(
         name=directory.name,
         state=words,
@@ -294,7 +294,7 @@ def _clear_abandoned(state: Path | None) -> list[str]:
             owner = f"made by {header.owner}" if header else "without a header"
             with deferred():
                 undo_all(directory)
-            cleared.append(f"removed what was left of the lab {directory.name} ({owner})")
+            cleared.append(f"removed the remains of the lab {directory.name} ({owner})")
     clear_scratch(state_root(state))
     return cleared
 

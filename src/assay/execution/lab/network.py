@@ -16,7 +16,7 @@ from assay.execution.lab.commands import parallel, run
 from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.foundation.errors import LabError
 
-SEARCHED = ("10.213.0.0/16", "198.18.0.0/16")
+SUBNET_RANGES = ("10.213.0.0/16", "198.18.0.0/16")
 """Address ranges to search: private space, then RFC 2544's range for network benchmarks."""
 NODES_MAX = 250
 HOST_NUMBER = 254
@@ -65,13 +65,13 @@ def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> LabNetwork:
             f"{len(rates_bits_per_s)} nodes do not fit into a lab", hint=f"a lab has at most {NODES_MAX} nodes"
         )
     taken = list(_taken_networks())
-    for wide in SEARCHED:
+    for wide in SUBNET_RANGES:
         for subnet in ipaddress.IPv4Network(wide).subnets(new_prefix=24):
             if not any(subnet.overlaps(other) for other in taken):
                 addresses = {node: str(subnet[number]) for number, node in enumerate(rates_bits_per_s, start=1)}
                 return LabNetwork(lab, subnet, addresses, dict(rates_bits_per_s))
     raise LabError(
-        f"no free /24 in {' or '.join(SEARCHED)}",
+        f"no free /24 in {' or '.join(SUBNET_RANGES)}",
         hint="see: ip route show table all; remove labs: assay lab down --all",
     )
 
@@ -92,7 +92,7 @@ def make_network(network: LabNetwork, journal: UndoJournal, *, shaped: bool) -> 
     existing = [name for name in namespaces if Path("/run/netns", name).exists()]
     if existing:
         raise LabError(
-            f"network namespace {existing[0]} exists already, and not by this state directory",
+            f"network namespace {existing[0]} exists already, but this state directory has no record of it",
             where=network.lab,
             hint=f"choose another name with --name, or remove it with: ip netns delete {existing[0]}",
         )

@@ -86,7 +86,7 @@ class Capabilities:
 
     def detail(self, name: str) -> str:
         """Return the detail of the capability ``name``."""
-        return next((item.detail for item in self.items if item.name == name), "it was not probed")
+        return next((item.detail for item in self.items if item.name == name), "not probed")
 
     @property
     def missing(self) -> tuple[Capability, ...]:
@@ -120,7 +120,7 @@ def probe(state: Path | None = None) -> Capabilities:
     return Capabilities(tuple(items), usable, shaped=shaping.ok, diskd=daemon if model.ok else None)
 
 
-def _tried(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
+def _try_capability(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
     """Return the capability of a trial, which returns a detail or raises LabError."""
     try:
         return Capability(name, ok=True, detail=attempt(), required=required)
@@ -147,9 +147,9 @@ def _script(commands: Sequence[str], words: str) -> Callable[[], str]:
 
 def _namespaces() -> Capability:
     commands = ["echo probe > /proc/sys/kernel/hostname", "mount -t tmpfs none /mnt"]
-    return _tried(
+    return _try_capability(
         "namespaces",
-        _script(commands, "network, mount, host name and pid namespaces, each its own"),
+        _script(commands, "network, mount, host name and pid namespaces"),
         "containers need --privileged for this",
     )
 
@@ -160,7 +160,7 @@ def _links() -> Capability:
         "ip link add port type veth peer name end",
         "ip link set port master switch",
     ]
-    return _tried(
+    return _try_capability(
         "links",
         _script(commands, "veth pairs into a bridge"),
         "the kernel needs the modules veth and bridge: modprobe -a veth bridge",
@@ -173,7 +173,7 @@ def _shaping() -> Capability:
         "tc qdisc add dev port root tbf rate 100mbit burst 70000b latency 50ms",
     ]
     remedy = "links run at full speed; the kernel needs the module sch_tbf: modprobe sch_tbf"
-    return _tried("link rates", _script(commands, "token bucket (tbf)"), remedy, required=False)
+    return _try_capability("link rates", _script(commands, "token bucket (tbf)"), remedy, required=False)
 
 
 @contextmanager
@@ -203,14 +203,14 @@ def _loop(root: Path) -> Capability:
             run([*IN_NAMESPACES, f"mount -t ext4 -o loop '{image}' /mnt"])
         return "loop devices with ext4"
 
-    return _tried(
+    return _try_capability(
         "loop devices", attempt, "the kernel needs the module loop (modprobe loop), a container /dev/loop-control"
     )
 
 
 def _device_model(daemon: Path | None, root: Path) -> Capability:
     """Let the daemon serve a small disk in namespaces that end with the trial."""
-    words = "disks are throttled instead: seeks and utilisation do not show"
+    words = "disks are throttled instead: seeks and utilisation are not emulated"
 
     def attempt() -> str:
         if daemon is None:
@@ -238,7 +238,7 @@ def _device_model(daemon: Path | None, root: Path) -> Capability:
             run([*IN_NAMESPACES, PROBE_MODEL_SCRIPT, "sh", str(daemon), str(specification), str(mount)])
         return f"{daemon}"
 
-    return _tried(DEVICE_MODEL, attempt, words, required=False)
+    return _try_capability(DEVICE_MODEL, attempt, words, required=False)
 
 
 def _control_group(controller: Controller | None, title: str, absent: str, required: bool) -> Capability:
@@ -254,7 +254,7 @@ def _control_group(controller: Controller | None, title: str, absent: str, requi
         trial.rmdir()
         return f"control groups version {controller.version} at {controller.mount}"
 
-    return _tried(title, attempt, absent, required=required)
+    return _try_capability(title, attempt, absent, required=required)
 
 
 def _dirty_limit() -> Capability:
@@ -263,9 +263,7 @@ def _dirty_limit() -> Capability:
     detail = (
         "a limit in bytes per disk"
         if ok
-        else (
-            "Linux before 6.2 limits dirty pages of a disk only to one per cent of memory: short writes look too fast"
-        )
+        else ("Linux before 6.2 can't limit a disk's dirty pages below 1 % of memory: short writes appear too fast")
     )
     return Capability("dirty page limits", ok=ok, detail=detail, required=False)
 

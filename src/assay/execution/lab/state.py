@@ -51,7 +51,7 @@ def machine_lock() -> Iterator[None]:
         if time.monotonic() > deadline:
             holder = lock_holder(MACHINE_LOCK) or "another process"
             raise LabError(
-                f"another lab has been going up or down for {MACHINE_LOCK_WAIT_S:g} s ({holder})",
+                f"another lab has been under creation or removal for {MACHINE_LOCK_WAIT_S:g} s ({holder})",
                 where=str(MACHINE_LOCK),
                 hint="wait for it, or end that process; its lab is cleared by the next command",
             )

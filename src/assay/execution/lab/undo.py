@@ -181,9 +181,9 @@ def undo_all(directory: Path) -> None:
             left.append(attached)
     if left:
         raise LabError(
-            f"the lab {directory.name} is not wholly removed: {'; '.join(left)}",
+            f"the lab {directory.name} is not completely removed: {'; '.join(left)}",
             where=str(directory),
-            hint=f"end what uses it, then: assay lab down {directory.name}",
+            hint=f"end the programs that use it, then: assay lab down {directory.name}",
         )
     shutil.rmtree(directory, ignore_errors=True)
     if directory.exists():

@@ -137,13 +137,13 @@ async def _check_room(
     result = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
     free = [int(word) for word in result.stdout.split() if word.isdigit()]
     for device, free_bytes in zip(devices, free, strict=False):  # nothing from a df that is too old to be asked so
-        wanted = _how(device, cluster).span_bytes
+        wanted = _settings_for(device, cluster).span_bytes
         if wanted > free_bytes * FILE_SHARE_MAX:
             raise HostError(
-                f"a test file of {format_bytes(wanted)} would take more than {FILE_SHARE_MAX:.0%} of what is free "
+                f"a test file of {format_bytes(wanted)} would take more than {FILE_SHARE_MAX:.0%} of the free space "
                 f"({format_bytes(free_bytes)})",
                 where=f"{transport.name}: {device.directory}",
-                hint="make room, or describe slower devices: the file is what they write in 4 s",
+                hint="free disk space, or describe slower devices: the file is as large as 4 s of writing",
             )
 
 
@@ -170,7 +170,7 @@ def _device_measurements(
     streams = [job.read for job in reads.jobs if job.name == f"streams.{device.name}"]
     yield figure(
         "streams_8_read_bytes_per_s",
-        _together_bytes_per_s(streams),
+        _total_bytes_per_s(streams),
         expected.streams_bytes_per_s,
         modelled=places_modelled,
     )
@@ -181,13 +181,13 @@ def _device_measurements(
 
 def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
     if cluster.lab is None:
-        return device_rates.on_host(device, _how(device, cluster))
+        return device_rates.on_host(device, _settings_for(device, cluster))
     if cluster.lab.disks is Disks.MODEL:
-        return device_rates.modelled(device, cluster.scale, _how(device, cluster))
+        return device_rates.modelled(device, cluster.scale, _settings_for(device, cluster))
     return device_rates.stated(device, cluster.scale)
 
 
-def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
+def _total_bytes_per_s(streams: Sequence[FioDirection]) -> float:
     """Return the total throughput of streams until the last one ended.
 
     The sum of their rates would be too high, because a stream that ends early has a rate from the time when all ran.
@@ -196,7 +196,7 @@ def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
     return sum(stream.io_bytes for stream in streams) / max(longest_s, FIO_CLOCK_S)
 
 
-def _how(device: Device, cluster: Cluster) -> BaselineSettings:
+def _settings_for(device: Device, cluster: Cluster) -> BaselineSettings:
     """Return how ``device`` is measured: the file size, in whole requests."""
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
@@ -217,7 +217,7 @@ def _how(device: Device, cluster: Cluster) -> BaselineSettings:
 
 def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:
     """Return fio's options for a job. The ``first`` job of a stage waits for the jobs before it."""
-    how = _how(device, cluster)
+    how = _settings_for(device, cluster)
     options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
     if kind == "streams":
         part_bytes = how.span_bytes // how.streams
@@ -269,7 +269,7 @@ def _missing(program: str, transport: Transport) -> HostError:
 
 
 def _last_words(output: bytes) -> str:
-    return " / ".join(output.decode(errors="replace").strip().splitlines()[-3:]) or "it failed without a word"
+    return " / ".join(output.decode(errors="replace").strip().splitlines()[-3:]) or "it failed without output"
 
 
 def _link_rounds(cluster: Cluster) -> list[list[Pair]]:

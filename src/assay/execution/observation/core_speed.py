@@ -41,8 +41,8 @@ def core_speed(node: str, took_s: Mapping[str, Sequence[float]]) -> CoreSpeed:
     """Return the speed from the CPU seconds of the rounds. Raises HostError if a kind of work is missing."""
     lacking = [name for name in REFERENCE_S if not took_s.get(name) or min(took_s[name]) <= 0]
     if lacking:
-        hint = "run it again; a clock of CPU time that stands still can't be used"
-        raise HostError(f"nothing tells how long it took: {', '.join(lacking)}", where=f"{node}: core_work", hint=hint)
+        hint = "run it again; the host's CPU clock may not advance"
+        raise HostError(f"no CPU time was measured for: {', '.join(lacking)}", where=f"{node}: core_work", hint=hint)
     by_work = {name: reference_s / min(took_s[name]) for name, reference_s in REFERENCE_S.items()}
     logs = [math.log(rate) for rate in by_work.values()]
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1)) * stdev(logs) / math.sqrt(len(logs))

@@ -26,7 +26,7 @@ LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
 """Limits below which free space is low: a tenth of a device or 256 MiB, whichever is less. HDFS needs a few blocks."""
 FULL_BYTES = 1 << 20
 KERNEL_LINES_MAX = 50
-UNHEARD_LOOKS = 4
+SILENT_CHECKS_MIN = 4
 """Number of consecutive checks without response after which a peer counts as cut off: about eight seconds."""
 _KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")
 
@@ -68,7 +68,7 @@ class NodeObservations:
     """Link to the number of consecutive checks without carrier."""
     links: dict[str, NodeEvent] = field(default_factory=dict)
     """History of each link that lost its carrier."""
-    unheard: dict[str, int] = field(default_factory=dict)
+    silent_checks: dict[str, int] = field(default_factory=dict)
     """Peer to the number of consecutive checks without response."""
     cut: dict[str, NodeEvent] = field(default_factory=dict)
     """History of each peer that was cut off."""
@@ -95,9 +95,9 @@ class NodeObservations:
                 now = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
                 words = f"the link {name} of {self.node} {now}"
                 self.links[name] = NodeEvent(words, self.links[name].at_unix_s if name in self.links else now_unix_s)
-        self.unheard = dict(line["unheard"])
-        for name, looks in self.unheard.items():
-            if looks >= UNHEARD_LOOKS and name not in self.cut:
+        self.silent_checks = dict(line["silent_checks"])
+        for name, looks in self.silent_checks.items():
+            if looks >= SILENT_CHECKS_MIN and name not in self.cut:
                 words = f"packets between {self.node} and {name} are lost, in one direction at least"
                 self.cut[name] = NodeEvent(words, now_unix_s)
         for name, (free_bytes, all_bytes, inodes) in line["room"].items():
@@ -135,7 +135,7 @@ class NodeObservations:
             self.low[name] = NodeEvent(words, now_unix_s)
 
 
-def cuts(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
+def contact_losses(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
     """Return messages about nodes that lost contact with each other. A node that no other hears is named alone."""
     lost: dict[frozenset[str], NodeEvent] = {}
     for observations in seen:
@@ -145,7 +145,7 @@ def cuts(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
     alone = {
         node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in lost for other in nodes - {node})
     }
-    single = [NodeEvent(f"no other node hears {node}", _first_s(node, lost)) for node in sorted(alone)]
+    single = [NodeEvent(f"no other node receives packets from {node}", _first_s(node, lost)) for node in sorted(alone)]
     return [*single, *(change for pair, change in lost.items() if not pair & alone)]
 
 

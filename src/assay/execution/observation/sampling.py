@@ -164,7 +164,7 @@ def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, se
             trace.append(t_s, node, subject, metric, counter=counter, value=value)
         seen.samples += 1
         for key, why in line.get("lost", {}).items():
-            seen.warn(f"{node}: {key} was lost on the way: {why}")
+            seen.warn(f"{node}: {key} was lost in the transfer: {why}")
 
 
 def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool, float]]:

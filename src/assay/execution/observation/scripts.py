@@ -33,7 +33,7 @@ def command(name: str, options: Mapping[str, Any]) -> list[str]:
     return ["python3", "-u", "-c", source(name), json.dumps(options)]
 
 
-def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
+def script_error(name: str, node: str, status: int, stderr: str) -> HostError:
     """Return an error with the reason why the script ``name`` failed on ``node``."""
     if status == 127:
         hint = "install Python 3.6 or newer there, or put it on the PATH of non-interactive logins"
@@ -49,7 +49,7 @@ async def run_script(transport: Transport, name: str, options: Mapping[str, Any]
     """Run a script to its end and return its JSON. Raises HostError if it fails or prints no JSON."""
     done = await transport.run(command(name, options), timeout_s=timeout_s, check=False)
     if done.exit_status != 0:
-        raise words_for(name, transport.name, done.exit_status, done.stderr.decode(errors="replace"))
+        raise script_error(name, transport.name, done.exit_status, done.stderr.decode(errors="replace"))
     try:
         return json.loads(done.stdout)
     except ValueError as error:

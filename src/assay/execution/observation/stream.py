@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from assay.execution.hosts.transport import RemoteProcess, Transport
-from assay.execution.observation.scripts import command, words_for
+from assay.execution.observation.scripts import command, script_error
 from assay.foundation.errors import HostError
 
 START_TIMEOUT_S = 20.0
@@ -56,13 +56,15 @@ class NodeStream(ABC):
         except BaseException as error:
             await stream.end()
             if isinstance(error, TimeoutError):
-                raise HostError(f"{cls.title} says nothing", where=f"{transport.name}: {cls.script}") from error
+                raise HostError(f"{cls.title} printed nothing", where=f"{transport.name}: {cls.script}") from error
             raise
         if not stream.has_reported:
             with contextlib.suppress(HostError):
                 await stream._process.wait(cls.stop_timeout_s)
             status = stream._process.exit_status
-            raise words_for(cls.script, transport.name, -1 if status is None else status, stream._process.stderr_tail)
+            raise script_error(
+                cls.script, transport.name, -1 if status is None else status, stream._process.stderr_tail
+            )
         return stream
 
     async def _read(self) -> None:

@@ -53,11 +53,11 @@ async def survey(
             )
     except TimeoutError as error:
         words = f"it does not answer within {timeout_s:g} s"
-        raise HostTimeoutError(words, where=transport.name, hint="log in by hand and see what it hangs on") from error
+        raise HostTimeoutError(words, where=transport.name, hint="log in by hand and check what blocks it") from error
     try:
         return survey_of(transport.name, environment, {**answer, **services, "clock": {**answer["clock"], **offset}})
     except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise HostError(f"its answer is not what was asked for: {error}", where=f"{transport.name}: survey") from error
+        raise HostError(f"its answer is unexpected: {error}", where=f"{transport.name}: survey") from error
 
 
 async def _offset(transport: Transport, timeout_s: float) -> dict[str, float]:
@@ -101,7 +101,7 @@ async def survey_all(
                         await transport.close()
             except TimeoutError as error:
                 words = f"it does not answer within {timeout_s:g} s"
-                hint = "log in by hand and see what it hangs on"
+                hint = "log in by hand and check what blocks it"
                 raise HostTimeoutError(words, where=name, hint=hint) from error
             finally:
                 done += 1

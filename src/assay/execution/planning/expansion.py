@@ -17,7 +17,7 @@ from assay.model import (
 )
 from assay.workloads.catalogue import workloads
 
-_OF_ALL = ("data", "data_per_node", "waves")
+_COMMON_OPTIONS = ("data", "data_per_node", "waves")
 """Options of every workload that a factor can vary."""
 
 
@@ -84,4 +84,4 @@ def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[Workl
 
 
 def _takes(workload: str, option: str) -> bool:
-    return option in _OF_ALL or any(declared.name == option for declared in workloads()[workload].options)
+    return option in _COMMON_OPTIONS or any(declared.name == option for declared in workloads()[workload].options)

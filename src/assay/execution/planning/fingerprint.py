@@ -11,10 +11,10 @@ from typing import Any
 
 from assay.model import Address, NodeType, Plan
 
-_DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
-_DECIDING_IF_GIVEN = ("only",)
-_NOT_COUNTED = ("price", "home", "cpu_model", "product")
-_COUNTED_IF_GIVEN = (
+_IDENTITY_KEYS = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
+_OPTIONAL_IDENTITY_KEYS = ("only",)
+_IGNORED_FIELDS = ("price", "home", "cpu_model", "product")
+_OPTIONAL_FIELDS = (
     "policy",
     "settings",
     "networks",
@@ -34,20 +34,20 @@ _COUNTED_IF_GIVEN = (
 
 def fingerprinted(plan: Plan) -> Plan:
     """Return ``plan`` with its fingerprint: 64 hexadecimal digits, equal for plans that ask for the same runs."""
-    given = [name for name in _DECIDING_IF_GIVEN if getattr(plan, name)]
+    given = [name for name in _OPTIONAL_IDENTITY_KEYS if getattr(plan, name)]
     types: dict[int, Any] = {}
-    resolved = {name: _plain(getattr(plan, name), types) for name in (*_DECIDING, *given)}
+    resolved = {name: _plain(getattr(plan, name), types) for name in (*_IDENTITY_KEYS, *given)}
     canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
 
 
 def _fields(value: Any, types: dict[int, Any]) -> dict[str, Any]:
-    counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _NOT_COUNTED}
+    counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _IGNORED_FIELDS}
     return {name: _plain(part, types) for name, part in counted.items() if _counts(name, part)}
 
 
 def _counts(name: str, part: Any) -> bool:
-    return name not in _COUNTED_IF_GIVEN or (bool(part) and (name, part) != ("cpu_speed", 1.0))
+    return name not in _OPTIONAL_FIELDS or (bool(part) and (name, part) != ("cpu_speed", 1.0))
 
 
 def _plain(value: Any, types: dict[int, Any]) -> Any:

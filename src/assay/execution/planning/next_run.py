@@ -1,7 +1,7 @@
 """Decide what to run next from a plan, its planned runs and the finished ones: as planned, or by a tuner. Pure.
 
-A campaign calls its :class:`NextRuns` before each run, with all finished runs. :func:`as_planned` returns the rest of
-the plan, and with ``until`` drops combinations whose mean is precise enough. Another implementation can return
+A campaign calls its :class:`NextRuns` before each run, with all finished runs. :func:`remaining_planned` returns the
+rest of the plan, and with ``until`` drops combinations whose mean is precise enough. Another implementation can return
 unplanned runs of configurations that it chooses.
 """
 
@@ -30,7 +30,7 @@ def key_of(run: Run) -> tuple[str, str, int]:
     return run.workload, " ".join(f"{name}={level}" for name, level in run.levels.items()), run.repetition
 
 
-def as_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
+def remaining_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
     """Return the planned runs without a valid result.
 
     With ``until``, repetitions beyond ``plan.repetitions`` are needed only while the confidence interval of the mean

@@ -69,7 +69,7 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
     for block in range(plan.until.at_most if plan.until else plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
             for workload in plan.workloads:
-                if _concerned(plan, workload, configuration) and _asked_for(plan, workload, configuration):
+                if _applies_to(plan, workload, configuration) and _is_selected(plan, workload, configuration):
                     spec = with_levels(plan, workload, configuration)
                     runs.append(PlannedRun(len(runs), configuration, spec, block + 1, block))
     return runs
@@ -105,7 +105,7 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
     return ", ".join([*changes, *parameters])
 
 
-def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
+def _applies_to(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
     """Return whether ``workload`` runs in this configuration: only if options of other workloads have their first
     level."""
     for factor in plan.factors:
@@ -115,7 +115,7 @@ def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
     return True
 
 
-def _asked_for(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
+def _is_selected(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
     """Return whether ``only`` names the combination, or the plan runs all combinations."""
     levels = {**configuration.levels, WORKLOAD: workload.key}
     return not plan.only or any(chosen.items() <= levels.items() for chosen in plan.only)
@@ -139,11 +139,11 @@ def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration
     data_bytes = whole or (per_node_bytes * workers if per_node_bytes else workload.data_bytes)
     options = {**workload.parameters, **option_levels}
     if "waves" in options:
-        options |= _in_waves(plan, workload.name, int(options["waves"]), configuration)
+        options |= _task_counts(plan, workload.name, int(options["waves"]), configuration)
     return replace(workload, data_bytes=data_bytes, parameters=options)
 
 
-def _in_waves(plan: Plan, workload: str, waves: int, configuration: Configuration) -> dict[str, str]:
+def _task_counts(plan: Plan, workload: str, waves: int, configuration: Configuration) -> dict[str, str]:
     """Return the numbers of tasks that make ``waves`` waves on the workers in use."""
     workers = configuration.workers or len(plan.cluster.workers)
 

@@ -164,5 +164,5 @@ def check_run(run: Run) -> None:
             datetime.fromisoformat(run.started_at)
         except ValueError as error:
             raise ValueError(
-                f"started_at is {run.started_at[:40]!r}, which is no date and time as in ISO 8601"
+                f"started_at is {run.started_at[:40]!r}, which is not an ISO 8601 date and time"
             ) from error

@@ -48,7 +48,7 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
     measured = MeasuredConfigurations.of(table)
     name = f"times-{table.source.removesuffix('.parquet')}.model"
     notices = []
-    if (stored := repository.kept_model(name)) is not None:
+    if (stored := repository.cached_model(name)) is not None:
         try:
             model = decode_model(stored, table.source)
             return RepositoryModel(table, measured, model, data_warnings(model, table))
@@ -58,5 +58,5 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
 
     with parallel_config(backend="threading", n_jobs=threads):
         model = learn(table)
-    repository.keep_model(name, encode_model(model, table.source))
+    repository.cache_model(name, encode_model(model, table.source))
     return RepositoryModel(table, measured, model, (*notices, *data_warnings(model, table)))

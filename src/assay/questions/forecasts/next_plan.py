@@ -15,7 +15,7 @@ from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import made_plan, plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE, content_of
-from assay.execution.planning.plan_files.settings import words_of
+from assay.execution.planning.plan_files.settings import settable_words
 from assay.foundation.errors import SpecificationError
 from assay.model import COMPRESSION, LAYOUT_FACTOR, WORKLOAD, Plan
 from assay.specs.document import Value, document_of
@@ -98,7 +98,7 @@ def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int
 
 def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[str, None]) -> dict[str, str] | str:
     """Return a configuration in the names and levels of plans, or the reason why ``base`` can't run it."""
-    known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *words_of(base.rules))
+    known = (WORKLOAD, CLUSTER, LAYOUT_FACTOR, *settable_words(base.rules))
     named = {name: level for name, level in configuration.items() if name in known or re.fullmatch(DOTTED, name)}
     levels = {name: level for name, level in named.items() if level != ABSENT_LEVEL or name == COMPRESSION}
     try:

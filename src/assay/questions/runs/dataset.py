@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from assay.analysis.statistics import BASE_VALUES, Column, RunTable, conditions_of, matching
-from assay.execution.engines.spark.datasets import picked, store_at
+from assay.execution.engines.spark.datasets import select_runs, store_at
 from assay.foundation.errors import RepositoryError
 from assay.questions.runs.runs import as_recorded
-from assay.store.index.dataset import DESCRIPTION, described, picked_table
+from assay.store.index.dataset import DESCRIPTION, described, read_selected_runs
 
 
 def dataset_table(address: str, on: str, where: Sequence[str], progress: Callable[[str], None]) -> RunTable:
@@ -28,5 +28,5 @@ def dataset_table(address: str, on: str, where: Sequence[str], progress: Callabl
     empty = RunTable(np.empty(0, dtype=np.int64), columns, {})
     conditions = conditions_of(as_recorded(where, empty), "--where")
     matching(empty, conditions)
-    with picked(address, on, conditions, BASE_VALUES, progress) as folder:
-        return picked_table(folder, levels, BASE_VALUES)
+    with select_runs(address, on, conditions, BASE_VALUES, progress) as folder:
+        return read_selected_runs(folder, levels, BASE_VALUES)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.model import CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.host_checks import BETWEEN
 from assay.store import Repository
-from assay.store.kept_checks import newest_checks
+from assay.store.check_reports import newest_checks
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,8 @@ class FlagCount:
         if not self.flagged:
             return ""
         kinds = ", ".join(f"{number} {kind}" for kind, number in self.kinds)
-        verb = "is" if self.flagged == 1 else "are"
-        return f"{self.flagged:,} of {plural(self.looked_at, 'run')} {verb} flagged as odd ({kinds})"
+        outliers = "is an outlier" if self.flagged == 1 else "are outliers"
+        return f"{self.flagged:,} of {plural(self.looked_at, 'run')} {outliers} ({kinds})"
 
 
 def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagCount:

@@ -121,7 +121,9 @@ def decode_run(encoded: bytes) -> Run:
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         version = _schema_version(encoded)
         if version is not None and version > RUN_SCHEMA_VERSION:
-            raise RepositoryError(f"{RUN_FILE} has schema {version}", hint="it needs a newer assay") from error
+            raise RepositoryError(
+                f"{RUN_FILE} has schema {version}", hint="a newer assay is needed to read it"
+            ) from error
         raise RepositoryError(f"{RUN_FILE} is damaged: {error}") from error
 
 
@@ -161,7 +163,9 @@ def write_bundle(folder: Path, contents: Contents) -> None:
         _write_log(file_in(folder / "logs", f"{name}.gz"), log)
     for name, content in contents.files.items():
         if name in _RESERVED or name.startswith(("trace/", "logs/")):
-            raise RepositoryError(f"{name!r} is the bundle's own", where=contents.run.run_id, hint="use another name")
+            raise RepositoryError(
+                f"{name!r} is reserved for the bundle", where=contents.run.run_id, hint="use another name"
+            )
         file_in(folder, name).write_bytes(content)
     write_sums(folder)
 
@@ -175,7 +179,7 @@ def file_in(folder: Path, name: str) -> Path:
     """Return the path of the file ``name`` (with optional folders) in ``folder``, and create its folders."""
     parts = name.split("/")
     if not all(_NAME.match(part) for part in parts):
-        raise RepositoryError(f"{name!r} can't be a file's name in a bundle")
+        raise RepositoryError(f"{name!r} is not a valid file name in a bundle")
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -216,7 +220,7 @@ def all_names(bundle: Path) -> list[str]:
 def irregular_files(bundle: Path) -> list[BundleProblem]:
     """Return a bundle's entries that are not regular files, such as symbolic links and FIFOs, without opening them."""
     names = (name for name in all_names(bundle) if not _is_regular(bundle / name))
-    return [BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, "this is no plain file") for name in names]
+    return [BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, "not a regular file") for name in names]
 
 
 def _is_regular(path: Path) -> bool:
@@ -229,7 +233,7 @@ def _is_regular(path: Path) -> bool:
 def plain_content(path: Path) -> bytes:
     """Return a file's content. Raises ValueError for a FIFO or a device, whose content may never end, and OSError."""
     if path.exists() and not path.is_file():
-        raise ValueError("it is no plain file")
+        raise ValueError("not a regular file")
     return path.read_bytes()
 
 
@@ -237,7 +241,7 @@ def copy_bundle(bundle: Path, folder: Path) -> None:
     """Copy a bundle's files to a folder. Raises :class:`RepositoryError` for entries that are not regular files."""
     shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
     if irregular := irregular_files(folder):  # added after the check of the bundle
-        raise RepositoryError("this is no plain file", where=str(bundle / irregular[0].file))
+        raise RepositoryError("not a regular file", where=str(bundle / irregular[0].file))
 
 
 def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
@@ -258,7 +262,7 @@ def read_log(bundle: Path, name: str) -> bytes:
     """Return a log's content. Raises :class:`RepositoryError` with the available logs if there is none of this name."""
     names = log_names(bundle)
     if name not in names:
-        hint = f"it has: {', '.join(names)}" if names else "it has no logs at all"
+        hint = f"it has: {', '.join(names)}" if names else "it has no logs"
         raise RepositoryError(f"there is no log {name!r}", where=bundle.name, hint=hint)
     path = bundle / "logs" / f"{name}.gz"
     try:
@@ -391,10 +395,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def strays(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:
+def unknown_entries(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:
     """Return entries among the bundles that are not bundles; ``names``: the bundles."""
     stray_names = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
-    detail = "this is no bundle"
+    detail = "this is not a bundle"
     return [
         BundleProblem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in stray_names if name not in names
     ]

@@ -68,7 +68,7 @@ class RunIds:
         """Return the id of the next run with this key."""
         return self._next(key, uuid8("run", self._format, key, "0"))
 
-    def of_each(self, keys: Sequence[str]) -> list[str]:
+    def next_ids(self, keys: Sequence[str]) -> list[str]:
         """Return the ids of the next runs with these keys."""
         head, tail = _SEPARATOR.join(("run", self._format, "")), f"{_SEPARATOR}0"
         first = uuids8(keys, head, tail)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 MARKER: Final = "repository.json"
-KEPT_BUNDLES: Final = ("bundles", "index", "partial")
+INITIAL_FOLDERS: Final = ("bundles", "index", "partial")
 """Folders that are created with the repository, before its marker."""
 
 
@@ -65,7 +65,7 @@ class Folders:
 
     @property
     def checks(self) -> Path:
-        """Results of host checks; see :mod:`assay.store.kept_checks`."""
+        """Results of host checks; see :mod:`assay.store.check_reports`."""
         return self.root / "checks"
 
     @property

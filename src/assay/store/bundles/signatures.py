@@ -28,7 +28,7 @@ def _keygen(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedP
         )
     except FileNotFoundError as error:
         raise SpecificationError(
-            f"there is no {PROGRAM} here", hint="install the OpenSSH client (8.9 or newer)"
+            f"{PROGRAM} is not installed", hint="install the OpenSSH client (8.9 or newer)"
         ) from error
     except subprocess.TimeoutExpired as error:
         raise SpecificationError(
@@ -65,7 +65,7 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
     return True
 
 
-def trouble_with(folders: Folders, bundle: Path) -> str | None:
+def signature_problem(folders: Folders, bundle: Path) -> str | None:
     """Return why the repository must refuse a bundle; None if it needs no signature or a known signer signed it."""
     signers, signature = folders.signers, bundle / SIGNATURE_FILE
     if words := _too_large(signature):
@@ -73,14 +73,14 @@ def trouble_with(folders: Folders, bundle: Path) -> str | None:
     if not signers.exists():
         return None
     if not signature.is_file():
-        return "it is not signed, and this repository takes signed bundles alone"
+        return "it is not signed, and this repository accepts only signed bundles"
     principals = _keygen("find-principals", "-s", signature, "-f", signers)
     names = principals.stdout.decode(errors="replace").split()
     if principals.returncode != 0 or not names:
         return "it is not signed by a key in this repository's allowed_signers"
     sums = (bundle / SUMS_FILE).read_bytes()
     done = _keygen("verify", "-f", signers, "-I", names[0], "-n", NAMESPACE, "-s", signature, stdin=sums)
-    return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
+    return None if done.returncode == 0 else f"its signature does not match its checksums: {_words(done)}"
 
 
 def _too_large(signature: Path) -> str | None:
@@ -88,7 +88,7 @@ def _too_large(signature: Path) -> str | None:
     size_bytes = signature.stat().st_size if signature.is_file() else 0
     if size_bytes <= SIGNATURE_BYTES_MAX:
         return None
-    return f"its signature has {size_bytes:,} bytes, and no signature has more than {SIGNATURE_BYTES_MAX:,}"
+    return f"its signature has {size_bytes:,} bytes; a signature has at most {SIGNATURE_BYTES_MAX:,}"
 
 
 def bad_signatures(folders: Folders) -> list[BundleProblem]:
@@ -102,9 +102,9 @@ def bad_signatures(folders: Folders) -> list[BundleProblem]:
 
 def _damage_of(folders: Folders, bundle: Path) -> str | None:
     if folders.signers.exists():
-        return trouble_with(folders, bundle)
+        return signature_problem(folders, bundle)
     if words := _too_large(bundle / SIGNATURE_FILE):
         return words
     sums = (bundle / SUMS_FILE).read_bytes()
     done = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
-    return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
+    return None if done.returncode == 0 else f"its signature does not match its checksums: {_words(done)}"

@@ -127,8 +127,10 @@ def sync_placed(target: Path) -> None:
     try:
         sync(target.parent)
     except OSError as error:
-        words = f"it is stored, but may be gone after a power loss: {error.strerror}"
-        raise RepositoryError(words, where=str(target), hint="mend the disk, and look with `assay verify`") from error
+        words = f"it is stored, but may be lost after a power failure: {error.strerror}"
+        raise RepositoryError(
+            words, where=str(target), hint="repair the disk, and check with `assay verify`"
+        ) from error
 
 
 def reasons_of(error: OSError) -> str:
@@ -142,7 +144,7 @@ def creation_error(root: Path, error: OSError) -> RepositoryError:
     return RepositoryError(
         f"can't make a repository: {error.strerror}",
         where=str(root),
-        hint="make room or mend the disk, or name another folder with --repository",
+        hint="free disk space, repair the disk, or choose another folder with --repository",
     )
 
 
@@ -153,5 +155,5 @@ def storage_error(target: Path, error: OSError | None = None) -> RepositoryError
     return RepositoryError(
         f"it could not be stored: {error.strerror or reasons_of(error)}",
         where=str(error.filename or target),
-        hint="nothing of it was stored; make room or mend the disk and do it again",
+        hint="nothing was stored; free disk space or repair the disk, and try again",
     )

@@ -20,9 +20,9 @@ from assay.store.bundles.bundle import Contents, read_run, write_bundle
 from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import staging, sync, sync_tree
 
-ROOM_LEAST_BYTES = 32 << 20
+RESERVED_BYTES_MIN = 32 << 20
 """Reserved space if no similar bundle exists; bundles of small clusters take some hundred kilobytes."""
-INODES_LEAST = 64
+INODES_MIN = 64
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
@@ -31,7 +31,7 @@ def reserve(folders: Folders, room_bytes: int) -> ExitStack:
     held = ExitStack()
     try:
         space = os.statvfs(folders.root)
-        if space.f_files and space.f_favail < INODES_LEAST:
+        if space.f_files and space.f_favail < INODES_MIN:
             raise OSError(errno.ENOSPC, "No inodes left on device")
         folder = held.enter_context(staging(folders.partial, "room"))
         with (folder / "room").open("wb") as file:
@@ -43,7 +43,7 @@ def reserve(folders: Folders, room_bytes: int) -> ExitStack:
             f"no run is started, because its bundle might not be stored: {error.strerror or error} "
             f"(it may need {format_bytes(room_bytes)}, {format_bytes(free)} are free)",
             where=str(folders.root),
-            hint="make room there, or mend it; the same command continues from here",
+            hint="free disk space there, or repair the disk; the same command resumes",
         ) from error
     return held
 
@@ -87,7 +87,7 @@ def keep(campaign_id: str, contents: Contents) -> Path:
             reasons.append(f"{parent}: {error}")
         else:
             return folder
-    raise RepositoryError("it could be kept nowhere else either", where="; ".join(reasons))
+    raise RepositoryError("it could not be saved elsewhere either", where="; ".join(reasons))
 
 
 def publish_copies(campaign_id: str, place_copy: Callable[[Path], bool]) -> list[Run]:

@@ -23,7 +23,7 @@ from assay.foundation.errors import RepositoryError
 from assay.model import Run, escaped_cell
 from assay.model.runs.run_columns import columns_of_runs
 from assay.store.bundles.bundle import SIGNATURE_FILE, BundleProblem, ProblemKind, check_bundle
-from assay.store.bundles.signatures import trouble_with
+from assay.store.bundles.signatures import signature_problem
 from assay.store.index.index import bundle_names
 from assay.store.index.tables import DuckDBReader, write_table
 from assay.store.repository import Repository
@@ -55,7 +55,7 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
             problems = [BundleProblem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
         else:
             problems = check_bundle(bundle, reading)
-        if not problems and (words := trouble_with(target.folders, bundle)):
+        if not problems and (words := signature_problem(target.folders, bundle)):
             problems = [BundleProblem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words)]
         if problems:
             refused.append(problems[0])
@@ -133,11 +133,11 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
     """
     valid = sorted((run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at)
     if not valid:
-        raise RepositoryError("there is no valid run with a date", hint="Otava looks at times in their order")
+        raise RepositoryError("there is no valid run with a date", hint="Otava orders runs by their date")
     kinds = {tuple(sorted(matching_factors(run, "").items())) for run in valid}
     if len(kinds) > 1:
         raise RepositoryError(
-            f"these are runs of {len(kinds)} configurations, and a series is of one",
+            f"the runs have {len(kinds)} configurations, but a series needs exactly one",
             hint="choose with --workload and --layout, or import them into a separate repository",
         )
     metrics = sorted({name for run in valid for name in run.metrics})

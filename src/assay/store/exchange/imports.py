@@ -47,7 +47,7 @@ from assay.model import ImportedRun, Run, SkippedItem, Task, Trace
 from assay.model.runs import imported
 from assay.store.bundles.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.store.bundles.content_ids import RunIds, uuid8
-from assay.store.bundles.sameness import DuplicateSource
+from assay.store.bundles.duplicates import DuplicateSource
 from assay.store.index import queries
 from assay.store.index.imported_runs_table import StoredRows, joined_blocks, register_rows, storable
 from assay.store.index.runs_file import Coding, rows_of, write_runs
@@ -99,7 +99,7 @@ class ImportSummary:
     taken: int
     already_there: int
     left: tuple[SkippedItem, ...]
-    other_readings: tuple[str, ...] = ()
+    other_mappings: tuple[str, ...] = ()
     """Imports of the same files with another map, whose runs also count."""
     earlier: tuple[str, ...] = ()
     """Imports of files with the same names and other content, whose runs also count."""
@@ -177,7 +177,7 @@ def _no_cycles() -> Iterator[None]:
 
 
 @_no_cycles()
-def gathered(
+def collect_batch(
     items: Iterable[Item],
     *,
     bundle_id: str,
@@ -197,12 +197,12 @@ def gathered(
     exported_ids: set[str] = set()
     """Ids of runs that assay exported: they keep their ids."""
     buffer = bytearray()
-    for item in _storable(items, progress):
+    for item in _storable_items(items, progress):
         if isinstance(item, SkippedItem):
             left.append(item)
         elif isinstance(item, ImportedRows):
-            accepted.append(replace(item, keys=ids.of_each(item.keys)))  # only the ids are needed from here on
-        elif mistake := _unstorable(item.run, buffer):
+            accepted.append(replace(item, keys=ids.next_ids(item.keys)))  # only the ids are needed from here on
+        elif mistake := _storage_problem(item.run, buffer):
             left.append(SkippedItem(item.where, mistake))
         elif not item.run.run_id:
             accepted.append((item, ids.of(item.key)))
@@ -240,7 +240,7 @@ def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: s
         batch.traces.append((run_id, item.trace))
 
 
-def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
+def _storable_items(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
     """Yield the items and report progress. If a block has rows that can't be stored, yield its rows one by one."""
     number = reported = 0
     checked: dict[int, int] = {}
@@ -259,7 +259,7 @@ def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterato
 _ENCODER = msgspec.json.Encoder()
 
 
-def _unstorable(run: Run, buffer: bytearray) -> str | None:
+def _storage_problem(run: Run, buffer: bytearray) -> str | None:
     """Return why a run can't be stored; None if it can."""
     if not all(map(math.isfinite, (run.duration_s, *run.metrics.values()))):
         return "holds a number that is not finite"
@@ -347,7 +347,7 @@ def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
     """
     if in_place_of:
         raise RepositoryError(
-            "this was imported before, next to the imports that it should replace, and holds only the differences",
+            "this was imported before, with the imports that it should replace, and has only the differences",
             where=str(bundle),
             hint="delete this folder and import again with --replace",
         )
@@ -429,13 +429,13 @@ def replaceable(bundles: Path, same: DuplicateSource) -> str:
     if not (bundles / same.bundle / IMPORT_FILE).exists():
         raise RepositoryError(
             f"{same.runs} of these {same.of} runs are probably those of campaign {same.bundle}, measured here",
-            hint="it stays; --again imports these as well",
+            hint="it is kept; --again imports these as well",
         )
-    if same.runs < same.its_runs:
+    if same.runs < same.stored_runs:
         raise RepositoryError(
-            f"{same.runs} of {same.its_runs} runs there are probably among these, and the others would be lost",
+            f"{same.runs} of {same.stored_runs} runs there are probably among these; the others would be lost",
             where=str(bundles / same.bundle),
-            hint="delete this folder, if that is meant, and import again",
+            hint="if that is intended, delete this folder and import again",
         )
     return same.bundle
 

@@ -80,7 +80,7 @@ def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str,
             raise RepositoryError(
                 f"{problems[0].file}: {problems[0].detail}",
                 where=name,
-                hint="`assay verify` lists all damage; a package holds intact runs alone",
+                hint="`assay verify` lists all damage; a package contains only intact runs",
             )
         members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in all_names(bundle)]
     return members
@@ -120,9 +120,11 @@ def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
             with gzip.open(path, "rb") as tar:
                 unpack(cast("BinaryIO", tar), folder, bytes_max=BYTES_MAX)
         except RefusedBundleError as error:
-            raise RepositoryError(f"this is no package that assay makes: {error.message}", where=str(path)) from error
+            raise RepositoryError(
+                f"this is not a package that assay makes: {error.message}", where=str(path)
+            ) from error
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-            raise RepositoryError(f"this is no package, or it was cut: {error}", where=str(path)) from error
+            raise RepositoryError(f"this is not a package, or it was cut: {error}", where=str(path)) from error
         except OSError as error:
             raise RepositoryError(f"it can't be unpacked: {error.strerror}", where=str(path)) from error
         tops = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
@@ -150,7 +152,7 @@ def _check(top: Path, path: Path) -> None:
         raise RepositoryError(
             f"{odd[0]!r} does not match its checksum",
             where=str(path),
-            hint="it was damaged or changed on its way: get it again",
+            hint="it was damaged or changed in transit: fetch it again",
         )
 
 

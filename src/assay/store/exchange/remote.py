@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BUNDLE_BYTES_MAX = 64 * 10**9
 _BUNDLES_MAX = 1_000_000
 """Maximum number of bundles that a server may list."""
-_LIST_WAITS_MAX = 10
+_LIST_TIMEOUT_FACTOR = 10
 """Maximum time for the whole list of bundles, in multiples of the wait for one response."""
 _ANSWER_BYTES_MAX = 10_000_000
 Progress = Callable[[int, int], None]
@@ -135,7 +135,7 @@ class Remote:
         ids_listed: list[str] = []
         began_s = time.monotonic()
         while len(ids_listed) <= _BUNDLES_MAX:
-            if time.monotonic() - began_s > _LIST_WAITS_MAX * self._pace.wait_s:
+            if time.monotonic() - began_s > _LIST_TIMEOUT_FACTOR * self._pace.wait_s:
                 raise self._slow()
             page = self._json("bundles", params={"after": ids_listed[-1] if ids_listed else ""})
             ids = page.get("bundles")
@@ -160,7 +160,7 @@ class Remote:
                 file.write(chunk)
             if digest_of(answer.headers.get("Repr-Digest")) != digest.hexdigest():
                 raise RefusedBundleError(
-                    "what arrived differs from its checksum",
+                    "the received data do not match their checksum",
                     where=f"{self.url}: {bundle_id}",
                     hint="the same command copies the missing bundles",
                 )
@@ -198,7 +198,7 @@ class Remote:
         try:
             extensions = {"trace": self._note_socket}
             with (
-                self._as_repository_errors(),
+                self._translate_errors(),
                 self._client.stream(method, path, extensions=extensions, **options) as answer,
             ):
                 timer.cancel()
@@ -240,7 +240,7 @@ class Remote:
         )
 
     @contextmanager
-    def _as_repository_errors(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Convert network errors into :class:`RepositoryError`."""
         import httpx
 
@@ -249,11 +249,11 @@ class Remote:
         except httpx.HTTPError as error:
             if self._too_slow.is_set():
                 raise self._slow() from error
-            raise self._in_words(error) from error
+            raise self._network_error(error) from error
         except httpx.InvalidURL as error:
-            raise RepositoryError(f"it can't be asked: {error}", where=self.url) from error
+            raise RepositoryError(f"the request failed: {error}", where=self.url) from error
 
-    def _in_words(self, error: httpx.HTTPError) -> RepositoryError:
+    def _network_error(self, error: httpx.HTTPError) -> RepositoryError:
         import httpx
 
         again = "the same command resumes where this one ended"
@@ -267,7 +267,7 @@ class Remote:
                 if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
                     again = f"a server with a certificate answers https alone: https{self.url.removeprefix('http')}"
             case _:
-                words = f"it can't be asked: {error}"
+                words = f"the request failed: {error}"
         return RepositoryError(words, where=self.url, hint=again)
 
     def _refuse(self, answer: httpx.Response) -> None:
@@ -293,9 +293,9 @@ class Remote:
             return None
         return value if isinstance(value, dict) else None
 
-    def _foreign(self, why: str = "its answers have another form") -> RepositoryError:
+    def _foreign(self, why: str = "its answers have an unknown format") -> RepositoryError:
         return RepositoryError(
-            f"this is no assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
+            f"this is not an assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
         )
 
 

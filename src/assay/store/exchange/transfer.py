@@ -26,7 +26,7 @@ from assay.store.bundles.bundle import (
 )
 from assay.store.bundles.folders import MARKER
 from assay.store.bundles.received import out_of_range, table_out_of_range
-from assay.store.bundles.signatures import trouble_with
+from assay.store.bundles.signatures import signature_problem
 from assay.store.bundles.staging import staging
 from assay.store.index.index import bundle_names
 from assay.store.repository import Repository
@@ -74,7 +74,7 @@ def pack(repository: Repository, bundle_id: str) -> BundleArchive:
         raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
     if irregular := irregular_files(bundle):
         raise RepositoryError(
-            f"{irregular[0].file!r} is no plain file", where=bundle_id, hint="`assay verify` lists all damage"
+            f"{irregular[0].file!r} is not a regular file", where=bundle_id, hint="`assay verify` lists all damage"
         )
     names = tuple(all_names(bundle))
     digest, size = hashlib.sha256(), 0
@@ -121,14 +121,14 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
             bundle.mkdir()
             unpack(tar, bundle, bytes_max=bytes_max)
             _check(scratch, bundle)
-            if words := trouble_with(repository.folders, bundle):
+            if words := signature_problem(repository.folders, bundle):
                 raise RefusedBundleError(
                     words, where=bundle_id, hint="`assay sign` signs, with a key that is listed there"
                 )
             return repository.place_copy(bundle)
     except OSError as error:
         raise RepositoryError(
-            f"it could not be stored: {error.strerror}", where=bundle_id, hint="nothing of it was stored; make room"
+            f"it could not be stored: {error.strerror}", where=bundle_id, hint="nothing was stored; free disk space"
         ) from error
 
 
@@ -144,18 +144,18 @@ class _Member(tarfile.TarInfo):
         if self.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME):
             archive.extended += 1
             if not 0 <= self.size <= _EXTENDED_BYTES_MAX or archive.extended > _EXTENDED_MAX:
-                raise _no_bundle("a header in it is too large")
+                raise _not_a_bundle("a header in it is too large")
         elif self.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
             archive.extended = 0
         else:
-            raise _no_bundle(f"{self.name[:100]!r} is no plain file")
+            raise _not_a_bundle(f"{self.name[:100]!r} is not a regular file")
         member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
         if member.size < 0:
-            raise _no_bundle(f"{member.name[:100]!r} has less than no bytes")
+            raise _not_a_bundle(f"{member.name[:100]!r} has a negative size")
         return member
 
     def _refuse_sparse(self, *_: object) -> None:
-        raise _no_bundle(f"{self.name[:100]!r} is no plain file")
+        raise _not_a_bundle(f"{self.name[:100]!r} is not a regular file")
 
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
 
@@ -165,8 +165,8 @@ class _Archive(tarfile.TarFile):
     """Number of extended headers since the last file."""
 
 
-def _no_bundle(what: str) -> RefusedBundleError:
-    return RefusedBundleError(f"this is no bundle: {what}")
+def _not_a_bundle(what: str) -> RefusedBundleError:
+    return RefusedBundleError(f"this is not a bundle: {what}")
 
 
 def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
@@ -180,14 +180,14 @@ def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
             for number, entry in enumerate(archive):
                 most = min(left, _FACTS_BYTES_MAX if entry.name.rpartition("/")[2] in _FACTS else left)
                 if number >= FILES_MAX or entry.size > most:
-                    raise _no_bundle("it is too large")
+                    raise _not_a_bundle("it is too large")
                 left -= entry.size
                 _unpack_file(archive, entry, folder)
                 archive.members.clear()  # type: ignore[attr-defined]
     except RefusedBundleError as error:
         raise RefusedBundleError(error.message, where=folder.name) from error
     except (tarfile.TarError, EOFError, ValueError) as error:
-        raise RefusedBundleError(f"this is no packed bundle, or it was cut: {error}", where=folder.name) from error
+        raise RefusedBundleError(f"this is not a packed bundle, or it was cut: {error}", where=folder.name) from error
 
 
 def _unpack_file(archive: tarfile.TarFile, entry: tarfile.TarInfo, folder: Path) -> None:
@@ -195,9 +195,9 @@ def _unpack_file(archive: tarfile.TarFile, entry: tarfile.TarInfo, folder: Path)
     try:
         path = file_in(folder, entry.name)
     except RepositoryError as error:
-        raise _no_bundle(error.message) from error
+        raise _not_a_bundle(error.message) from error
     if content is None or path.exists():
-        raise _no_bundle(f"{entry.name[:100]!r} twice")
+        raise _not_a_bundle(f"{entry.name[:100]!r} twice")
     with path.open("wb") as file:
         while chunk := content.read(_CHUNK):
             file.write(chunk)
@@ -213,4 +213,4 @@ def _check(scratch: Repository, bundle: Path) -> None:
         raise RefusedBundleError("its runs can't be read", where=bundle.name, hint="send it from an intact copy")
     words = next((words for run in runs if (words := out_of_range(run))), None) or table_out_of_range(scratch.table())
     if words:
-        raise RefusedBundleError(words, where=bundle.name, hint="a bundle that assay wrote has no values like this")
+        raise RefusedBundleError(words, where=bundle.name, hint="assay does not write values like this")

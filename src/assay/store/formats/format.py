@@ -41,7 +41,7 @@ class Format:
 Read = TypeVar("Read", bound=Item)
 
 
-def one_by_one(
+def read_each(
     read_file: Callable[[Source], Iterator[Read | SkippedItem]],
 ) -> Callable[[Sequence[Source]], Iterator[Read | SkippedItem]]:
     """Return a reader of many files from a reader of one file.

@@ -56,10 +56,10 @@ def expanded(pattern: str) -> list[str]:
     rest = pattern[position:]
     literal = "".join(part[0] for part in parts[::2]) + rest
     if "[" in literal and not re.search(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[^\[\]]*\]", literal):  # not an IPv6 address
-        raise FormatError("it has a bracket that is no range", where=pattern[:100], hint="write [01:12] or [1-12]")
+        raise FormatError("it has a bracket that is not a range", where=pattern[:100], hint="write [01:12] or [1-12]")
     count = math.prod(map(len, parts))
     if count > HOSTS_MAX:
-        raise FormatError(f"it stands for {count:,} hosts, and may for {HOSTS_MAX:,}", where=pattern[:100])
+        raise FormatError(f"it expands to {count:,} hosts; the maximum is {HOSTS_MAX:,}", where=pattern[:100])
     return ["".join(words) for words in itertools.product(*parts, [rest])]
 
 
@@ -226,10 +226,10 @@ def read_hadoop_hosts(folder: Path) -> HadoopHosts:
         settings |= {property_.name: property_.value for property_ in properties.values()}
     if not settings:
         hint = "name the directory with core-site.xml, such as /etc/hadoop/conf"
-        raise FormatError("there are no settings of a Hadoop", where=str(folder), hint=hint)
+        raise FormatError("no Hadoop settings were found", where=str(folder), hint=hint)
     services = [word for word in re.split(r"[,\s]+", settings.get("dfs.nameservices", "")) if word]
     if len(services) > 1:
-        words = f"its HDFS is federated ({', '.join(services)}), which assay does not know"
+        words = f"its HDFS is federated ({', '.join(services)}), which assay does not support"
         raise FormatError(words, where=str(folder), hint="name the hosts of one name service by hand")
     default = re.match(r"hdfs://([^/:]+)", settings.get("fs.defaultFS", settings.get("fs.default.name", "")))
     hosts = [default[1]] if default and default[1] not in services else []

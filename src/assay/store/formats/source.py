@@ -24,7 +24,7 @@ HEAD_BYTES: Final = 65_536
 SIZE_MAX_BYTES: Final = 2 * 2**30
 """Maximum size after decompression: no result file is longer, and a small archive can hold terabytes."""
 LINE_BYTES_MAX: Final = 1 << 20
-"""Maximum length of a table's line, in bytes; a longer line is no row and could fill the memory."""
+"""Maximum length of a table's line, in bytes; a longer line is not a row and could fill the memory."""
 _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,

@@ -118,7 +118,7 @@ def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary
     if DESCRIPTION in names:
         _check_version(store.read(DESCRIPTION))
     elif names:
-        raise RepositoryError("there are files here already, and no dataset", hint="name an empty or a new folder")
+        raise RepositoryError("the folder contains files, but no dataset", hint="name an empty or a new folder")
     covered = {bundle for name in batches for bundle in json.loads(store.read(name))["bundles"]}
     finished = {name.removeprefix(_BATCH).removesuffix(".json") for name in batches}
     strays = [name for name in names if name.endswith(".parquet") and _batch_of(name) not in finished]
@@ -154,10 +154,10 @@ def described(description: bytes) -> dict[str, list[str]]:
     return levels
 
 
-def picked_table(folder: Path, levels: Mapping[str, Sequence[str]], figures: Sequence[str]) -> RunTable:
+def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figures: Sequence[str]) -> RunTable:
     """Return the runs that Spark wrote into ``folder``, oldest first, as in the repository's own table."""
     with connection() as opened:
-        query = queries.picked_runs(list(levels), len(figures))
+        query = queries.selected_runs(list(levels), len(figures))
         arrays: dict[str, Any] = opened.execute(
             query, [*map(list, levels.values()), f"{folder}/*.parquet"]
         ).fetchnumpy()
@@ -201,11 +201,11 @@ def _write(
     )
     counts = []
     for table, query in zip(TABLES, (queries.ALL_NEW_RUNS, tasks, traces), strict=True):
-        counts.append(0 if query is None else _copied(opened, query, folder / table, batch))
+        counts.append(0 if query is None else _copy_runs(opened, query, folder / table, batch))
     return counts[0], counts[1], counts[2]
 
 
-def _copied(opened: DuckDBPyConnection, query: str, target: Path, batch: str) -> int:
+def _copy_runs(opened: DuckDBPyConnection, query: str, target: Path, batch: str) -> int:
     row = opened.execute(queries.copy_by_workload(query, str(target), batch)).fetchone()
     return int(row[0]) if row else 0
 

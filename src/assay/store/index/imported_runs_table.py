@@ -190,7 +190,7 @@ class _Columns:
 
     def text(self, parts: Sequence[_Part]) -> str:
         """Return the SQL expression that concatenates ``parts``."""
-        return f"concat({', '.join(self._expression(part) for part in _merged(list(map(_same, parts))))})"
+        return f"concat({', '.join(self._expression(part) for part in _merge_parts(list(map(_same, parts))))})"
 
     def _expression(self, part: _Part) -> str:
         if isinstance(part, Shared):
@@ -215,7 +215,7 @@ def _same(part: _Part) -> _Part:
     return text if text.isprintable() else part
 
 
-def _merged(parts: Sequence[_Part]) -> list[_Part]:
+def _merge_parts(parts: Sequence[_Part]) -> list[_Part]:
     """Return the same text from fewer parts: a constant becomes part of the shared text next to it."""
     merged: list[_Part] = []
     for part in parts:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Queried = TypeVar("Queried")
-_ASKED = "asked_ids"
+_REQUESTED_IDS = "asked_ids"
 _FETCHED_ROWS: Final = 10_000
 """Maximum number of rows that are fetched from DuckDB at once."""
 _CACHED_ROWS_MAX: Final = 2_000
@@ -190,7 +190,7 @@ class Index:
         ids = np.array(run_ids, dtype=object)
 
         def query(opened: DuckDBPyConnection, index: IndexFiles) -> set[str]:
-            opened.register(_ASKED, {"run_id": ids})  # a million ids as a parameter take seconds
+            opened.register(_REQUESTED_IDS, {"run_id": ids})  # a million ids as a parameter take seconds
             return {i for (i,) in opened.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
 
         return self._answer(query)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 REMOVED_AFTER_S = 600.0
 """How long a replaced index file is kept, in seconds: slow queries still look up runs in the index they started
 with."""
-_NEW: Final = "new_runs"
+_NEW_RUNS: Final = "new_runs"
 _LENGTH_RATIO: Final = 2
 """Each file of an index has more than this multiple of the next file's rows, so an index of a million runs has at
 most 20 files."""
@@ -167,11 +167,11 @@ class IndexBuilder:
         for _, _, coding in imports:
             sources.coding.merged(coding)
         if single_runs:
-            opened.register(_NEW, rows_of(single_runs, None, sources.coding))
-            sources.parts.append(f"SELECT * FROM {_NEW}")  # noqa: S608 - a constant
+            opened.register(_NEW_RUNS, rows_of(single_runs, None, sources.coding))
+            sources.parts.append(f"SELECT * FROM {_NEW_RUNS}")  # noqa: S608 - a constant
         for number, (name, runs) in enumerate(recoded_imports.items()):
-            opened.register(f"{_NEW}_{number}", rows_of(runs, name, sources.coding))
-            sources.parts.append(f"SELECT * FROM {_NEW}_{number}")  # noqa: S608 - a constant and a number
+            opened.register(f"{_NEW_RUNS}_{number}", rows_of(runs, name, sources.coding))
+            sources.parts.append(f"SELECT * FROM {_NEW_RUNS}_{number}")  # noqa: S608 - a constant and a number
         for name, file, coding in imports:
             sources.parts.append(recoded(queries.parquet(str(file.absolute())), coding, sources.coding, bundle=name))
         sources.may_repeat = bool(imports or recoded_imports or single_runs)

@@ -297,7 +297,7 @@ def copy_by_workload(query: str, folder: str, prefix: str) -> str:
     return f"COPY ({query}) TO {quoted(folder)} ({options})"
 
 
-def picked_runs(columns: Sequence[str], figures: int) -> str:
+def selected_runs(columns: Sequence[str], figures: int) -> str:
     """Return the query for the runs that Spark selected, as codes.
 
     Its parameters are the levels of each column and the files.

@@ -205,7 +205,7 @@ def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
     """Return a file's coding. If there is none, raises :class:`RepositoryError` or DuckDB's error."""
     rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
     if len(rows) != 1:
-        raise RepositoryError("this is no file of runs", where=str(path))
+        raise RepositoryError("this is not a file of runs", where=str(path))
     return Coding.decoded(rows[0][0])
 
 

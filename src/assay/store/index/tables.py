@@ -86,7 +86,7 @@ def _repository_error(message: str) -> RepositoryError:
         return RepositoryError(
             f"there is no room to write: {full}",
             where=where,
-            hint="nothing of it was stored; make room (TMPDIR names another place for temporary files) and do it again",
+            hint="nothing was stored; free disk space (TMPDIR sets another folder for temporary files), and try again",
         )
     return RepositoryError(f"a table can't be read or written: {text}", where=where)
 
@@ -155,10 +155,10 @@ def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]
             name for (name, kind, *_), wanted in zip(columns, kinds.values(), strict=True) if not _fits(kind, wanted)
         ]
         if odd:
-            raise RepositoryError(f"this is no table of assay's: its column {odd[0]} holds something else")
+            raise RepositoryError(f"this is not a table of assay: its column {odd[0]} has another type")
         opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
     except duckdb.Error as error:
-        raise RepositoryError("this is no table of assay's, or it is damaged") from error
+        raise RepositoryError("this is not a table of assay, or it is damaged") from error
 
 
 def _fits(column_type: object, wanted: str) -> bool:

@@ -33,13 +33,13 @@ def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
     return Check("bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {least_bytes:,} expected")
 
 
-def could_not_run(name: str, program: str, outcome: Outcome | None) -> Check:
+def unfinished_check(name: str, program: str, outcome: Outcome | None) -> Check:
     """Return a failed check: the program that makes it did not run to its end."""
     words = " | ".join(outcome.last_words()) if outcome else "it was not started"
     return Check(name, False, f"{program} could not run: {words}")
 
 
-def nothing_written(outcome: Outcome) -> Check:
+def no_output_check(outcome: Outcome) -> Check:
     """Return the check that a job wrote nothing to HDFS."""
     written = outcome.counter("HDFS_BYTES_WRITTEN") or 0
     return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")

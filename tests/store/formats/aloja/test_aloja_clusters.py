@@ -40,7 +40,7 @@ def test_reads_hardware_prices_and_codes() -> None:
 def test_a_price_that_the_shell_computes_is_absent_with_its_reason() -> None:
     cloud = only(CLOUD)
     assert cloud.cost_usd_per_h is None
-    assert "in the shell" in cloud.absent["cost_hour"]
+    assert "by a shell command" in cloud.absent["cost_hour"]
     assert cloud.cost_remote_disk_usd_per_h == 0.04
 
 
@@ -79,7 +79,7 @@ def test_an_id_may_stand_twice_but_a_name_may_not() -> None:
         ("id,name\n1,a\n", "columns are missing"),
         (HEADER + RACK.replace("rack-18", ""), "has no name"),
         (HEADER + "1,a,b\n", "has 3 cells where the header has 18"),
-        (HEADER + RACK.replace('1 SSD"', "1 SSD"), "no CSV"),
+        (HEADER + RACK.replace('1 SSD"', "1 SSD"), "not valid CSV"),
     ],
 )
 def test_damage_is_named_with_its_line(text: str, words: str) -> None:

@@ -88,10 +88,10 @@ def test_absent_or_zero_values_are_unknown() -> None:
         ("maps", "-4", "not a whole number"),
         ("maps", "twelve", "not a whole number"),
         ("iosf", "1.5", "not a whole number"),
-        ("replication", "1000", "more than the 512"),
-        ("blk_size", "67108864", "more than the 1048576"),
+        ("replication", "1000", "more than the maximum of 512"),
+        ("blk_size", "67108864", "more than the maximum of 1048576"),
         ("iofilebuf", "9" * 30, "not a whole number"),
-        ("comp", "7", "none of ALOJA's codes"),
+        ("comp", "7", "not one of ALOJA's codes"),
     ],
 )
 def test_an_ambiguous_value_is_refused_with_the_reason(column: str, value: str, words: str) -> None:

@@ -216,7 +216,7 @@ def test_a_duration_that_is_none_leaves_the_row_with_its_line(tmp_path: Path, du
         ({"valid": "2"}, "neither 0 nor 1"),
         ({"bench": ""}, "no benchmark"),
         ({"maps": "-1"}, "not a whole number"),
-        ({"comp": "9"}, "none of ALOJA's codes"),
+        ({"comp": "9"}, "not one of ALOJA's codes"),
     ],
 )
 def test_a_row_that_cannot_be_meant_is_left_with_its_reason(
@@ -313,7 +313,7 @@ def test_a_damaged_list_of_clusters_is_left_and_runs_are_kept(tmp_path: Path) ->
 def test_a_list_of_clusters_alone_holds_no_runs(tmp_path: Path) -> None:
     (item,) = taken(tmp_path, c_csv=CLUSTERS)
     assert isinstance(item, SkippedItem)
-    assert "no runs" in item.why
+    assert "not of runs" in item.why
 
 
 def test_a_row_of_the_wider_table_becomes_a_run_with_its_cluster(tmp_path: Path) -> None:

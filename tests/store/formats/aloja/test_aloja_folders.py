@@ -93,7 +93,7 @@ def test_the_mark_of_azure_is_no_clusters_name() -> None:
 def test_any_folder_name_gives_a_configuration_or_none(name: str) -> None:
     configuration = FolderName.of(name).configuration()
     assert configuration is None or configuration.values["net"]
-    assert FolderName.of(name).changed_by_hand({}) is None
+    assert FolderName.of(name).contradiction({}) is None
 
 
 def test_the_log_tells_each_benchmarks_time(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_an_older_bwm_has_rates_in_another_order(tmp_path: Path) -> None:
         (sent("sort", START_S, 50, f"conf_{CONF}").replace("50 s.", "51 s."), "has two times of sort: 50 s and 51 s"),
         (sent("sort", START_S, 50, "conf_ETH_HDD_b_m12_i10_r1_I65536_c3_z128"), "is of another configuration"),
         (sent("sort", START_S, 0, f"conf_{CONF}"), "took 0 s"),
-        (sent("sort", 7, 50, f"conf_{CONF}"), "no date of a run"),
+        (sent("sort", 7, 50, f"conf_{CONF}"), "not a plausible date"),
         (sent("sort", START_S, 99999999, f"conf_{CONF}"), "more than 30 days"),
         ("SENDING: hibench.runs x\n", "its time can't be read"),
     ],
@@ -224,13 +224,13 @@ def test_the_later_forms_configuration_is_that_of_config_sh(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('"100.250"', '"-1"', "no number"),
+        ('"100.250"', '"-1"', "not a number"),
         ('"100.250"', '"0.000"', "took 0 s"),
         ('"100.250"', '"400.0"', "from its start to its end"),
-        ('"100.250"', '"$(bc)"', "no number"),
+        ('"100.250"', '"$(bc)"', "not a number"),
         ("MAX_MAPS=6", "MAX_MAPS=six", "not a whole number"),
         (f'"{START_S}000"', '"999999999999999"', "from its start"),
-        ("COMPRESS_TYPE=1", "COMPRESS_TYPE=9", "none of ALOJA's codes"),
+        ("COMPRESS_TYPE=1", "COMPRESS_TYPE=9", "not one of ALOJA's codes"),
     ],
 )
 def test_ambiguous_settings_of_config_sh_are_skipped(tmp_path: Path, old: str, new: str, why: str) -> None:

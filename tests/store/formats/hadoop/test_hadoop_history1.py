@@ -58,10 +58,10 @@ def test_a_job_that_did_not_succeed_says_so(status: str) -> None:
     ("old", "new", "why"),
     [
         ('JOB_STATUS="SUCCESS"', 'JOB_STATUS="RUNNING"', "no end of the job"),
-        ('SUBMIT_TIME="1', 'SUBMIT_TIME="x', "no whole number"),
+        ('SUBMIT_TIME="1', 'SUBMIT_TIME="x', "not a whole number"),
         ("(1000)", "(-1)", "the counter HDFS_BYTES_READ is -1"),
         (' COUNTERS="', " COUNTERS=", "h:6: the record MapAttempt"),
-        ("Meta VERSION", "Odd VERSION", "no record"),
+        ("Meta VERSION", "Odd VERSION", "not a record"),
         ('START_TIME="14000', 'START_TIME="24000', "ends before it starts"),
         ('JOBID="job_201405131650_0002"', 'JOBID=""', "lacks the job's id"),
         ('TASK_ATTEMPT_ID="attempt', 'X="attempt', "no TASK"),

@@ -222,11 +222,11 @@ def test_a_failed_job_is_a_failed_run_with_its_cause(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "ms", "why"),
     [
-        ("finishTime", 0, "no duration"),
-        ("finishTime", -1, "no duration"),
-        ("finishTime", 2**62, "no duration"),
-        ("submitTime", 0, "no date"),
-        ("submitTime", 2**62, "no date"),
+        ("finishTime", 0, "not plausible"),
+        ("finishTime", -1, "not plausible"),
+        ("finishTime", 2**62, "not plausible"),
+        ("submitTime", 0, "not plausible"),
+        ("submitTime", 2**62, "not plausible"),
     ],
 )
 def test_impossible_times_are_skipped(tmp_path: Path, key: str, ms: int, why: str) -> None:
@@ -244,7 +244,7 @@ def test_impossible_times_are_skipped(tmp_path: Path, key: str, ms: int, why: st
 def test_the_same_job_twice_is_taken_once(tmp_path: Path) -> None:
     runs, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
     assert isinstance(runs, ImportedRun)
-    assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 once more, as in a/{HISTORY}")
+    assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 repeats the one in a/{HISTORY}")
 
 
 def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_hardware_is_recorded_and_names_a_cluster_that_has_no_name(tmp_path: Pat
     assert (first.cluster, second.cluster) == ("aws 4x m4.2xlarge", "aws 8x m4.2xlarge")
     assert last.recorded.hardware == Hardware(None, None, None, service_type="IaaS")
     (bad,) = left(read)
-    assert (bad.where, bad.why) == ("results.log:4", "workers is 'many', which is no number")
+    assert (bad.where, bad.why) == ("results.log:4", "workers is 'many', which is not a number")
     lines = CLOUD.splitlines()[0] + "\nsort,5,2,1,1GB,a,b\n"
     (named,) = imported_runs(table(tmp_path, lines, HARDWARE_MAP, cluster="rack"))
     assert named.run.cluster == "rack"
@@ -134,23 +134,23 @@ def test_a_decimal_comma_is_taken_where_the_table_shows_that_it_is_one(tmp_path:
     unclear = table(tmp_path, "job;t\nsort;1,250\nsort;12\n", mapping)
     assert [item.run.duration_s for item in imported_runs(shown)] == [1.25, 12.5]
     assert [item.run.duration_s for item in imported_runs(unclear)] == [12.0]
-    assert "group thousands or begin decimals" in left(unclear)[0].why
+    assert "separate thousands or decimals" in left(unclear)[0].why
 
 
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ("sort,,HD2", "says no duration"),
-        (",5,HD2", "says no workload"),
-        ("sort,fast,HD2", "no number"),
+        ("sort,,HD2", "has no duration"),
+        (",5,HD2", "has no workload"),
+        ("sort,fast,HD2", "not a number"),
         ("sort,-5,HD2", "more than 0"),
-        ("sort,nan,HD2", "no number"),
-        ("sort,1e400,HD2", "no number"),
+        ("sort,nan,HD2", "not a number"),
+        ("sort,1e400,HD2", "not a number"),
         ("sort,1e9,HD2", "more than a year"),
         ("sort,5", "has 2 cells, the header 3"),
         ("sort,5,HD2,6", "has 4 cells"),
-        ("sort,5,H\x07D", "no text"),
-        ('sort,"1,234.5",HD2', "no number"),
+        ("sort,5,H\x07D", "not a single line"),
+        ('sort,"1,234.5",HD2', "not a number"),
     ],
 )
 def test_an_invalid_row_is_skipped_with_its_line(row: str, why: str, tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_an_unknown_column_is_named_with_what_there_is(tmp_path: Path) -> None:
         ({"a": "duration_s"}, "no column is mapped to workload"),
         ({"a": "workload", "b": "duration_s", "c": "duration_min"}, "there is duration_min and duration_s"),
         ({"a": "workload", "b": "duration_s", "c": "workload"}, "two columns"),
-        ({"a": "workload", "b": "duration_s", "c": "metric:CPU %"}, "no name of a metric"),
-        ({"a": "workload", "b": "duration_s", "c": "parameter:blocksize"}, "no name of a parameter"),
+        ({"a": "workload", "b": "duration_s", "c": "metric:CPU %"}, "not a valid name of a metric"),
+        ({"a": "workload", "b": "duration_s", "c": "parameter:blocksize"}, "not a valid name of a parameter"),
     ],
 )
 def test_a_map_that_is_none_is_the_users_error(mapping: dict[str, str], why: str) -> None:
@@ -278,7 +278,7 @@ def test_typed_results_become_published_runs(tmp_path: Path) -> None:
     assert words_of(second.warnings) == ("the duration follows from a printed throughput",)
     assert second.parameters == {"dfs.replication": "2"}
     assert [item.where for item in read] == ["results.yaml:5", "results.yaml:6", "results.yaml:15"]
-    assert "no run" in left(read)[0].why
+    assert "not a run" in left(read)[0].why
 
 
 @pytest.mark.parametrize(
@@ -292,11 +292,11 @@ def test_typed_results_become_published_runs(tmp_path: Path) -> None:
         ("duration: 12 min, ", "", 5, "one of the two"),
         ("    data: 100GB\n", "", 6, "needs data"),
         ("0.5}", "0.5GB/s}", 6, "does not end in _mb_per_s"),
-        ("0.5}", "1e999}", 12, "is no number"),
-        ("speedup: 1.7", "speedup: 0", 15, "no ratio"),
+        ("0.5}", "1e999}", 12, "is not a number"),
+        ("speedup: 1.7", "speedup: 0", 15, "not a ratio"),
         ("cluster: rack", "origin: guessed\ncluster: rack", 2, "unknown origin"),
         ("note: approximate", "status: failed", 6, "needs a cause"),
-        ("note: approximate", "started_at: 2015-09-07", 13, "no date and time with a zone"),
+        ("note: approximate", "started_at: 2015-09-07", 13, "not a date and time with a zone"),
     ],
 )
 def test_mistakes_in_typed_results_are_named_with_their_line(

@@ -249,5 +249,5 @@ def test_all_of_alojas_dump_is_read_as_expected() -> None:
     lines = lines_of(table_format(mapping, {}).items([Source(path, path.name)]))
     assert (
         hashlib.sha256("\n".join(lines).encode()).hexdigest()
-        == "5bf438958a70ca5d02d821f633e59ff99fd83a09a5f402627d39fb6f7b987769"
+        == "75ba3d796133ad4d35bf4fdffd289efd2de7e5764c96f4685567818094b54b18"
     )

@@ -11,7 +11,7 @@ from assay.model import Task, Trace
 from assay.workloads.workload import ValidationResult, Workload
 
 _NODE, _SUBJECT = "cluster", "streams"
-_FROM_TASKS = "job history: each task's bytes spread evenly over it"
+_TASK_SOURCE = "job history: each task's bytes, spread evenly over its duration"
 
 
 def gated_metrics(
@@ -22,7 +22,7 @@ def gated_metrics(
     measured = validation.streams if validation else ()
     origin_s = started_unix_s if measured else 0.0
     gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
-    source = "counters of each stream" if measured else _FROM_TASKS
+    source = "counters of each stream" if measured else _TASK_SOURCE
     if gated is None:
         return {}, source
     for slot in gated.curve:

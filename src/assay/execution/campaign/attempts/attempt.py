@@ -15,7 +15,7 @@ from assay.execution.campaign.attempts.health_watch import watching
 from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
 from assay.execution.campaign.attempts.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
 from assay.execution.campaign.attempts.sampling import drop_all, sampling
-from assay.execution.campaign.attempts.validation import checked_output, judged, reference_answers
+from assay.execution.campaign.attempts.validation import reference_answers, run_checks, validate_run
 from assay.execution.engines.contract import Engine, ProgramResult
 from assay.execution.observation.sampling import parse_samples
 from assay.execution.planning.forecast.call_limits import DEFAULT_TIMEOUT_S
@@ -27,11 +27,11 @@ from assay.store.bundles.ids import new_run_id
 from assay.workloads.common.inputs import Input
 from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload, WorkloadProgram
 
-_ALONE = AttemptContext()
+_DEFAULT_CONTEXT = AttemptContext()
 
 
 async def attempt(
-    planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _ALONE
+    planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _DEFAULT_CONTEXT
 ) -> CompletedRun:
     """Execute one attempt and return its record, also if the run failed.
 
@@ -60,7 +60,9 @@ async def attempt(
         recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
     )
     errors = tuple(change.words for seen in state.seen for change in seen.devices)
-    return replace(published, unfit=cause if isinstance(cause, UnusableHostError) else None, device_errors=errors)
+    return replace(
+        published, unusable_host=cause if isinstance(cause, UnusableHostError) else None, device_errors=errors
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,10 @@ class _Attempt:
         engine = await self._configured()
         async with watching(self.run_environment, engine) as monitor:
             try:
-                await monitor.guard(self._on_engine(needed, engine), self.context.noticed)
+                await monitor.guard(self._on_engine(needed, engine), self.context.report_problem)
             finally:
                 if not self.state.sound:
-                    await monitor.last_look()
+                    await monitor.final_check()
                 self.state.seen = monitor.seen
 
     async def _on_engine(self, needed: Input | None, engine: Engine) -> None:
@@ -185,7 +187,7 @@ class _Attempt:
         run_environment.show("validating")
         with state.exclude_time():
             parameters, timeout_s = self.planned.configuration.parameters, self._limit_s
-            checked = await checked_output(
+            checked = await run_checks(
                 self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=run_environment.show
             )
             reference = await reference_answers(self.workload, self.size, run_environment.show)
@@ -194,7 +196,7 @@ class _Attempt:
         outcome, input_path = checked.outcome if checked else None, needed.path if needed else None
         validation_input = ValidationInput(engine.storage, manifest, outcome, input_path, reference)
         layout = self.planned.configuration.layout
-        state.validation = await judged(
+        state.validation = await validate_run(
             self.workload, self.size, layout, finished.outcome, validation_input, engine.storage
         )
         state.logs |= state.validation.logs

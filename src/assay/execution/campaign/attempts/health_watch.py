@@ -22,11 +22,11 @@ from assay.execution.hosts.transport import Transport
 from assay.execution.lab.health import LabHealth
 from assay.execution.observation.node_health import (
     INTERVAL_S,
-    UNHEARD_LOOKS,
+    SILENT_CHECKS_MIN,
     NodeObservations,
     NodeWatch,
     WatchOptions,
-    cuts,
+    contact_losses,
 )
 from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import AssayError, EngineError, HostError, LabError
@@ -46,7 +46,7 @@ STOP_S = 60.0
 PAIR_S = 2 * INTERVAL_S
 """Maximum age of the last check of a reachable node, in seconds."""
 _POLL_S = 0.5
-_DOWN_LOOKS = 2
+_DOWN_CHECKS_MIN = 2
 
 
 @asynccontextmanager
@@ -104,22 +104,22 @@ class HealthMonitor:
         """The observations of each node."""
         return tuple(watch.seen for watch in self._watches.values())
 
-    async def guard(self, work: Awaitable[T], noticed: Callable[[str], None]) -> T:
-        """Await ``work`` and return its result. If something that it needs is lost, pass the message to ``noticed``,
-        cancel ``work`` and raise the error."""
+    async def guard(self, work: Awaitable[T], report_problem: Callable[[str], None]) -> T:
+        """Await ``work`` and return its result. If something that it needs is lost, pass the message to
+        ``report_problem``, cancel ``work`` and raise the error."""
         task, watch = asyncio.ensure_future(work), asyncio.create_task(self._until_trouble())
         try:
             await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 error = watch.result()
-                noticed(error.message)
+                report_problem(error.message)
                 await end_tasks(task)
                 raise error
             return task.result()
         finally:
             await end_tasks(task, watch)
 
-    async def last_look(self) -> None:
+    async def final_check(self) -> None:
         """Check every node once more: the cause of a failure may become visible only after it."""
         await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
 
@@ -177,9 +177,9 @@ class HealthMonitor:
         now_s = time.monotonic()
         here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
         for watch in self._watches.values():
-            for peer, looks in watch.seen.unheard.items():
-                if looks >= UNHEARD_LOOKS and {watch.seen.node, peer} <= here:
-                    return HostError(cuts(self.seen)[0].words)
+            for peer, looks in watch.seen.silent_checks.items():
+                if looks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= here:
+                    return HostError(contact_losses(self.seen)[0].words)
         return None
 
     async def _of_engine(self) -> AssayError | None:
@@ -202,7 +202,7 @@ class HealthMonitor:
 def _part_error(seen: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
     for name, looks in seen.down.items():
-        if looks >= _DOWN_LOOKS:
+        if looks >= _DOWN_CHECKS_MIN:
             return HostError(seen.links[name].words)
     return HostError(seen.devices[0].words) if seen.devices else None
 

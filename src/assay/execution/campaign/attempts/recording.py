@@ -26,7 +26,7 @@ from assay.model import CacheState, Cluster, ClusterFacts, CodedWarning, Environ
 from assay.text.control_characters import printable
 from assay.workloads.workload import Workload
 
-_SAMPLED = "sampler on the nodes"
+_SAMPLER_SOURCE = "sampler on the nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _metrics(
         if gated:
             sources["gated_aggregate_mb_per_s"] = made.get("gated_aggregate_mb_per_s", source)
     sampled = _sampled(state, cluster, finished.outcome.duration_s)
-    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED if observed else sources["duration_s"])
+    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLER_SOURCE if observed else sources["duration_s"])
 
 
 def _sampled(state: AttemptState, cluster: Cluster, end_s: float) -> dict[str, float]:
@@ -148,7 +148,8 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
     warnings = [*state.warnings, *(state.finished.warnings if state.finished else ())]
     busy = metrics.get("cpu_busy_share", 0.0)
     if busy > CPU_LIMIT_SHARE:
-        words = f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small"
+        limited = f"the CPU was the bottleneck: {busy:.0%} busy on average"
+        words = f"{limited}; differences between configurations are underestimated"
         warnings.append(CodedWarning(WarningCode.CPU_LIMIT, words))
     return warnings
 
@@ -163,12 +164,14 @@ def cache_warnings(caches: Sequence[CacheState], cluster: Cluster, data_bytes: i
         return None
     reasons = sorted({state.reason for state in caches if state.reason})
     if not entered:
-        reasons.append("no host but the edge node is entered")
+        reasons.append("assay logs in to the edge node only")
     if cluster.placement is Placement.SSH and data_bytes:
         memory_bytes = sum(node.type.memory_bytes for node in cluster.workers)
         size, memory = format_bytes(data_bytes), format_bytes(memory_bytes)
         larger = data_bytes > memory_bytes
-        reasons.append(f"its data, {size}, {'are larger than' if larger else 'fit into'} all workers' memory, {memory}")
+        reasons.append(
+            f"the data ({size}) {'are larger than' if larger else 'fit into'} the workers' memory ({memory})"
+        )
     return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
 
 

@@ -61,7 +61,7 @@ class AttemptContext:
     ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
     """Receives each step that has ended: its name, start and duration."""
 
-    noticed: Callable[[str], None] = lambda _words: None
+    report_problem: Callable[[str], None] = lambda _words: None
     """Receives the reason when the attempt is cut short."""
 
     @contextmanager
@@ -82,7 +82,7 @@ class CompletedRun:
     tasks: tuple[Task, ...] = ()
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
-    unfit: UnusableHostError | None = None
+    unusable_host: UnusableHostError | None = None
     """Why a further attempt would fail the same way; None if one may succeed."""
     device_errors: tuple[str, ...] = ()
     """Device errors in the kernel's log during the attempt."""

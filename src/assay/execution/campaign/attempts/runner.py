@@ -28,7 +28,7 @@ from assay.execution.lab.state import lab_directory
 from assay.execution.observation.baseline import measure_baseline
 from assay.execution.observation.checking import check_reached
 from assay.execution.observation.environment import capture
-from assay.execution.planning.forecast.forecast import renewed
+from assay.execution.planning.forecast.forecast import update_schedule
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.cancellation import finish
 from assay.foundation.errors import HostError, LabLostError
@@ -68,7 +68,7 @@ class CampaignSummary:
     """Why it ended with runs left; None when it made all requested runs."""
     lab_lost: LabLostError | None = None
     """The error if the lab lost disks or nodes; the remaining runs then need a new lab."""
-    hopeless: int = 0
+    stopped_early: int = 0
     """Attempts that a search stopped early because faster runs are known."""
 
     @property
@@ -164,7 +164,7 @@ class _ConnectedCluster:
         self._device_errors = published.device_errors
         return published
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         """Reconnect unless every host answers.
 
         Raises HostError when a host stays unreachable, LabLostError when only a new lab would help.
@@ -211,7 +211,7 @@ async def run_campaign(
     """
     with schedule.journal.hold():
         recover_unpublished(repository, schedule.journal, watcher.say)
-        schedule = renewed(plan, schedule, repository.runs(environment=False))
+        schedule = update_schedule(plan, schedule, repository.runs(environment=False))
         observer = _JournalingObserver(watcher, schedule.journal)
         schedule.journal.write("connect")
         executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, observer, provide)
@@ -229,17 +229,17 @@ async def run_campaign(
         dict(made.failures),
         made.stopped,
         made.lab_lost,
-        made.hopeless,
+        made.stopped_early,
     )
 
 
-def added_up(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
+def merge_summaries(summaries: Sequence[CampaignSummary]) -> CampaignSummary:
     """Return one summary of a call from its parts. Each part except the last ended because its lab was lost."""
     counts = [(Counter(part.statuses), Counter(part.failures)) for part in summaries]
     return replace(
         summaries[-1],
         made=sum(part.made for part in summaries),
-        hopeless=sum(part.hopeless for part in summaries),
+        stopped_early=sum(part.stopped_early for part in summaries),
         already_there=summaries[0].already_there,
         statuses=dict(sum((statuses for statuses, _ in counts), Counter[str]())),
         failures=dict(sum((failures for _, failures in counts), Counter[str]())),
@@ -298,7 +298,7 @@ async def _baseline(
     if cluster.placement is Placement.LOCAL or cluster.simulated:
         return None
     if cluster.attached:
-        watcher.say("no baseline is measured on an externally managed cluster; `assay baseline` measures one")
+        watcher.say("campaigns measure no baseline of an externally managed cluster; `assay baseline` measures one")
         return None
     watcher.step("measuring devices and links")
     try:

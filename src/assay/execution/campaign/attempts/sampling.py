@@ -32,7 +32,7 @@ def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
     names = [node.name for node in cluster.workers if node.name not in entered]
     if not names:
         return ()
-    words = "not observed, as no host but the edge node is entered: devices, links, memory and caches of "
+    words = "not observed, because assay logs in to the edge node only: devices, links, memory and caches of "
     return (CodedWarning(WarningCode.TRACE, words + ", ".join(names)),)
 
 

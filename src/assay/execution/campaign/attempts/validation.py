@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from assay.execution.campaign.attempts.run_environment import AttemptState
-from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, spoiling
+from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, problems_during_job
 from assay.execution.engines.contract import Engine, ProgramResult, Show, Storage
 from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
@@ -23,7 +23,7 @@ from assay.workloads.workload import Size, ValidationInput, ValidationResult, Wo
 _CHECK_TIMEOUT_S = 600.0
 
 
-async def checked_output(
+async def run_checks(
     workload: Workload,
     size: Size,
     needed: Input | None,
@@ -51,7 +51,7 @@ async def reference_answers(workload: Workload, size: Size, show: Show) -> Refer
     return await asyncio.to_thread(answered, asked, installation().table_generator, cache_directory())
 
 
-async def judged(
+async def validate_run(
     workload: Workload,
     size: Size,
     layout: Layout,
@@ -60,7 +60,7 @@ async def judged(
     storage: Storage,
 ) -> ValidationResult:
     """Check the output's content and its placement by the layout, then remove the output. Return the checks."""
-    validation = await workload.judge(size, outcome, validation_input)
+    validation = await workload.validate(size, outcome, validation_input)
     paths = [
         *workload.outputs,
         *workload.leaves(size),
@@ -83,7 +83,7 @@ def status_of(
     status, why, failure_class = _validation_checks(state, cause, limit, full_disk)
     finished = state.finished
     if status is RunStatus.VALID and finished is not None:
-        spoiled = spoiling(state.seen, finished.started_unix_s, finished.outcome.duration_s)
+        spoiled = problems_during_job(state.seen, finished.started_unix_s, finished.outcome.duration_s)
         causes = [f"{'; '.join(spoiled)}, while the job ran"] if spoiled else []
         causes += [finished.pause] if finished.pause else []
         if not causes:
@@ -121,13 +121,13 @@ def _validation_checks(
     broken = [check for check in (*state.finished.checks, *validation_checks) if not check.passed]
     if broken or state.validation is None:
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
-        unjudged = state.validation.unjudged if state.validation else None
-        if unjudged is None:
+        failed_checker = state.validation.failed_checker if state.validation else None
+        if failed_checker is None:
             only_engine = set(broken) <= set(state.finished.checks) and state.validation is not None
             return RunStatus.INVALID, why, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
         # The engine could not run the check's program, so the output is unchecked.
-        lost = unjudged.host_lost
-        return RunStatus.INVALID, why, class_of_end(unjudged.output, problem=why, lost=lost, full_disk=full_disk)
+        lost = failed_checker.host_lost
+        return RunStatus.INVALID, why, class_of_end(failed_checker.output, problem=why, lost=lost, full_disk=full_disk)
     return RunStatus.VALID, None, None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
-from assay.execution.engines.hadoop.deployment.daemons import Daemons, healthy, in_words
+from assay.execution.engines.hadoop.deployment.daemons import Daemons, health_text, healthy
 from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
@@ -16,16 +16,16 @@ from assay.model import Program
 
 _CLIENT_JAVA_OPTIONS = f"-Xmx256m {SMALL_JVM}"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
-_CHECKS_AT_THE_CLIENT = ("org.apache.hadoop.examples.terasort.TeraValidate",)
+_LOCAL_CHECKS = ("org.apache.hadoop.examples.terasort.TeraValidate",)
 """Checks that run in Hadoop's local runner as well as on the cluster: they fit into the client's heap."""
-_AT_THE_CLIENT = {
+_LOCAL_RUNNER_OPTIONS = {
     "mapreduce.framework.name": "local",
     "mapreduce.local.map.tasks.maximum": "4",
     # Four maps share the client's heap of 256 MB; a check sorts little.
     "mapreduce.task.io.sort.mb": "8",
 }
-_AT_THE_CLIENT_BYTES = 1 << 30
-_AT_THE_CLIENT_S = 8.0
+_LOCAL_CHECK_BYTES_MAX = 1 << 30
+_LOCAL_CHECK_S_MAX = 8.0
 """Maximum bytes of a check in the client, and maximum time to read them, in seconds. A check within both limits ends
 before a job on the cluster would have started."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
@@ -76,7 +76,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         if dead:
             return f"{', '.join(dead)} died"
         health, workers = await self.daemons.health(), len(self.daemons.deployment.cluster.workers)
-        return None if healthy(health, workers) else in_words(health, workers)
+        return None if healthy(health, workers) else health_text(health, workers)
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last lines."""
@@ -86,11 +86,11 @@ class HadoopEngine(ClientEngine[Hdfs]):
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> ProgramResult:
         """Run a check in its client's JVM if it reads little over a fast link, else on the cluster."""
-        if program.main_class in _CHECKS_AT_THE_CLIENT and soon_at_the_client(reads_bytes, self.link_bits_per_s):
-            program = replace(program, options={**program.options, **_AT_THE_CLIENT})
+        if program.main_class in _LOCAL_CHECKS and is_faster_in_client(reads_bytes, self.link_bits_per_s):
+            program = replace(program, options={**program.options, **_LOCAL_RUNNER_OPTIONS})
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
-    async def carry(
+    async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Run a client program on the master and fetch its jobs' histories."""
@@ -129,6 +129,6 @@ class HadoopEngine(ClientEngine[Hdfs]):
             return
 
 
-def soon_at_the_client(reads_bytes: int, link_bits_per_s: float) -> bool:
+def is_faster_in_client(reads_bytes: int, link_bits_per_s: float) -> bool:
     """Return whether a check of ``reads_bytes`` is faster in the client on the master than as a job on the cluster."""
-    return reads_bytes <= min(_AT_THE_CLIENT_BYTES, link_bits_per_s / 8 * _AT_THE_CLIENT_S)
+    return reads_bytes <= min(_LOCAL_CHECK_BYTES_MAX, link_bits_per_s / 8 * _LOCAL_CHECK_S_MAX)

@@ -115,7 +115,7 @@ class HadoopRules:
             return _count_mistake(value)
         if name == COMPRESSION and value not in CODECS:
             return (
-                f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop does not bring: "
+                f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop lacks: "
                 f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})"
             )
         return None
@@ -142,7 +142,7 @@ class HadoopRules:
             return ()
         given, has = containers.node_memory_mb({}) * 2**20, cluster.workers[0].type.memory_bytes
         return (
-            f"the plan does not say how many containers a worker runs: YARN gets {format_bytes(given)} of its "
+            f"the plan does not set the containers per worker: YARN gets {format_bytes(given)} of its "
             f"{format_bytes(has)}; set containers, {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}",
         )
 
@@ -195,7 +195,7 @@ def _fixed_by_attached_cluster(cluster: Cluster, written: Collection[str], rules
         if name in rules.words and name != CONTAINERS:
             continue
         if not all(map(is_job_parameter, targets)) and ("." in name or name == CONTAINERS):
-            words = f"{name} belongs to daemons, which are externally managed here: no job can carry it"
+            words = f"{name} configures daemons, which are externally managed: a job can't set it"
             yield Mistake((name,), words)
 
 
@@ -221,7 +221,7 @@ def _block_mistake(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     if length < BLOCK_MIN_BYTES or length % 512:
-        return f"{text} is no block size: HDFS accepts multiples of 512 bytes, at least 1 MiB"
+        return f"{text} is not a block size: HDFS accepts multiples of 512 bytes, at least 1 MiB"
     return None
 
 

@@ -32,9 +32,9 @@ from assay.foundation.errors import EngineError, HostError
 from assay.model import REPLICATION, Cluster, CodedWarning, Configuration, Program, SparkClient, WarningCode
 from assay.store.formats.spark.parameters import spark_parameters
 
-USUAL = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)
+DEFAULT_CLIENT = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)
 PAGE_PORT = 8080
-_OF_OURS = (
+_COMPARABILITY_SETTINGS = (
     settings.DYNAMIC,
     "spark.scheduler.minRegisteredResourcesRatio",
     "spark.scheduler.maxRegisteredResourcesWaitingTime",
@@ -65,7 +65,7 @@ class _ForeignApplications:
         """Return a warning if other applications held cores."""
         if not self.cores:
             return ()
-        words = f"disturbed by others: {len(self.names)} applications held {self.cores} cores of Spark's master"
+        words = f"disturbed by others: {len(self.names)} other applications used {self.cores} cores of Spark's cluster"
         return (CodedWarning(WarningCode.DISTURBED, words),)
 
 
@@ -110,7 +110,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         attachment, client = self.hadoop.entered.attachment, self._found.client
         spark_settings = settings.of_spark(parameters)
         executors = settings.executors(spark_settings, len(self.cluster.workers))
-        alike = {name: settings.BY_DEFAULT[name] for name in _OF_OURS}
+        alike = {name: settings.BY_DEFAULT[name] for name in _COMPARABILITY_SETTINGS}
         if not settings.dynamic(spark_settings):
             alike[settings.EXECUTORS] = str(executors)
             if not client.on_yarn and settings.CORES in spark_settings:
@@ -138,7 +138,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             return error.message
         return None
 
-    async def carry(
+    async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Submit a program with the cluster's spark-submit, and fetch its event log from the configured folder."""
@@ -155,7 +155,9 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         ]
         command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
         command += map(hadoop.placed, program.arguments)
-        self._beside = _ForeignApplications(frozenset(str(app.get("id")) for app in await self._on_master()))
+        self._beside = _ForeignApplications(
+            frozenset(str(app.get("id")) for app in await self._applications_on_master())
+        )
 
         async def with_history(ended: ProgramResult) -> ProgramResult:
             files = await logs.fetched(there, hadoop.tag)
@@ -167,7 +169,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         )
         return replace(ended, warnings=(*ended.warnings, *self._beside.warnings()))
 
-    async def _on_master(self) -> list[dict[str, Any]]:
+    async def _applications_on_master(self) -> list[dict[str, Any]]:
         """Return the applications on Spark's standalone master; empty on YARN, or if the master does not answer."""
         if self._found.client.on_yarn:
             return []
@@ -177,7 +179,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
     async def progress(self) -> str | None:
         """Record other users' applications, and return the state of assay's application."""
-        self._beside.see(await self._on_master())
+        self._beside.see(await self._applications_on_master())
         ours = await self.hadoop.running()
         if not ours:
             return None
@@ -210,7 +212,7 @@ async def _alive(edge: Transport, client: SparkClient) -> None:
             f"Spark's master is {str(answer.get('status'))[:40]}, not ALIVE", where=client.master, hint=hint
         )
     if not any(worker.get("state") == "ALIVE" for worker in answer.get("workers") or []):
-        raise EngineError("Spark's master has no worker that lives", where=client.master)
+        raise EngineError("Spark's master has no live worker", where=client.master)
 
 
 class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
@@ -219,7 +221,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         assert cluster.attached is not None, "the catalogue provides it only for attached clusters"
         super().__init__(cluster, transports, AttachedHadoop(cluster, transports))
-        self._client = cluster.attached.spark or USUAL
+        self._client = cluster.attached.spark or DEFAULT_CLIENT
 
     async def install(self, show: Show) -> SparkInstallation:
         """Check that the running Spark answers, and copy assay's programs for it to the edge node."""

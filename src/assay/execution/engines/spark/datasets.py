@@ -41,7 +41,7 @@ class HadoopStore:
         with tempfile.TemporaryDirectory(prefix="assay-shell-") as empty:
             (Path(empty) / "core-site.xml").write_text("<configuration/>\n")
             command = [_java(), "-Xmx256m", "-cp", f"{_classpath(self.spark)}:{empty}", _SHELL, *arguments]
-            return _run(command, f"the file system did not do {arguments[0]}", self.address)
+            return _run(command, f"the file system's command {arguments[0]} failed", self.address)
 
     def names(self) -> list[str]:
         """Return the names of all Parquet and JSON files, sorted. Creates the folder if it does not exist."""
@@ -80,16 +80,19 @@ def store_at(address: str, progress: Callable[[str], None]) -> DatasetStore:
 
 
 @contextmanager
-def picked(
+def select_runs(
     address: str, on: str, where: Mapping[str, Sequence[str]], figures: Sequence[str], progress: Callable[[str], None]
 ) -> Iterator[Path]:
     """Let Spark select the runs that have one of the levels in ``where`` for every fact; yield the folder of its
     output.
 
-    Raises SpecificationError if ``on`` is no Spark master, EngineError with Spark's first error messages if it fails.
+    Raises SpecificationError if ``on`` is not a Spark master, EngineError with Spark's first error messages if it
+    fails.
     """
     if on != LOCAL and on != settings.YARN and not on.startswith(("spark://", "local[")):
-        raise SpecificationError(f"{on!r} is no Spark", where="--on", hint="possible: local, yarn, spark://HOST:PORT")
+        raise SpecificationError(
+            f"{on!r} is not a Spark master", where="--on", hint="possible: local, yarn, spark://HOST:PORT"
+        )
     spark = require(progress)
     built = programs.require(spark, hadoop_jobs.require(progress), progress)
     with tempfile.TemporaryDirectory(prefix="assay-picked-") as scratch:
@@ -101,8 +104,8 @@ def picked(
         command += ["--master", "local[*]" if on == LOCAL else on, "--conf", "spark.ui.enabled=false"]
         command += ["--class", f"{SPARK_JOBS_PACKAGE}DatasetRuns", str(built.jar)]
         command += [dataset, target, lines, "\n".join(figures)]
-        progress(f"Spark {spark.version} picks runs on {on}")
-        _run(command, "Spark could not pick the runs", address, {"SPARK_HOME": str(spark.home)})
+        progress(f"Spark {spark.version} selects runs on {on}")
+        _run(command, "Spark could not select the runs", address, {"SPARK_HOME": str(spark.home)})
         if "://" in address:
             HadoopStore(address.rstrip("/"), spark).fetch(name, here)
         else:
@@ -131,6 +134,6 @@ def _run(command: Sequence[str], otherwise: str, where: str, env: Mapping[str, s
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
         telling = [line.strip() for line in lines if "Exception" in line or "rror" in line or line.startswith("-")]
         words = " | ".join((telling or lines)[:_ERROR_LINES_MAX])[:600]
-        hint = "HADOOP_CONF_DIR names the folder of the file system's and YARN's configuration"
+        hint = "set HADOOP_CONF_DIR to the folder with the configuration of the file system and YARN"
         raise EngineError(f"{otherwise}: {words}", where=where, hint=hint)
     return done.stdout

@@ -25,7 +25,7 @@ _SHA256 = "e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6"
 _FETCH_TIMEOUT_S = 1800
 OLDEST_MAJOR = 3
 # Batch programs on YARN or standalone do not use these jars, and each JVM would open all of them at its start.
-_LEFT_OUT = re.compile(
+_OMITTED_JARS = re.compile(
     r"kubernetes-|vertx-|spark-(kubernetes|connect|repl|mllib|graphx|streaming|hive|pipelines)|"
     r"rocksdbjni|breeze|spire|cats-|algebra|lapack|arpack|blas|JTransforms|scala-compiler|derby|datanucleus|"
     r"hive-(exec|metastore|beeline|cli|jdbc|serde|service|common|shims)|jline|"
@@ -50,7 +50,7 @@ class SparkDistribution:
 def find() -> SparkDistribution | None:
     """Return the Spark to use; None if it is not installed yet.
 
-    Raises EngineError if ``SPARK_HOME`` is no complete Spark, or is too old.
+    Raises EngineError if ``SPARK_HOME`` is not a complete Spark, or is too old.
     """
     if named := os.environ.get("SPARK_HOME"):
         return _read(Path(named))
@@ -116,13 +116,13 @@ def _download(folder: Path) -> Path:
             [*command, "-r", str(wanted)], capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        words = f"pip did not bring Spark within {_FETCH_TIMEOUT_S} s"
+        words = f"pip did not download Spark within {_FETCH_TIMEOUT_S} s"
         raise EngineError(words, where="pip download pyspark", hint=hint) from error
     archive = next(iter(folder.glob("pyspark-*.tar.gz")), None)
     if done.returncode != 0 or archive is None:
         lines = (done.stderr + done.stdout).strip().splitlines()
-        errors = [line for line in lines if line.startswith("ERROR")] or lines[-2:] or ["it said nothing"]
-        raise EngineError(f"pip could not bring Spark: {' '.join(errors)}", where="pip download pyspark", hint=hint)
+        errors = [line for line in lines if line.startswith("ERROR")] or lines[-2:] or ["no output"]
+        raise EngineError(f"pip could not download Spark: {' '.join(errors)}", where="pip download pyspark", hint=hint)
     return archive
 
 
@@ -134,6 +134,6 @@ def _unpack(archive: Path, jars: Path) -> None:
             if not (member.isfile() and folder.endswith("/deps/jars") and name.endswith(".jar")):
                 continue
             content = packed.extractfile(member)
-            if content is not None and not _LEFT_OUT.match(name):
+            if content is not None and not _OMITTED_JARS.match(name):
                 with (jars / name).open("wb") as file:
                     shutil.copyfileobj(content, file)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HadoopT = TypeVar("HadoopT", bound=ClientEngine[Hdfs])
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
-_NO_JAR = "spark-internal"
+_JAR_PLACEHOLDER = "spark-internal"
 """SparkSubmit's placeholder for a jar whose classes are on the class path already."""
 _SUMS = {
     "HDFS_BYTES_READ": "input_bytes",
@@ -176,7 +176,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         standalone_logs = await self.standalone.logs() if self.standalone else {}
         return await self.hadoop.logs() | standalone_logs
 
-    async def carry(
+    async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Run a driver on the master and fetch its event log."""
@@ -200,7 +200,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
         chosen = [part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")]
         command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
-        return [*command, *chosen, "--class", program.main_class, _NO_JAR, *program.arguments]
+        return [*command, *chosen, "--class", program.main_class, _JAR_PLACEHOLDER, *program.arguments]
 
     @property
     def _log_settings(self) -> str:

@@ -23,7 +23,7 @@ _NAME_MAX = 120
 _LOST_MAX = 3
 # Spark's exit code for an exhausted heap (SparkExitCode.OOM), and YARN's messages for a container that exceeds its
 # memory: another attempt with the same settings fails the same way.
-_OF_THE_PROGRAM = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|beyond) .*memory limit")
+_OUT_OF_MEMORY = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|beyond) .*memory limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
     parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
     if not parts:
         return SparkJobHistory(
-            files, checks=(Check(_CHECK, False, "there is none, so the work of the tasks is unknown"),)
+            files, checks=(Check(_CHECK, False, "there is no event log, so the work of the tasks is unknown"),)
         )
     try:
         application = read_application((name, unpacked(parts[name], name)) for name in sorted(parts, key=_number))
@@ -93,7 +93,7 @@ def _lost(application: Application) -> str | None:
     losses = [
         f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
         for loss in application.lost
-        if not _OF_THE_PROGRAM.search(loss.words)
+        if not _OUT_OF_MEMORY.search(loss.words)
     ]
     return "; ".join(losses[:_LOST_MAX]) or None
 
@@ -115,14 +115,14 @@ def _checks(application: Application) -> list[Check]:
     """Return checks that the log has the ends of the application and of all tasks, and why a task failed."""
     open_jobs = sum(job.failure is None for job in application.jobs.values())
     if application.duration_s is None or open_jobs:
-        checks = [Check(_CHECK, False, f"it ends before the application did, with {open_jobs} jobs under way")]
+        checks = [Check(_CHECK, False, f"the log ends before the application, with {open_jobs} jobs running")]
     elif application.missing_ends:
-        words = f"{application.missing_ends} tasks that succeeded are not in it: Spark dropped their events"
+        words = f"{application.missing_ends} successful tasks are missing: Spark dropped their events"
         checks = [Check(_CHECK, False, words)]
     else:
-        checks = [Check(_CHECK, True, f"every end of {len(application.tasks)} task attempts is there")]
+        checks = [Check(_CHECK, True, f"the ends of all {len(application.tasks)} task attempts are recorded")]
     if application.first_failure:
-        checks.append(Check("task attempts", False, f"the first that failed: {application.first_failure}"))
+        checks.append(Check("task attempts", False, f"the first failure: {application.first_failure}"))
     return checks
 
 

@@ -21,7 +21,7 @@ from assay.store.formats.spark.codecs import unpacked
 
 CANDIDATES_MAX = 40
 """Maximum number of new logs that are searched for assay's."""
-_OURS = "spark-events"
+_LOGS_FOLDER = "spark-events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class EventLogs:
             raise EngineError(
                 f"the folder of event logs can't be listed: {message}",
                 where=f"{self.edge.name}: {self.address}",
-                hint=f"{settings.EVENTS} in spark-defaults.conf names it; it must be there before a program runs",
+                hint=f"{settings.EVENTS} in spark-defaults.conf names the folder; it must exist before a program runs",
             )
         return frozenset(listed.stdout.decode().splitlines())
 
@@ -94,7 +94,7 @@ def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> 
         return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=entered.edge, storage=storage)
     if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
         return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=entered.edge, storage=storage)
-    path = f"{entered.attachment.directory}/{_OURS}"
+    path = f"{entered.attachment.directory}/{_LOGS_FOLDER}"
     reason = f"{directory} can not be read from here" if directory else "no other folder is configured"
     show(f"event logs go to {path}: {reason}")
     return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=entered.edge, storage=storage)

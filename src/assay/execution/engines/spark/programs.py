@@ -35,14 +35,14 @@ def tool(name: str) -> bytes:
     path = installation().table_generator if name == GENERATOR else None
     if path is None:
         hint = f"install assay with its requirements, or the package {name}"
-        raise EngineError(f"the program {name} is not there", hint=hint)
+        raise EngineError(f"the program {name} is not installed", hint=hint)
     return path.read_bytes()
 
 
 def _sources() -> list[Path]:
     folder = installation().spark_sources
     if folder is None:
-        raise EngineError("assay's own Spark programs did not come with it", hint="install assay anew")
+        raise EngineError("this installation lacks assay's Spark programs", hint="reinstall assay")
     return sorted(folder.rglob("*.java"))
 
 
@@ -76,7 +76,7 @@ def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None
 def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Callable[[str], None]) -> None:
     if shutil.which("javac") is None:
         raise EngineError(
-            "there is no Java compiler (javac), and assay's Spark programs are compiled by it",
+            "no Java compiler (javac) was found, which assay needs for its Spark programs",
             hint=f"install a JDK of Java {_release(spark)} or newer on this machine",
         )
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -90,8 +90,8 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
         with zipfile.ZipFile(aside, "w") as jar:
             for path in sorted(classes.rglob("*.class")):
                 jar.write(path, path.relative_to(classes))
-        asked = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
-        defaults = _output_of(asked, f"Spark {spark.version} does not tell its defaults", spark)
+        print_defaults = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
+        defaults = _output_of(print_defaults, f"Spark {spark.version} did not print its defaults", spark)
         (target.parent / _DEFAULTS).write_text(defaults)
         aside.replace(target)
 

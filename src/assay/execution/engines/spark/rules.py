@@ -29,18 +29,18 @@ from assay.model import (
 from assay.specs.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
-OURS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
+CLUSTER_FILE_SETTINGS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
 """Settings that the cluster file states for an externally managed Spark, and that assay sets for each run on it."""
-_SWITCHES: Final = ("true", "false")
-_COUNTED: Final = (
+_BOOLEAN_SETTINGS: Final = ("true", "false")
+_COUNT_SETTINGS: Final = (
     settings.EXECUTORS,
     settings.MOST_EXECUTORS,
     settings.CORES,
     "spark.sql.shuffle.partitions",
     "spark.default.parallelism",
 )
-_COUNTED_FROM_0: Final = (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS)
-_SIZED: Final = (
+_COUNT_OR_ZERO_SETTINGS: Final = (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS)
+_SIZE_SETTINGS: Final = (
     settings.MEMORY,
     settings.OVERHEAD,
     settings.MASTER_MEMORY,
@@ -100,15 +100,15 @@ class SparkRules:
             return unknown("master", value, (settings.YARN, settings.STANDALONE))
         if name == settings.CODEC and value not in _CODECS:
             return unknown("codec", value, [codec for codec in _CODECS if codec != "none"])
-        if name in _COUNTED and not (value.isdecimal() and 0 < int(value) < 10**6):
+        if name in _COUNT_SETTINGS and not (value.isdecimal() and 0 < int(value) < 10**6):
             return f"{value[:20]!r} is not a whole number above 0"
-        if name in _COUNTED_FROM_0 and not (value.isdecimal() and int(value) < 10**6):
+        if name in _COUNT_OR_ZERO_SETTINGS and not (value.isdecimal() and int(value) < 10**6):
             return f"{value[:20]!r} is not a whole number"
-        if name in _SIZED and settings.memory_mb(value) is None:
-            return f"{value[:20]!r} is no size: write it as Spark does, such as 640m or 2g"
+        if name in _SIZE_SETTINGS and settings.memory_mb(value) is None:
+            return f"{value[:20]!r} is not a size: write it as Spark does, such as 640m or 2g"
         if name == settings.LOCALITY_WAIT:
             return _duration_mistake(value)
-        if name == settings.DYNAMIC and value not in _SWITCHES:
+        if name == settings.DYNAMIC and value not in _BOOLEAN_SETTINGS:
             return f"{value[:20]!r} is not true or false"
         return self.hadoop.setting_mistake(name, value, cluster)
 
@@ -139,7 +139,10 @@ class SparkRules:
         texts = self.hadoop.warnings(parameters, cluster)
         if not settings.dynamic(parameters) or cluster.attached:
             return texts
-        words = "spark.dynamicAllocation.enabled: executors that hold shuffle files stay, as no shuffle service runs"
+        words = (
+            "spark.dynamicAllocation.enabled: executors with shuffle files are not released, because no shuffle "
+            "service runs"
+        )
         return (*texts, words)
 
     def carried_by_job(self, name: str) -> bool:
@@ -193,9 +196,9 @@ def _fixed_by_attached_cluster(parameters: Mapping[str, str], written: Collectio
             f"{settings.MASTER} is set by the cluster file (attached: spark), because the cluster is externally managed"
         )
         yield Mistake((settings.MASTER,), words)
-    for name in OURS:
+    for name in CLUSTER_FILE_SETTINGS:
         if name in written:
-            yield Mistake((name,), f"{name} is what the cluster file says here: queue and folder that are yours")
+            yield Mistake((name,), f"{name} is set by the cluster file, which names your queue and folder")
     heap = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
     if heap is not None and heap < settings.HEAP_MIN_MB:
         yield Mistake((settings.MEMORY,), _too_small(heap))
@@ -226,7 +229,7 @@ def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, asked_mb:
         remainder = (
             f"in addition to the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
         )
-        yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are wanted, and {fit} fit {remainder}")
+        yield Mistake(names, f"{wanted} executors of {executor_mb} MiB are requested, but only {fit} fit {remainder}")
 
 
 def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
@@ -236,7 +239,7 @@ def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> It
     most = settings.executors(parameters, workers)
     for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):
         if (wanted := settings.whole(parameters, name)) > most:
-            words = f"{wanted} executors are wanted, and there may be {most}"
+            words = f"{wanted} executors are requested, but at most {most} are allowed"
             yield Mistake((name, settings.MOST_EXECUTORS), words)
 
 

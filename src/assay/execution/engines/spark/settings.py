@@ -39,8 +39,8 @@ HEAP_MIN_MB = 471_859_200 / 2**20
 LOCALITY_WAIT = "spark.locality.wait"
 _MIB = 2**20
 # Options that Spark's start scripts give every JVM on Java 17 and newer (JavaModuleOptions); executors get them too.
-_OPENED = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent")
-_OPENED_TOO = (
+_JAVA_PACKAGES = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent")
+_INTERNAL_PACKAGES = (
     "java.util.concurrent.atomic",
     "jdk.internal.ref",
     "sun.nio.ch",
@@ -51,17 +51,17 @@ _OPENED_TOO = (
 MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "--add-modules=jdk.incubator.vector",
-    *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED),
-    *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED_TOO),
+    *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _JAVA_PACKAGES),
+    *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _INTERNAL_PACKAGES),
     "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",
 )
 
 _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
-    ("executors are YARN's containers, as Hadoop's tasks are", {MASTER: YARN}),
+    ("executors run in YARN containers, as Hadoop's tasks do", {MASTER: YARN}),
     (
-        "sizes that fit a lab's nodes; a plan for other hosts states its own",
+        "sizes for a lab's nodes; a plan for other hosts should set its own",
         {
             CORES: "2",
             MEMORY: "640m",
@@ -73,12 +73,12 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     ),
     ("the same executors from a run's start to its end, so that runs can be compared", {DYNAMIC: "false"}),
     (
-        "a program begins when all its executors are there, and waits no longer than this for them",
+        "a program starts when all its executors are registered, or after this time",
         {REGISTERED: "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s"},
     ),
-    ("a program's log is where jobs, stages and tasks are read from", {"spark.eventLog.enabled": "true"}),
+    ("jobs, stages and tasks are read from a program's event log", {"spark.eventLog.enabled": "true"}),
     ("the driver's pages are not used during a measurement", {"spark.ui.enabled": "false"}),
-    ("what a program prints is its log", {"spark.ui.showConsoleProgress": "false"}),
+    ("a program's output is its log", {"spark.ui.showConsoleProgress": "false"}),
     (
         "the ApplicationMaster requests executors at the same interval as Hadoop's",
         {
@@ -86,9 +86,9 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
             "spark.yarn.scheduler.initial-allocation.interval": "50ms",
         },
     ),
-    ("everything that assay keeps in HDFS is below /assay", {STAGING: "/assay/staging"}),
-    ("Spark's own files wait for no more copies than they need", {"spark.yarn.submit.file.replication": "1"}),
-    ("a client asks YARN often, as Hadoop's clients do here", {"spark.yarn.report.interval": "200ms"}),
+    ("all files of assay in HDFS are below /assay", {STAGING: "/assay/staging"}),
+    ("Spark's own files need one copy only", {"spark.yarn.submit.file.replication": "1"}),
+    ("clients poll YARN at the same interval as Hadoop's clients", {"spark.yarn.report.interval": "200ms"}),
 )
 DEFAULTS = tuple(Default(name, value, why) for why, values in _REASONS for name, value in values.items())
 """Defaults for settings that the plan does not set, each with its reason."""
@@ -149,13 +149,13 @@ def stated(parameters: Mapping[str, str], name: str) -> str:
 
 
 def whole(parameters: Mapping[str, str], name: str) -> int:
-    """Return the value of a count; 0 if it is no number."""
+    """Return the value of a count; 0 if it is not a number."""
     text = stated(parameters, name)
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
 
 
 def container_mb(parameters: Mapping[str, str], memory: str, overhead: str) -> int:
-    """Return the size of a container with this heap and overhead; 0 if one of them is no size."""
+    """Return the size of a container with this heap and overhead; 0 if one of them is not a size."""
     parts = [memory_mb(stated(parameters, name)) for name in (memory, overhead)]
     return 0 if None in parts else math.ceil(sum(part or 0 for part in parts))
 

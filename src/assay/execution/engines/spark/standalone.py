@@ -69,7 +69,9 @@ class Standalone:
         while await self.live_workers() < len(cluster.workers):
             if time.monotonic() > deadline:
                 dead = await self._dead()
-                words = f"{', '.join(dead)} did not stay up" if dead else "not every worker was registered in time"
+                words = (
+                    f"{', '.join(dead)} exited after the start" if dead else "not every worker was registered in time"
+                )
                 raise EngineError(
                     f"Spark's daemons: {words} ({await self.live_workers()} of {len(cluster.workers)} workers)",
                     where=cluster.name,

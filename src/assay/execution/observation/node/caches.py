@@ -27,7 +27,7 @@ DROP_FILE = "/proc/sys/vm/drop_caches"
 SUDO_TIMEOUT_S = 20
 MINCORE_STEP_BYTES = 1 << 30
 ATTEMPTS = 3
-RESTS_BYTES = 1 << 20
+RESIDENT_BYTES_MAX = 1 << 20
 """Bytes that may stay resident without another attempt: single pages in use by other processes."""
 
 
@@ -76,7 +76,7 @@ class Counter:
         """Count by mapping. The kernel reports every page as resident without write permission; then raise
         UnknownError."""
         if os.geteuid() not in (0, os.fstat(fd).st_uid) and not os.access("/proc/self/fd/%d" % fd, os.W_OK):
-            raise UnknownError("the kernel tells a file's cached pages to its owner only")
+            raise UnknownError("the kernel reports a file's cached pages only to its owner")
         pages = 0
         for offset in range(0, size, MINCORE_STEP_BYTES):
             length = min(MINCORE_STEP_BYTES, size - offset)
@@ -204,7 +204,7 @@ def main() -> None:
             os.sync()
         result["reason"] = drop()
         result["resident_after_bytes"], unknown = try_count(directories, budget_s)
-        if result["reason"] is not None or (result["resident_after_bytes"] or 0) <= RESTS_BYTES:
+        if result["reason"] is not None or (result["resident_after_bytes"] or 0) <= RESIDENT_BYTES_MAX:
             break
     result["unknown"] = result["unknown"] or unknown
     result["dropped"] = result["reason"] is None

@@ -25,7 +25,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 MEMORY_KEYS = (b"MemTotal", b"MemFree", b"MemAvailable", b"Cached", b"Dirty", b"Writeback")
 CPU_STAT = re.compile(b"^([a-z_]+) ([0-9]+)", re.M)
-BROKEN = (OSError, ValueError, IndexError, KeyError)
+READ_ERRORS = (OSError, ValueError, IndexError, KeyError)
 
 
 class File:
@@ -196,7 +196,7 @@ def make_sources(options: Dict[str, Any], missing: Dict[str, str]) -> List[Tuple
         try:
             source = make()
             first = source.sample()
-        except BROKEN as error:
+        except READ_ERRORS as error:
             missing[key] = str(error) or type(error).__name__
             continue
         if key == "nic" and options.get("nics"):
@@ -218,7 +218,7 @@ def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
     for pair in list(sources):
         try:
             line[pair[0]] = pair[1].sample()
-        except BROKEN as error:
+        except READ_ERRORS as error:
             sources.remove(pair)
             line.setdefault("lost", {})[pair[0]] = str(error) or type(error).__name__
     print_line(line)

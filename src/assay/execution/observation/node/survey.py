@@ -24,7 +24,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 from assay.execution.observation.node.files import number_of, output_of, text_of
 
-OF_ALL = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are examined
+COMMON_DIRECTORIES = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are examined
 TOOLS = ("fio", "iperf3", "sudo", "tar", "flock", "setsid", "curl", "smartctl", "ethtool", "kinit")
 SYNC_ERROR = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
@@ -100,7 +100,7 @@ def mounts() -> List[Dict[str, Any]]:
         left, _, right = line.partition(" - ")
         words, kind = left.split(), right.split(None, 2)
         point = unescaped(words[4])
-        if not (kind[1].startswith("/dev/") or point in OF_ALL):
+        if not (kind[1].startswith("/dev/") or point in COMMON_DIRECTORIES):
             continue
         try:
             room = os.statvfs(point)

@@ -9,7 +9,7 @@ Out: lines, the first with ``missing`` (what can't be watched, and why); each ha
 - ``daemons``: name to "dead" or "stopped"; daemons that run are left out;
 - ``links``: name to [has carrier, carrier changes since the start];
 - ``room``: device to [free bytes, bytes, free inodes];
-- ``unheard``: peer to the number of consecutive checks at which it had not answered the previous echo requests.
+- ``silent_checks``: peer to the number of consecutive checks at which it had not answered the previous echo requests.
   Outside a lab, only peers that have answered once are listed, because a firewall may block the requests;
 - ``oom``: number of processes that the kernel killed for lack of memory since the start;
 - ``kernel``: new messages of the kernel's log about devices, memory and links;
@@ -36,14 +36,14 @@ from typing import Any, Dict, List, Optional, Set
 
 from assay.execution.observation.node.files import text_of
 
-TELLING = re.compile(
+KERNEL_ERRORS = re.compile(
     "I/O error|EXT4-fs error|EXT4-fs warning.*error|XFS.*(error|hut ?down)|BTRFS.*(error|critical)|read-only|"
     "oom-kill:|Link is Down|link down|Medium Error|uncorrectable|timed out, abort",
     re.I,
 )
 BLOCK = "/sys/class/block"
 LINES_MAX = 20
-ECHOES = 3
+ECHO_REQUESTS = 3
 """Number of echo requests to each peer per check."""
 KERNEL_BYTES_MAX = 1 << 20
 
@@ -103,7 +103,7 @@ class KernelLog:
                 continue
             read_bytes += len(record)
             line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
-            if TELLING.search(line) and len(complete) < LINES_MAX and self.ours(line):
+            if KERNEL_ERRORS.search(line) and len(complete) < LINES_MAX and self.ours(line):
                 complete.append(line[:300])
         return complete
 
@@ -127,7 +127,7 @@ class PeerPings:
             self.header_bytes = 20  # raw sockets give the IP header too
         self.socket.setblocking(False)
         self.mark = os.urandom(8)
-        self.unheard: Dict[str, int] = {}
+        self.silent_checks: Dict[str, int] = {}
         self.names: Dict[str, str] = {}
         for name, host in peers.items():
             try:
@@ -135,24 +135,24 @@ class PeerPings:
             except OSError:
                 continue
             if always:
-                self.unheard[name] = 0
+                self.silent_checks[name] = 0
         self.asked = False
 
     def now(self) -> Dict[str, int]:
         """Return the peers that answered since the last call, and send new requests."""
         heard = self.heard()
         for name in heard:
-            self.unheard[name] = 0
-        for name in self.unheard:
-            self.unheard[name] += self.asked and name not in heard
+            self.silent_checks[name] = 0
+        for name in self.silent_checks:
+            self.silent_checks[name] += self.asked and name not in heard
         self.asked = True
         for address in self.names:
-            for number in range(ECHOES):
+            for number in range(ECHO_REQUESTS):
                 try:
                     self.socket.sendto(self.request(number), (address, 0))
                 except OSError:  # no route, or no room: as one that is lost
                     pass
-        return {name: looks for name, looks in self.unheard.items() if looks}
+        return {name: looks for name, looks in self.silent_checks.items() if looks}
 
     def heard(self) -> Set[str]:
         """Return the peers that answered since the last call."""
@@ -283,7 +283,7 @@ def main() -> None:
     marks = None
     if options["shared"]:
         group = "/".join(cgroup.rstrip("/").rsplit("/", 2)[-2:]) if cgroup else "-"
-        # Of a name only whole words: loop1 is no part of loop12.
+        # Of a name only whole words: loop1 is not a part of loop12.
         marks = [group] + [
             mark
             for name in device_names(directories)
@@ -306,7 +306,7 @@ def main() -> None:
         line["daemons"] = {name: state for name, state in states.items() if state}
         line["links"] = links.now() if links else {}
         line["room"] = room(directories)
-        line["unheard"] = peers.now() if peers else {}
+        line["silent_checks"] = peers.now() if peers else {}
         line["oom"] = killed(cgroup) - killed_before
         line["kernel"] = kernel.lines() if kernel else []
         line["cpu_s"] = round(time.process_time(), 4)

@@ -31,7 +31,7 @@ class TimeLimit:
         return f"{format_duration(self.seconds)}: {self.why}"
 
 
-NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, no like run is known")
+NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, because no like run is known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def parse_stop(text: str, now: datetime) -> Stop:
         if seconds > 0:
             return Stop(f"--until {words}", at_unix_s=now.timestamp() + seconds)
     raise SpecificationError(
-        f"{text!r} is no time, duration or number of runs",
+        f"{text!r} is not a time, duration or number of runs",
         where="--until",
         hint='write a time of day such as 18:30, a duration such as 2h or 90min, or "12 runs"',
     )

@@ -10,7 +10,7 @@ how much uncompressed intermediate data exists at the same time.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.execution.planning.forecast.inputs import kept_by, size_of
+from assay.execution.planning.forecast.inputs import datasets_after, size_of
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.units import format_bytes
 from assay.model import Cluster, Directories, Layout, Placement, Plan
@@ -145,7 +145,7 @@ def _total(claim: SpaceClaim) -> float:
 
 def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], SpaceClaim]]:
     layout, workers = run.configuration.layout, _workers(run, plan)
-    for stored in kept_by(run, plan):
+    for stored in datasets_after(run, plan):
         hdfs = _hdfs(layout, plan, stored.data_bytes, stored.copies)
         yield stored.key, SpaceClaim(f"{stored.name}'s data", stored.key[0], workers, hdfs)
 
@@ -154,7 +154,7 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
     """Yield the space that the run needs during its execution, and the space for sorting its input."""
     layout, workers = run.configuration.layout, _workers(run, plan)
     where = plan.rules.file_system(run.configuration, plan.cluster)
-    size, stays = size_of(run, plan), kept_by(run, plan)
+    size, stays = size_of(run, plan), datasets_after(run, plan)
     workload = workloads()[run.workload.name]
     rules = plan.rules_of(run.configuration)
     data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.moved(size, rules.name)
@@ -244,7 +244,7 @@ def _needs(device: DeviceUsage, cluster: Cluster) -> str:
         f", {device.passing} up to {format_bytes(device.passing_bytes)} more while it runs" if device.passing else ""
     )
     needed, has = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
-    return f"would have to hold {needed} and has {has}{_at_scale(cluster)}: {stay}{passing}"
+    return f"would have to hold {needed} but has {has}{_at_scale(cluster)}: {stay}{passing}"
 
 
 def _at_scale(cluster: Cluster) -> str:

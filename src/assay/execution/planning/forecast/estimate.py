@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from assay.execution.planning.forecast.call_limits import NO_HISTORY, TimeLimit
-from assay.execution.planning.forecast.inputs import CachedDataset, Key, kept_by, newly_made, size_of
+from assay.execution.planning.forecast.inputs import CachedDataset, Key, datasets_after, inputs_to_make, size_of
 from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.units import format_duration
 from assay.model import Configuration, Origin, Placement, Plan, Run, RunStatus
@@ -36,7 +36,7 @@ LAB_S = 10.0
 STOP_S = 5.0
 """Time to stop the daemons after the last run."""
 TIMEOUT_FACTOR = 4.0
-TIMEOUT_LEAST_S = 300.0
+TIMEOUT_MIN_S = 300.0
 _REACHED_SHARE = 0.5
 
 
@@ -65,10 +65,10 @@ class Expected:
     basis: str
 
 
-MEASURED_NOWHERE = Overheads()
+DEFAULT_OVERHEADS = Overheads()
 
 
-def around_s(plan: Plan, overheads: Overheads = MEASURED_NOWHERE) -> float:
+def around_s(plan: Plan, overheads: Overheads = DEFAULT_OVERHEADS) -> float:
     """Return the time of a call before its first run and after its last one; 0 for a simulation."""
     cluster = plan.cluster
     if cluster.simulated:
@@ -162,7 +162,7 @@ def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes
 def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[float]:
     """Return for each run, in order, the expected time to make the inputs that do not exist before it, in seconds."""
     listed = list(runs)
-    made = newly_made(listed, plan, there)
+    made = inputs_to_make(listed, plan, there)
     return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, made, strict=True)]
 
 
@@ -173,17 +173,19 @@ def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
     return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read, written)
 
 
-def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
+def existing_inputs(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
     """Return the inputs that earlier runs have left on the plan's hosts; none in a lab, because its disks are
     removed with it."""
     if plan.cluster.placement is Placement.LAB:
         return frozenset()
     distinct = {run.key[:2]: run for run in runs}.values()
-    return frozenset(kept.key for run in distinct if like_runs(run, plan, history) for kept in kept_by(run, plan))
+    return frozenset(
+        kept.key for run in distinct if like_runs(run, plan, history) for kept in datasets_after(run, plan)
+    )
 
 
 def expected_s(
-    planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = MEASURED_NOWHERE
+    planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = DEFAULT_OVERHEADS
 ) -> float:
     """Return the expected wall time of one run in seconds, with its overhead and without a restart."""
     return expected(planned, plan, history).duration_s + overheads.around_job_s(planned)
@@ -193,7 +195,7 @@ def remaining_s(
     left: Sequence[PlannedRun],
     plan: Plan,
     history: Sequence[Run],
-    overheads: Overheads = MEASURED_NOWHERE,
+    overheads: Overheads = DEFAULT_OVERHEADS,
     there: Collection[Key] = (),
     running: Configuration | None = None,
 ) -> float:
@@ -230,6 +232,6 @@ def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Time
         return NO_HISTORY
     longest_s = max(run.duration_s for run in like)
     of = f"the longest of {len(like)} like run{'s' * (len(like) > 1)} ({format_duration(longest_s)})"
-    if TIMEOUT_FACTOR * longest_s <= TIMEOUT_LEAST_S:
-        return TimeLimit(TIMEOUT_LEAST_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {of} is less")
+    if TIMEOUT_FACTOR * longest_s <= TIMEOUT_MIN_S:
+        return TimeLimit(TIMEOUT_MIN_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {of} is less")
     return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {of}")

@@ -13,14 +13,14 @@ from assay.execution.planning.forecast.call_limits import Selection, Stop, TimeL
 from assay.execution.planning.forecast.estimate import (
     Overheads,
     around_s,
+    existing_inputs,
     expected,
     inputs_s,
-    inputs_there,
     remaining_s,
     time_limit,
 )
 from assay.execution.planning.forecast.inputs import Key
-from assay.execution.planning.next_run import NextRuns, as_planned, key_of, numbered
+from assay.execution.planning.next_run import NextRuns, key_of, numbered, remaining_planned
 from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.errors import SpecificationError
 from assay.model import Placement, Plan, Run, RunStatus
@@ -40,11 +40,11 @@ class Schedule:
     overheads: Overheads = field(default_factory=Overheads)
     selection: Selection = field(default_factory=Selection)
     stop: Stop | None = None
-    inputs_there: frozenset[Key] = frozenset()
+    existing_inputs: frozenset[Key] = frozenset()
     """Inputs that exist already, according to earlier runs."""
     warnings: tuple[str, ...] = ()
     """Warnings to show before the call begins."""
-    next_runs: NextRuns = as_planned
+    next_runs: NextRuns = remaining_planned
 
     def left_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
         """Return the runs that are left after the ``finished`` ones, each with the number of its next attempt.
@@ -71,25 +71,27 @@ class Row:
     expected_s: float
     basis: str
     limit: TimeLimit
-    if_needed: bool
+    is_conditional: bool
     """Whether the run is made only if the mean of the earlier repetitions is too uncertain."""
     input_s: float = 0.0
     """The part of ``expected_s`` for making inputs, a rough estimate."""
 
 
-def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
+def update_schedule(plan: Plan, todo: S, history: Sequence[Run]) -> S:
     """Return ``todo`` with its counts, inputs and expected time updated from ``history``.
 
     Another process may have added runs since the previous count.
     """
     there = _done(todo, history)
     left = todo.left_after(plan, _of_campaign(todo, history))
-    made = inputs_there(todo.runs, plan, history)
+    made = existing_inputs(todo.runs, plan, history)
     expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
     expected_s += around_s(plan, todo.overheads) if left else 0.0
     planned = {run.key for run in todo.runs}
-    done = len(there & planned) if todo.next_runs is as_planned else len(there)  # unplanned runs are unknown in advance
-    return replace(todo, left=left, done=done, expected_s=expected_s, inputs_there=made)
+    done = (
+        len(there & planned) if todo.next_runs is remaining_planned else len(there)
+    )  # unplanned runs are unknown in advance
+    return replace(todo, left=left, done=done, expected_s=expected_s, existing_inputs=made)
 
 
 def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:
@@ -106,7 +108,7 @@ def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) 
         if why and refuse:
             raise SpecificationError(why, where=f"plan {plan.name}", hint=device_space.remedy(plan.cluster))
         done = set() if plan.cluster.placement is Placement.LAB else _done(todo, history)
-        lines += [f"it can't be executed: {why}"] if why else []
+        lines += [f"the plan can't be executed: {why}"] if why else []
         lines += device_space.warnings(plan, [*left, *(run for run in todo.runs if run.key in done)])
     return replace(todo, warnings=tuple(lines))
 
@@ -126,7 +128,7 @@ def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) 
     after_s = around_s(plan, todo.overheads)
     known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
     left = [run for run, _ in todo.left]
-    before = zip(restarts(left, plan), inputs_s(left, plan, todo.inputs_there), strict=True)
+    before = zip(restarts(left, plan), inputs_s(left, plan, todo.existing_inputs), strict=True)
     for (planned, number), (restart, input_s) in zip(todo.left, before, strict=True):
         if todo.stop and todo.stop.reached(len(rows_), now_unix_s + after_s):
             break
@@ -136,7 +138,7 @@ def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) 
         job_s, basis, limit = known[planned.key[:2]]
         overhead_s = todo.overheads.around_job_s(planned)
         took_s = input_s + job_s + overhead_s + (todo.overheads.restart_s if restart else 0.0)
-        if_needed = plan.until is not None and planned.repetition > plan.repetitions
-        rows_.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed, input_s))
+        is_conditional = plan.until is not None and planned.repetition > plan.repetitions
+        rows_.append(Row(planned, number, restart, after_s, took_s, basis, limit, is_conditional, input_s))
         after_s += took_s
     return rows_

@@ -42,7 +42,7 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
     )
 
 
-def kept_by(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
+def datasets_after(planned: PlannedRun, plan: Plan) -> list[CachedDataset]:
     """Return the data sets in HDFS after ``planned``, in the order of their creation."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
     where = plan.rules.file_system(planned.configuration, plan.cluster)
@@ -72,7 +72,7 @@ def _folder(path: str) -> str:
     return path.removeprefix(f"{INPUT}/").split("/")[0]
 
 
-def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
+def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
     """Return for each run, in order, the inputs to make for it.
 
     ``there``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
@@ -83,7 +83,7 @@ def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -
         new: list[CachedDataset] = []
         if run.key[:2] not in seen:
             seen.add(run.key[:2])
-            stays = kept_by(run, plan)
+            stays = datasets_after(run, plan)
             new = [kept for kept in stays if kept.made_before and kept.key not in known]
             known |= {kept.key for kept in stays}
         made.append(new)

@@ -41,7 +41,7 @@ from assay.specs.section import Section, parse
 CANDIDATES_MAX = 2_000_000
 """Maximum number of clusters in a catalogue."""
 COUNT_MAX = 10_000
-_LONGEST = 40
+_MEMORY_TEXT_MAX = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
 
 
@@ -69,7 +69,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _sizes(text: str) -> list[int]:
-    size = parse_bytes(text) if len(text) <= _LONGEST else 0
+    size = parse_bytes(text) if len(text) <= _MEMORY_TEXT_MAX else 0
     if not 0 < size < 2**60:
         raise ValueError(f"{text[:20]!r} is not a plausible memory size")
     return [size]
@@ -169,7 +169,7 @@ def numbered(option: DeviceOption, count: int) -> list[Device]:
     return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
 
 
-def _most(option: WorkerOption) -> int:
+def _max_choices(option: WorkerOption) -> int:
     """Return the maximum number of device and layout choices of a worker option."""
     return len(option.layouts) or 2 * math.prod(len(device.counts) for device in option.devices)
 
@@ -182,7 +182,7 @@ def choices_of(catalogue: HardwareCatalogue) -> int:
         * len(worker.memories_bytes)
         * len(worker.networks)
         * (len(worker.containers) or 1)
-        * _most(worker)
+        * _max_choices(worker)
         * codecs
         for worker in catalogue.workers
     )
@@ -205,7 +205,7 @@ def _catalogue(document: Document) -> HardwareCatalogue:
         if mistake := _codec_mistake(codec):
             problems.add(("compression", index), mistake)
     if file.compression and COMPRESSION in file.parameters:
-        problems.add(("parameters", COMPRESSION), "compression is chosen from a list here; remove this or that list")
+        problems.add(("parameters", COMPRESSION), "the list compression sets it already; remove one of the two")
     workers = tuple(_worker(name, section, problems) for name, section in file.workers.items())
     problems.raise_if_any()
     catalogue = HardwareCatalogue(

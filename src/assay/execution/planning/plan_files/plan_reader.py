@@ -15,7 +15,7 @@ from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.fingerprint import fingerprinted
 from assay.execution.planning.plan_files.plan_file import PlanFile, plan_file
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, content_of, written
-from assay.execution.planning.plan_files.settings import check_configurations, check_settings, completed, words_of
+from assay.execution.planning.plan_files.settings import check_configurations, check_settings, completed, settable_words
 from assay.execution.planning.plan_files.workload_section import varied_options, workload_of
 from assay.foundation.errors import SpecificationError
 from assay.model import (
@@ -41,7 +41,7 @@ from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
 _RESERVED_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
-"""Factors that are no settings."""
+"""Factors that are not settings."""
 _ENGINES: Location = ("factors", ENGINE_FACTOR)
 
 
@@ -244,11 +244,11 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
         if "." in factor.name or factor.name in _RESERVED_FACTORS:
             problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
         return
-    if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *words_of(rules)):
+    if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *settable_words(rules)):
         problems.add(
             at,
-            f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *words_of(rules)))}, an engine parameter such as "
-            "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
+            f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *settable_words(rules)))}, an engine parameter such "
+            "as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
             "that set several of these",
         )
     key, _, option = factor.name.partition(".")

@@ -18,7 +18,7 @@ ValueLocation = tuple[Location, str, str]
 """The location of a setting, its name, and its value as text."""
 
 
-def words_of(rules: Rules) -> tuple[str, ...]:
+def settable_words(rules: Rules) -> tuple[str, ...]:
     """Return the words that a plan of this engine can set."""
     return (NETWORK_FACTOR, WORKERS_FACTOR, *rules.words)
 
@@ -52,16 +52,16 @@ def check_settings(
     names = {name for _, name, _ in given}
     for at, name, value in given:
         joined = at[0] == "factors" and isinstance(at[-1], str)
-        known = name in words_of(rules) or re.fullmatch(DOTTED, name)
+        known = name in settable_words(rules) or re.fullmatch(DOTTED, name)
         if not known and (joined or at[0] == "parameters"):
-            words = unknown("setting", name, words_of(rules))
+            words = unknown("setting", name, settable_words(rules))
             problems.add(at, f"{words}, or an engine parameter such as dfs.blocksize")
         mistake = _mistake(name, value, cluster) or rules.setting_mistake(name, value, cluster)
         if mistake:
             problems.add(at, f"{name}: {mistake}")
         word = next((word for word, targets in rules.words.items() if name in targets and word in names), None)
         if word:
-            problems.add(at, f"{name} is what {word!r} sets; write one of the two")
+            problems.add(at, f"{name} is also set by {word!r}; write one of the two")
     _check_once(factors, problems)
 
 
@@ -92,7 +92,7 @@ def _network_mistake(value: str, cluster: Cluster) -> str | None:
     if value in cluster.networks:
         return None
     if cluster.placement is Placement.LOCAL:
-        return "this machine alone has no network to choose"
+        return "a cluster on this machine has no networks"
     if cluster.placement is Placement.LAB:
         try:
             return None if parse_bit_rate(value) > 0 else "a link's rate must be more than 0"

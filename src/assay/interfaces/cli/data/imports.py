@@ -210,7 +210,7 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
                 "format: their times and all shared fields are equal. Import both with --again, or replace it with "
                 "--replace."
             )
-        for other in summary.other_readings:
+        for other in summary.other_mappings:
             click.echo(
                 f"  the same file was imported before with another --map, and both imports count. To undo that import, "
                 f"delete the folder bundles/{other} of the repository."

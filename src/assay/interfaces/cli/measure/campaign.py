@@ -110,8 +110,8 @@ def status_lines(status: CampaignStatus, now: float) -> list[str]:
         )
     if status.phase:
         lines.append(f"  now: {status.phase}")
-    if status.left_s is not None and status.over_unix_s is not None:
-        lines.append(f"  about {format_duration(status.left_s)} left, ends at {_moment(status.over_unix_s)}")
+    if status.left_s is not None and status.expected_end_unix_s is not None:
+        lines.append(f"  about {format_duration(status.left_s)} left, ends at {_moment(status.expected_end_unix_s)}")
     for failure in status.failures:
         kind = f" ({failure.failure_class})" if failure.failure_class else ""
         lines.append(f"  {failure.status}{kind} at {_moment(failure.ended_unix_s)}: {failure.title}: {failure.cause}")

@@ -230,7 +230,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.restart or "",
         planned.workload.key,
         planned.configuration.key,
-        f"{planned.repetition}{attempt}{', if needed' if row.if_needed else ''}",
+        f"{planned.repetition}{attempt}{', if needed' if row.is_conditional else ''}",
     )
 
 
@@ -264,7 +264,7 @@ def _preview_json(plan: Plan, schedule: Schedule, listed: Sequence[Row]) -> dict
                 "basis": row.basis,
                 "time_limit_s": row.limit.seconds,
                 "time_limit": row.limit.why,
-                "if_needed": row.if_needed,
+                "if_needed": row.is_conditional,
             }
             for row in listed
         ],

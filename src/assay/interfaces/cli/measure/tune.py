@@ -132,7 +132,7 @@ def tune(
         print_json(json_value(state))
     else:
         show(state)
-    if not state.complete or (summary and summary.not_valid > summary.hopeless):
+    if not state.complete or (summary and summary.not_valid > summary.stopped_early):
         sys.exit(1)
 
 

@@ -56,9 +56,9 @@ def check(
         report = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
     if keep:
         from assay.store import Repository
-        from assay.store.kept_checks import keep_check
+        from assay.store.check_reports import store_check
 
-        path = keep_check(Repository.create(keep), report)
+        path = store_check(Repository.create(keep), report)
         say(f"stored as {path}")
     if as_json:
         import msgspec

@@ -91,7 +91,7 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
             digest.update(chunk)
             await run_in_threadpool(file.write, chunk)
         if taken != int(size) or digest.hexdigest() != wanted:
-            raise RefusedBundleError("what arrived differs from its checksum", hint="send it again")
+            raise RefusedBundleError("the received data do not match their checksum", hint="send it again")
         file.seek(0)
         new = await run_in_threadpool(
             receive, context.store.repository, bundle_id, cast("BinaryIO", file), bytes_max=context.upload_bytes_max

@@ -36,14 +36,14 @@ PREPARED_MAX = 12
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
 
 
-def kept_model(context: Context, threads: int = 2) -> RepositoryModel:
+def cached_model(context: Context, threads: int = 2) -> RepositoryModel:
     """Return the model trained on all runs; cached until the runs change."""
     return context.store.answer(("learned",), lambda table: learned(context.store.repository, table, threads=threads))
 
 
 def prepare(context: Context) -> None:
     """Prepare slow answers: the model, and the importance of factors for the workloads with most runs."""
-    known, table = kept_model(context, threads=1), context.store.table()  # the other processor is for requests
+    known, table = cached_model(context, threads=1), context.store.table()  # the other processor is for requests
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
         began_s = time.monotonic()
@@ -58,7 +58,7 @@ def get_prediction(context: ContextOf, where: Where) -> Prediction:
     """Predict the duration of a configuration with the interval of a single run, or state why that is impossible."""
     repository = context.store.repository
     return context.store.answer(
-        ("prediction", tuple(where)), lambda _: predicted_by(repository, kept_model(context), where)
+        ("prediction", tuple(where)), lambda _: predicted_by(repository, cached_model(context), where)
     )
 
 
@@ -81,7 +81,7 @@ def post_predictions(context: ContextOf, asked: BatchRequest) -> BatchPrediction
         ConfigurationRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
         for number, row in enumerate(asked.rows, 1)
     ]
-    return batch_predicted(kept_model(context), rows, asked.where)
+    return batch_predicted(cached_model(context), rows, asked.where)
 
 
 def _text(value: str | int | float | bool | None) -> str:
@@ -96,7 +96,7 @@ def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> Impo
     """Return the share of the variance of run times that each factor explains, alone and in pairs."""
     return context.store.answer(
         ("matters", tuple(where), tuple(by)),
-        lambda table: what_matters_by(kept_model(context), context.store.repository, table, where, by),
+        lambda table: what_matters_by(cached_model(context), context.store.repository, table, where, by),
     )
 
 
@@ -111,7 +111,7 @@ def get_next(
     return context.store.answer(
         ("next", tuple(where), about, runs),
         lambda table: next_runs_by(
-            kept_model(context), context.store.repository, table, where, about, budget_of(f"{runs}runs")
+            cached_model(context), context.store.repository, table, where, about, budget_of(f"{runs}runs")
         ),
     )
 
@@ -121,7 +121,7 @@ def get_next(
 )
 def get_missing(context: ContextOf, where: Where) -> Response:
     """Send a plan file that measures a configuration, based on the newest campaign's plan on its cluster."""
-    named = conditions(where, kept_model(context).model.encoding)
+    named = conditions(where, cached_model(context).model.encoding)
     base = newest_plan(context.store.repository, named.get(CLUSTER))
     return PlainTextResponse(next_plan([named], base, "missing").plan.source)
 

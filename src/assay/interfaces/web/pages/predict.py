@@ -43,7 +43,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
             workload = prediction.configuration.get("workload", "")
             if prediction.expected_s is not None and workload:
                 matters = api_predict.get_reasons(
-                    context, [f"workload={workload}"], list(combined_factors(api_predict.kept_model(context)))
+                    context, [f"workload={workload}"], list(combined_factors(api_predict.cached_model(context)))
                 )
         except SpecificationError as error:
             refused = error

@@ -115,7 +115,7 @@ def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
             names[cluster.name] = where
             clusters.append(cluster)
     except csv.Error as error:
-        raise FormatError(f"is no CSV: {error}", where=f"{source}:{reader.line_num}") from error
+        raise FormatError(f"is not valid CSV: {error}", where=f"{source}:{reader.line_num}") from error
     return clusters
 
 
@@ -135,7 +135,7 @@ class _Row:
         if not text:
             return None
         if "$" in text:
-            self.absent[column] = f"the cluster file computes it in the shell: {text!r}"
+            self.absent[column] = f"the cluster file computes it by a shell command: {text!r}"
             return None
         value = float(text) if _NUMBER.fullmatch(text) else math.nan
         if not math.isfinite(value):

@@ -134,7 +134,7 @@ def _count(column: str, text: str, most: int) -> int:
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 20:
         raise ValueError(f"{column} is {text!r}, which is not a whole number")
     if int(digits) > most:
-        raise ValueError(f"{column} is {digits}, more than the {most} that can be meant")
+        raise ValueError(f"{column} is {digits}, more than the maximum of {most}")
     return int(digits)
 
 
@@ -146,5 +146,5 @@ def _compression(text: str) -> dict[str, str]:
     if code == "0":
         return {COMPRESS: "false"}
     if code not in CODECS:
-        raise ValueError(f"comp is {text!r}, which is none of ALOJA's codes 0 to 3")
+        raise ValueError(f"comp is {text!r}, which is not one of ALOJA's codes 0 to 3")
     return {COMPRESS: "true", CODEC: CODECS[code]}

@@ -33,7 +33,7 @@ from assay.store.formats.aloja.samples import TABLES as SAMPLE_TABLES
 from assay.store.formats.aloja.samples import Samples
 from assay.store.formats.aloja.tasks import is_work, phases_of_status, phases_of_tasks, task_of_row
 from assay.store.formats.aloja.times import started
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.mysqldump import DumpRow, is_dump, rows_of
 from assay.workloads.catalogue import known_name
@@ -50,7 +50,7 @@ INVALID: Final = "ALOJA's table marks it invalid"
 
 
 @dataclass(slots=True)
-class _Leavings:
+class _SkippedRows:
     """Counts skipped rows by reason, so that ten thousand rows with one fault give one message."""
 
     first: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def _date(written: str | None) -> datetime | None:
     try:
         return datetime.strptime(written.partition(".")[0], _DATE).replace(tzinfo=UTC)
     except ValueError:
-        raise FormatError(f"have a date that is none, {written!r}") from None
+        raise FormatError(f"have an invalid date, {written!r}") from None
 
 
 def _times(row: Mapping[str, str]) -> _Times:
@@ -146,9 +146,9 @@ def _times(row: Mapping[str, str]) -> _Times:
     try:
         duration_s = float(written)
     except ValueError:
-        raise FormatError(f"exe_time is {written!r}, no number") from None
+        raise FormatError(f"exe_time is {written!r}, which is not a number") from None
     if not 0 < duration_s <= DURATION_S_MAX:
-        raise FormatError(f"a duration of {written} s can't be")
+        raise FormatError(f"a duration of {written} s is impossible")
     start, end = _date(row.get("start_time")), _date(row.get("end_time"))
     if start and end and abs((end - start).total_seconds() - duration_s) > DISAGREEMENT_S:
         raise FormatError(f"exe_time is {written} s, but it ran from {start:%F %T} to {end:%F %T}")
@@ -157,7 +157,7 @@ def _times(row: Mapping[str, str]) -> _Times:
     return _Times(datetime.fromisoformat(start_time.at) if start_time.at else None, duration_s, start_time.source)
 
 
-def _tasks(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Task, ...]:
+def _tasks(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str) -> tuple[Task, ...]:
     tasks = []
     for row in rows:
         texts = row.texts()
@@ -180,7 +180,7 @@ def _tasks(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -
     return tuple(tasks)
 
 
-def _status_phases(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Phase, ...]:
+def _status_phases(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str) -> tuple[Phase, ...]:
     timed = []
     for row in rows:
         texts = row.texts()
@@ -196,7 +196,7 @@ def _status_phases(rows: list[DumpRow], times: _Times, leavings: _Leavings, name
     return phases_of_status(timed, times.duration_s)
 
 
-def _samples(rows: list[DumpRow], times: _Times, cores: int | None, leavings: _Leavings, name: str) -> Samples:
+def _samples(rows: list[DumpRow], times: _Times, cores: int | None, leavings: _SkippedRows, name: str) -> Samples:
     samples = Samples(times.duration_s, cores)
     for row in rows:
         texts = row.texts()
@@ -262,14 +262,14 @@ def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dic
     return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
 
 
-def _run_of(number: str, dump: _Dump, leavings: _Leavings, name: str) -> ImportedRun | SkippedItem:
+def _run_of(number: str, dump: _Dump, leavings: _SkippedRows, name: str) -> ImportedRun | SkippedItem:
     source_row = dump.execs[number]
     row, where = source_row.texts(), f"{name}:{source_row.line}"
     subject = f"execs: id_exec {number}"
     folder, bench = row.get("exec", ""), known(row.get("bench", ""))
     if not folder or not bench:
         return SkippedItem(where, f"{subject} has no exec or no bench")
-    if why := FolderName.of(folder).changed_by_hand(row):
+    if why := FolderName.of(folder).contradiction(row):
         return SkippedItem(where, f"{subject} contradicts itself: {why}")
     try:
         times = _times(row)
@@ -311,7 +311,7 @@ def _run_of(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Importe
 
 
 def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
-    dump, leavings = _Dump(), _Leavings()
+    dump, leavings = _Dump(), _SkippedRows()
     yield from dump.collect(source)
     if not dump.execs:
         raise FormatError("holds no row of ALOJA's table execs", where=source.name)
@@ -328,4 +328,4 @@ def _recognises(_: str, head: bytes) -> bool:
     return is_dump(head) and any(mark in head for mark in _ALOJA)
 
 
-FORMAT: Final = Format("aloja-dump", "dump of ALOJA's MySQL database", _recognises, one_by_one(_read), by_rows=True)
+FORMAT: Final = Format("aloja-dump", "dump of ALOJA's MySQL database", _recognises, read_each(_read), by_rows=True)

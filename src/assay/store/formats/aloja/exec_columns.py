@@ -22,8 +22,8 @@ from assay.store.formats.aloja.exec_rows import (
     ZEROS,
     CellSelection,
     ExecTable,
-    doubts,
     plain,
+    row_warnings,
 )
 from assay.store.formats.aloja.names import FolderName
 from assay.store.formats.aloja.times import started
@@ -37,10 +37,10 @@ from assay.store.formats.tables.columns import (
     plain_numbers,
 )
 
-_COMMON: Final = foreign_run(workload="", duration_s=0.0)
-_OF_LABEL: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")
+_DEFAULT_RUN: Final = foreign_run(workload="", duration_s=0.0)
+_LABEL_FIELDS: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")
 """Fields of a run that depend on its labels alone."""
-_IN_KEYS: Final = (("bench",), ("net", "disk"), ENGINE_FIELDS, ("cluster", "cluster_name"), ("bench_type",))
+_KEY_FIELDS: Final = (("bench",), ("net", "disk"), ENGINE_FIELDS, ("cluster", "cluster_name"), ("bench_type",))
 """The shared fields of a key, in order; fields in one pair of brackets belong to one aspect."""
 _CLUSTER_ASPECT: Final = 2
 """Number of the aspect that also depends on the folder's name."""
@@ -76,14 +76,14 @@ class ColumnReader:
         self._places = Distinct(
             lambda cells: table.cluster_of(cells[:-1], cells[-1]) if hinted else table.cluster_of(cells, "")
         )
-        self._in_keys: dict[tuple[str, ...], list[str]] = {names: [] for names in _IN_KEYS}
+        self._in_keys: dict[tuple[str, ...], list[str]] = {names: [] for names in _KEY_FIELDS}
         """The part of a row's key for each label, engine and cluster."""
         self._aspects = Aspects(
             self._cutting, list(map(Aspect, column_numbers, (self._labels, self._engines, self._places)))
         )
         self._starts, self._whens, self._remarks, self._warnings = (Distinct(lambda cells: cells) for _ in range(4))
         self._sources = Distinct(lambda cells: table.sources_of(*cells))
-        self._of_label: dict[str, list[Any]] = {name: [] for name in _OF_LABEL}
+        self._of_label: dict[str, list[Any]] = {name: [] for name in _LABEL_FIELDS}
         self._clusters: list[str] = []
         self._environments: list[dict[str, Any]] = []
 
@@ -101,7 +101,7 @@ class ColumnReader:
         """Return the rows that are runs; ``left`` receives the other lines with the reason."""
         numbers, cut = self._cells(piece, first, left)
         while numbers:
-            part, mistakes = self._meant(numbers, cut)
+            part, mistakes = self._parse_cells(numbers, cut)
             if not mistakes:
                 return part
             left |= {numbers[row]: why for row, why in mistakes.items()}
@@ -131,7 +131,7 @@ class ColumnReader:
                 left[number] = str(error)
         return numbers, self._cutting.of_rows(rows_of_cells)
 
-    def _meant(self, numbers: list[int], cut: SplitRows) -> tuple[_Part, dict[int, str]]:
+    def _parse_cells(self, numbers: list[int], cut: SplitRows) -> tuple[_Part, dict[int, str]]:
         """Parse cells. Also return, by row, the first reason why a row can't be parsed."""
         column_numbers = self._table.header.column_numbers
         duration_s, mistakes = self._durations(cut.cells[column_numbers["duration"]])
@@ -173,7 +173,7 @@ class ColumnReader:
             self._table.name,
             np.array(part.numbers, dtype=np.int64),
             keys,
-            _COMMON,
+            _DEFAULT_RUN,
             {
                 **{name: Shared(part.label, values) for name, values in self._of_label.items()},
                 "cluster": Shared(part.cluster_code, self._clusters),
@@ -187,7 +187,7 @@ class ColumnReader:
             _source_ids(identities),
             self._metrics(part),
         )
-        doubled = self._doubled(part, keys, [text.strip() for text in identities])
+        doubled = self._register_runs(part, keys, [text.strip() for text in identities])
         left |= {part.numbers[row]: why for row, why in doubled.items()}
         return rows.taken(np.array([row not in doubled for row in range(len(keys))])) if doubled else rows
 
@@ -212,9 +212,9 @@ class ColumnReader:
         if named and all(named):
             return named
         label, table = part.label, self._table
-        bench, disk, suite = (self._in_key(label, self._labels, table.labels, _IN_KEYS[at]) for at in (0, 1, 4))
-        engine = self._in_key(part.engine, self._engines, table.engine, _IN_KEYS[2])
-        cluster = self._in_key(part.cluster_code, self._places, table.cluster, _IN_KEYS[3])
+        bench, disk, suite = (self._key_parts(label, self._labels, table.labels, _KEY_FIELDS[at]) for at in (0, 1, 4))
+        engine = self._key_parts(part.engine, self._engines, table.engine, _KEY_FIELDS[2])
+        cluster = self._key_parts(part.cluster_code, self._places, table.cluster, _KEY_FIELDS[3])
         times = _plain(self._texts(part, "duration"))
         parts = zip(bench, times, disk, engine, cluster, suite, strict=True)
         keys = [f"{b} {time}{d}{e}{c}{s}" for b, time, d, e, c, s in parts]
@@ -224,7 +224,7 @@ class ColumnReader:
             keys = [key[1:] for key in keys]
         return [name or key for name, key in zip(named, keys, strict=True)] if named else keys
 
-    def _in_key(self, rows: Codes, known: Distinct, picked: CellSelection, names: tuple[str, ...]) -> Iterator[str]:
+    def _key_parts(self, rows: Codes, known: Distinct, picked: CellSelection, names: tuple[str, ...]) -> Iterator[str]:
         """Return the contribution of these fields of an aspect to each row's key."""
         texts = self._in_keys[names]
         for label_cells in known.sources[len(texts) :]:
@@ -249,7 +249,7 @@ class ColumnReader:
     def _warnings_and_sources(self, part: _Part, when: Codes) -> tuple[Codes, Codes]:
         """Return the codes of the runs' warnings and of the sources of their figures."""
         labels, column_numbers, whens = self._labels.values, self._places.values, self._whens.values
-        remark = self._doubts(part)
+        remark = self._row_warnings(part)
         remarks = self._remarks.values
         firsts, group = groups_of([part.label, part.cluster_code, when, remark])
         rows = [(int(part.label[r]), int(part.cluster_code[r]), int(when[r]), int(remark[r])) for r in firsts.tolist()]
@@ -259,18 +259,18 @@ class ColumnReader:
         sources = self._sources.codes([(whens[c][0], column_numbers[b].joined.source) for _, b, c, _ in rows])
         return warnings[group], sources[group]
 
-    def _doubts(self, part: _Part) -> Codes:
+    def _row_warnings(self, part: _Part) -> Codes:
         """Return the codes of each row's doubts."""
         remark_codes = np.repeat(self._remarks.codes([()]), len(part.numbers))
         odd = np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(remark_codes))
         labels, folders = self._labels.values, part.folders or [_NO_FOLDER] * len(remark_codes)
         rows = zip(odd.tolist(), part.label[odd].tolist(), part.duration_s[odd].tolist(), strict=True)
         remark_codes[odd] = self._remarks.codes(
-            [doubts(labels[label], time, folders[row]) for row, label, time in rows]
+            [row_warnings(labels[label], time, folders[row]) for row, label, time in rows]
         )
         return remark_codes
 
-    def _doubled(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
+    def _register_runs(self, part: _Part, keys: Sequence[str], identities: Sequence[str]) -> dict[int, str]:
         """Register imported runs, and return by row why a run is skipped: it was imported before."""
         table = self._table
         named = identities if part.folders is None else [folder.text for folder in part.folders]

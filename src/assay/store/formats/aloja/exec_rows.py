@@ -198,7 +198,7 @@ class ExecTable:
         """Return a line's cells. Raises ValueError with the reason if they are not a row."""
         row_cells = cells_of(line, self.header.delimiter)
         if row_cells is None:
-            raise ValueError("its quotation marks do not pair")
+            raise ValueError("its quotation marks are not balanced")
         if len(row_cells) != self.header.width:
             raise ValueError(f"has {len(row_cells)} cells where the header has {self.header.width}")
         return row_cells
@@ -270,11 +270,11 @@ def plain(cell: str) -> str:
     return ZEROS.sub("", cell.strip())
 
 
-def doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
+def row_warnings(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
     """Return the doubts about a row."""
     warnings: tuple[CodedWarning, ...] = ()
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
-        words = f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s"
+        words = f"ALOJA marks it valid, but no other run under {VALID_MIN_S:.0f} s"
         warnings = (CodedWarning(WarningCode.FLAGGED, words),)
     differ = folder.differences(label)
     return (*warnings, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else warnings

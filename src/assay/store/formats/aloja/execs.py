@@ -35,7 +35,7 @@ def recognises(name: str, head: bytes) -> bool:
 
 def read(sources: Sequence[Source]) -> Iterator[Item]:
     """Yield the runs of all tables by columns, and skipped lines. Lists of clusters apply to all tables."""
-    tables, lists, unread = _sorted_out(sources)
+    tables, lists, unread = _classify_sources(sources)
     yield from unread
     clusters: list[AlojaCluster] = []
     for source in lists:
@@ -51,10 +51,12 @@ def read(sources: Sequence[Source]) -> Iterator[Item]:
         before.append(table)
     if lists and not tables:
         for source in lists:
-            yield SkippedItem(source.name, "lists clusters, which are no runs: import it together with a table of runs")
+            yield SkippedItem(
+                source.name, "is a list of clusters, not of runs: import it together with a table of runs"
+            )
 
 
-def _sorted_out(
+def _classify_sources(
     sources: Sequence[Source],
 ) -> tuple[list[tuple[Source, str, ExecHeader]], list[Source], list[SkippedItem]]:
     """Return the tables of runs with their texts, the lists of clusters, and the files that are neither."""

@@ -28,8 +28,8 @@ from assay.store.formats.aloja.logs import (
     bwm_rows,
     executions_of_config,
     executions_of_log,
-    impossible,
     plain,
+    reason_impossible,
     variables,
     vmstat_rows,
 )
@@ -190,7 +190,7 @@ def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterat
         yield SkippedItem(where, "no log has its time, and no job history is known to belong to it")
         return
     begin_s, end_s = jobs.span_unix_s
-    if why := impossible(end_s - begin_s, end_s):
+    if why := reason_impossible(end_s - begin_s, end_s):
         yield SkippedItem(where, f"no log has its time, and by its job histories it {why}")
         return
     execution = Execution(bench, 0, round(end_s - begin_s, 3), begin_s)

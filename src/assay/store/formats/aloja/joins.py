@@ -72,7 +72,7 @@ class Clusters:
             return JoinedCluster(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
         if len(candidates) > 1:
             why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is unknown"
-            return JoinedCluster(f"aloja-{identity}", {}, why, _doubt(why))
+            return JoinedCluster(f"aloja-{identity}", {}, why, _source_warning(why))
         if len(fitting) == 1:
             return JoinedCluster(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))
         if not marked:
@@ -81,10 +81,10 @@ class Clusters:
         if not candidates:
             return JoinedCluster(f"aloja-{identity}-az", {}, source)
         why = f"the cluster's id {identity} is {candidates[0].name}, but the folder's name ends in _az: made on Azure"
-        return JoinedCluster(f"aloja-{identity}-az", {}, source, _doubt(why))
+        return JoinedCluster(f"aloja-{identity}-az", {}, source, _source_warning(why))
 
 
-def _doubt(words: str) -> tuple[CodedWarning, ...]:
+def _source_warning(words: str) -> tuple[CodedWarning, ...]:
     return (CodedWarning(WarningCode.SOURCES_DIFFER, words),)
 
 
@@ -107,7 +107,7 @@ def _facts(cluster: AlojaCluster) -> dict[str, Any]:
 
 
 def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the wider table's facts about a cluster. Raises ValueError for a count that is no number."""
+    """Return the wider table's facts about a cluster. Raises ValueError for a count that is not a number."""
     facts: dict[str, Any] = {
         name: text
         for name in ("provider", "service_type", "vm_size", "vm_os")
@@ -121,7 +121,7 @@ def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
         facts["nodes"] = facts["workers"] + facts["masters"]
     if ram := codes.known(fields.get("ram_gb", "")):
         if not re.fullmatch(r"\d{1,9}([.,]\d{1,9})?", ram, re.ASCII):
-            raise ValueError(f"VM.RAM is {ram[:40]!r}, which is no number of gigabytes")
+            raise ValueError(f"VM.RAM is {ram[:40]!r}, which is not a number of gigabytes")
         facts["ram_gb"] = float(ram.replace(",", "."))
     return facts
 

@@ -22,12 +22,12 @@ DURATION_S_MAX: Final = 30 * 86_400.0
 DISAGREEMENT_S: Final = 2.0
 UNIX_S_RANGE: Final = (1_104_537_600.0, 4_102_444_800.0)
 """Plausible end of a run: 2005 to 2100."""
-_SENT = re.compile(
+_SENT_REPORT = re.compile(
     r"SENDING: hibench\.runs (?P<end>[0-9]{1,12}) <a href='(?P<url>[^'\n]{0,500})'>(?P<bench>[\w.,-]{1,80}) "
     r"(?P<conf>[\w.-]{1,200})</a> <strong>Time:</strong> (?P<time>[0-9]{1,9}) s\.",
     re.ASCII,
 )
-_SENT_SIGN: Final = "SENDING: hibench.runs"
+_SENT_PREFIX: Final = "SENDING: hibench.runs"
 _PERIOD = re.compile(r"&period=([0-9]{1,9})$")
 _VARIABLE = re.compile(r"^(?:declare -[A-Za-z-]+ )?([A-Za-z_]\w*)=(.*)$", re.ASCII)
 _ENTRY = re.compile(r"\[\"?([\w.,-]{1,80})\"?\]=(\"[^\"]*\"|'[^']*'|[^\s)]*)", re.ASCII)
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 _OLD_FIELDS: Final = 10
 _BWM: Final = {"unix_timestamp": 0, "iface_name": 1, "bytes_out": 2, "bytes_in": 3}
 _BWM2: Final = {"unix_timestamp": 0, "iface_name": 1, "bytes_in": 5, "bytes_out": 6}
-_VMSTAT_NEEDED: Final = frozenset({"free", "cache", "bi", "bo", "us", "sy", "id", "wa"})
+_VMSTAT_COLUMNS: Final = frozenset({"free", "cache", "bi", "bo", "us", "sy", "id", "wa"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class UnreadableLine:
 def executions_of_log(text: str, conf: str) -> Iterator[Execution | UnreadableLine]:
     """Yield the executions of a ``log_FOLDER.log``; ``conf``: the configuration in the folder's name (``conf_…``)."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if _SENT_SIGN not in line:
+        if _SENT_PREFIX not in line:
             continue
-        match = _SENT.search(line)
+        match = _SENT_REPORT.search(line)
         if not match:
             yield UnreadableLine(number, "reports a benchmark's end, but its time can't be read")
             continue
@@ -78,20 +78,20 @@ def executions_of_log(text: str, conf: str) -> Iterator[Execution | UnreadableLi
             yield UnreadableLine(number, f"has two times of {match['bench']}: {period[1]} s and {match['time']} s")
         elif match["conf"] != conf:
             yield UnreadableLine(number, f"is of another configuration than its folder: {match['conf']}")
-        elif why := impossible(duration_s, end_s):
+        elif why := reason_impossible(duration_s, end_s):
             yield UnreadableLine(number, f"{match['bench']}: {why}")
         else:
             yield Execution(match["bench"], number, duration_s, end_s - duration_s)
 
 
-def impossible(duration_s: float, end_unix_s: float | None) -> str:
+def reason_impossible(duration_s: float, end_unix_s: float | None) -> str:
     """Return why a run can't have this duration or end; empty if it can."""
     if duration_s <= 0:
         return f"took {duration_s:g} s: nothing was measured"
     if duration_s > DURATION_S_MAX:
         return f"took {duration_s:.0f} s, more than 30 days"
     if end_unix_s is not None and not UNIX_S_RANGE[0] <= end_unix_s <= UNIX_S_RANGE[1]:
-        return f"ended {end_unix_s:.0f} s after 1970, which is no date of a run"
+        return f"ended {end_unix_s:.0f} s after 1970, which is not a plausible date"
     return ""
 
 
@@ -118,13 +118,13 @@ def executions_of_config(config: dict[str, tuple[int, str]]) -> Iterator[Executi
     starts, ends, statuses = (_array(config, f"EXEC_{name}") for name in ("START", "END", "STATUS"))
     for bench, time in _array_of(written):
         if not _NUMBER.fullmatch(time):
-            yield UnreadableLine(line, f"the time of {bench} is {time[:40]!r}, no number")
+            yield UnreadableLine(line, f"the time of {bench} is {time[:40]!r}, which is not a number")
             continue
         duration_s = float(time)
         start_s, end_s = (_seconds(moments.get(bench, "")) for moments in (starts, ends))
         if end_s is None and start_s is not None:
             end_s = start_s + duration_s
-        if why := impossible(duration_s, end_s):
+        if why := reason_impossible(duration_s, end_s):
             yield UnreadableLine(line, f"{bench}: {why}")
         elif end_s is not None and start_s is not None and abs(end_s - start_s - duration_s) > DISAGREEMENT_S:
             yield UnreadableLine(
@@ -158,7 +158,7 @@ def vmstat_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
         header = line.split()
         if header and not header[0].startswith("procs"):
             break
-    if not set(header) >= _VMSTAT_NEEDED:
+    if not set(header) >= _VMSTAT_COLUMNS:
         raise FormatError("has no header of vmstat")
     time = 0
     for number, line in lines:

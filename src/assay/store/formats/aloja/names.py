@@ -88,7 +88,7 @@ class FolderName:
             return FolderConfiguration(fields, match["cluster"], datanodes=int(match["datanodes"]))
         return None
 
-    def changed_by_hand(self, row: Mapping[str, str]) -> str | None:
+    def contradiction(self, row: Mapping[str, str]) -> str | None:
         """Return how a row of ``execs`` contradicts the name in its ``exec``; None if it does not.
 
         ALOJA's import fills both from the same name, so a difference means a manual change. A zero in the row

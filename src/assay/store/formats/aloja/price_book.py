@@ -61,7 +61,7 @@ def _items(
     return lines
 
 
-def _left_out(clusters: Iterable[AlojaCluster]) -> list[str]:
+def _omitted_lines(clusters: Iterable[AlojaCluster]) -> list[str]:
     """Return a comment for each price that is omitted, with the reason."""
     lines = []
     for cluster in clusters:
@@ -71,7 +71,9 @@ def _left_out(clusters: Iterable[AlojaCluster]) -> list[str]:
         elif cluster.cost_usd_per_h == 0:
             lines.append(f"# {_text(cluster.name)}: no price of the cluster: the list has 0")
         elif cluster.cost_usd_per_h >= _STAND_IN_USD_PER_H:
-            lines.append(f"# {_text(cluster.name)}: {cluster.cost_usd_per_h:g} USD an hour is taken for a stand-in")
+            lines.append(
+                f"# {_text(cluster.name)}: {cluster.cost_usd_per_h:g} USD an hour is assumed to be a placeholder"
+            )
         lines += [
             f"# {_text(cluster.name)}: no price of {what}: {cluster.absent.get(column, 'the list has none')}"
             for column, what, value in (
@@ -92,7 +94,7 @@ def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str)
     lines = [
         f"# ALOJA's prices per cluster-hour, from {source}, which has no date: used for the date below. A surcharge",
         "# is for one disk in every worker together. A network or disk of price 0 is in the cluster's price.",
-        *_left_out(clusters),
+        *_omitted_lines(clusters),
         "prices: aloja",
         "currency: USD",
         f"date: {date}",

@@ -45,7 +45,7 @@ PERCENT_SLACK: Final = 2.5
 """By how much the shares of CPU time may miss 100: vmstat rounds each to a whole per cent."""
 UTIL_MAX_PERCENT: Final = 110.0
 """sar can show a little more than 100 % busy; it is taken as 100."""
-TOUCHING_S: Final = 0.5
+SAMPLE_GAP_MAX_S: Final = 0.5
 _VIRTUAL_NIC = re.compile(r"bond[0-9]|virbr|br-|br[0-9]|docker|veth|vnet|tun|tap|vlan|total$")
 _STACKED_DISK = re.compile(r"dev(?:1|7|9|11|24[0-9]|25[0-4])-[0-9]+$")
 """RAM, loop, md and CD devices, and the majors for local use (device mapper): their bytes are on other disks."""
@@ -154,7 +154,7 @@ def _append(trace: Trace, node: str, subject: str, samples: list[Sample]) -> Non
             trace.append(sample.t_s, node, subject, metric, counter=False, value=value)
         for metric, amount in sample.amounts.items():
             begin_s = sample.t_s - sample.interval_s
-            if begin_s > before_s.get(metric, -math.inf) + TOUCHING_S:
+            if begin_s > before_s.get(metric, -math.inf) + SAMPLE_GAP_MAX_S:
                 trace.append(begin_s, node, subject, metric, counter=True, value=totals[metric])
             totals[metric] += amount
             before_s[metric] = sample.t_s
@@ -169,7 +169,7 @@ def _number(row: Mapping[str, str], column: str, most: float = VALUE_MAX) -> flo
     try:
         value = float(written)
     except ValueError:
-        raise FormatError(f"have a {column} that is no number") from None
+        raise FormatError(f"have a {column} that is not a number") from None
     if not 0 <= value <= most:
         raise FormatError(f"have an impossible {column} such as {written}")
     return value

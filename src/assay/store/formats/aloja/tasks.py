@@ -38,7 +38,7 @@ def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> 
         raise FormatError("have an unknown TASK_TYPE or TASK_STATUS")
     job_id, task_id = row.get("JOBID", ""), row.get("TASKID", "")
     if not job_id or not task_id.startswith(job_id.replace("job_", "task_", 1)):
-        raise FormatError("have a TASKID that is none of their JOBID")
+        raise FormatError("have a TASKID that does not belong to their JOBID")
     start_s, end_s = times_s["START_TIME"], times_s["FINISH_TIME"]
     shuffle_s = times_s["SHUFFLE_TIME"] if kind == "reduce" else None
     merge_s = times_s["SORT_TIME"] if kind == "reduce" else None
@@ -95,7 +95,7 @@ def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ..
             Phase("merge", min(copied), max(merged)),
             Phase("reduce", min(merged), max(task.end_s for task in reduces)),
         ]
-    return tuple(phases) if _reaches(phases, duration_s) else ()
+    return tuple(phases) if _covers(phases, duration_s) else ()
 
 
 def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s: float) -> tuple[Phase, ...]:
@@ -109,10 +109,10 @@ def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s
         if times_s:
             phases.append(Phase(name, min(times_s), max(times_s) + 1.0))
     known = len({t_s for t_s, _ in rows}) >= SECONDS_SHARE_MIN * duration_s
-    return tuple(phases) if known and _reaches(phases, duration_s) else ()
+    return tuple(phases) if known and _covers(phases, duration_s) else ()
 
 
-def _reaches(phases: Sequence[Phase], duration_s: float) -> bool:
+def _covers(phases: Sequence[Phase], duration_s: float) -> bool:
     if not phases:
         return False
     span_s = max(phase.end_s for phase in phases) - min(phase.start_s for phase in phases)

@@ -66,7 +66,7 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
             odd = (CodedWarning(WarningCode.TIME, words),)
         return StartTime(_iso(began), GIVEN, odd)
     if ended is None:
-        return StartTime("", ABSENT, _unread(start, end)) if start or end else _ABSENT
+        return StartTime("", ABSENT, _unread_warnings(start, end)) if start or end else _ABSENT
     if not has_start:
         known_end = ended >= _OLD_IMPORTER_ENDS
         return (
@@ -76,7 +76,7 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
     likely = ended - _CET
     if folder_made is not None and folder.old and folder_made <= likely and ended < _CET_ENDS:
         return StartTime(_iso(likely), FROM_OLD_ROW)
-    return StartTime("", DOUBTFUL, _unread(start, ""))
+    return StartTime("", DOUBTFUL, _unread_warnings(start, ""))
 
 
 def _iso(when: datetime) -> str:
@@ -98,8 +98,8 @@ def moment(text: str) -> datetime | None:
     return time if time.tzinfo is None and time.year in _YEARS else None
 
 
-def _unread(*texts: str) -> tuple[CodedWarning, ...]:
-    """Return a warning for every text that is no time."""
+def _unread_warnings(*texts: str) -> tuple[CodedWarning, ...]:
+    """Return a warning for every text that is not a time."""
     cells = (known(text) for text in texts)
     return tuple(
         CodedWarning(WarningCode.TIME, f"{text[:40]!r} is not a time")

@@ -24,7 +24,7 @@ _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _BS_DEFAULT: Final = "4k"
 _QUEUING: Final = ("libaio", "io_uring", "posixaio", "solarisaio", "windowsaio", "io_uring_cmd", "sg")
 """Engines that keep more than one request in flight; the others ignore ``iodepth``."""
-_PAST_THE_CACHE: Final = ("sg", "io_uring_cmd")
+_DIRECT_ENGINES: Final = ("sg", "io_uring_cmd")
 """Engines that bypass the page cache, with or without ``direct``."""
 
 
@@ -42,7 +42,7 @@ def figures(report: FioReport) -> tuple[DeviceMeasurement, ...]:
     cached = cached_jobs(report)
     if cached and not measurements:
         raise FormatError(
-            f"no job went past the page cache: {', '.join(cached)} had no direct=1",
+            f"no job bypassed the page cache: {', '.join(cached)} had no direct=1",
             hint="run fio with direct=1; assay device fio-job prints a job file that has it",
         )
     return tuple(measurements)
@@ -63,7 +63,7 @@ def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, s
 
 
 def _is_direct(options: dict[str, str]) -> bool:
-    if options.get("ioengine") in _PAST_THE_CACHE:
+    if options.get("ioengine") in _DIRECT_ENGINES:
         return True
     if "direct" in options:
         return options["direct"] in ("1", "true")
@@ -143,7 +143,7 @@ def _share(text: str) -> float | None:
     return min(1.0, float(match[1]) / 100) if match else None
 
 
-_HEAD: Final = """\
+_JOB_FILE_HEADER: Final = """\
 ; Measures one disk for: assay device calibrate REPORT.json
 ; Run it with: fio --output-format=json --output=REPORT.json THIS_FILE
 [global]
@@ -178,4 +178,4 @@ def job_file(path: str, file_bytes: int | None, seconds: int, *, writes: bool) -
         for name, options in jobs.items()
         if options
     ]
-    return _HEAD.format(path=path, size=size, seconds=seconds) + "".join(sections)
+    return _JOB_FILE_HEADER.format(path=path, size=size, seconds=seconds) + "".join(sections)

@@ -21,11 +21,11 @@ from typing import Final
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
 from assay.store.formats.bare.fio import FioDirection, FioJob, FioReport, parse_fio
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
-_NOTED: Final = (
+_RECORDED_OPTIONS: Final = (
     "bs",
     "bsrange",
     "direct",
@@ -82,7 +82,7 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         for index, job in enumerate(report.jobs):
             try:
                 if later and _same_job_start(report, later, index):
-                    raise FormatError("was still running: a later report has the whole of it (--status-interval)")
+                    raise FormatError("was still running: a later report is complete (--status-interval)")
                 yield _imported_run(f"{where}: job {job.name}", report, job)
             except FormatError as error:
                 yield SkippedItem(f"{where}: job {job.name}", error.message)
@@ -110,14 +110,14 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
     if job.hostname and job.name == _ALL_CLIENTS:
         raise FormatError("is the sum of the jobs before it")
     if job.remaining_s > 0:
-        raise FormatError("was still running: it is no result yet (--status-interval)")
+        raise FormatError("was still running: it has no result yet (--status-interval)")
     metrics = _metrics("read", job.read) | _metrics("write", job.write)
     duration_s = max(job.read.runtime_s, job.write.runtime_s)
     failed = job.error != 0
     if failed and not duration_s:
         duration_s = job.elapsed_s
     if not 0 <= duration_s <= _DURATION_S_MAX:
-        raise FormatError(f"ran for {duration_s:.6g} s, which can't be")
+        raise FormatError(f"ran for {duration_s:.6g} s, which is impossible")
     if not failed and (not duration_s or not metrics):
         raise FormatError("read and wrote nothing")
     has_options = job.options is not None
@@ -130,7 +130,7 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
         cause=f"fio: {_errno_text(job.error)} (error {job.error})" if failed else None,
         engine="fio",
         engine_version=report.version.removeprefix("fio-"),
-        parameters={f"fio.{name}": options[name] for name in _NOTED if name in options},
+        parameters={f"fio.{name}": options[name] for name in _RECORDED_OPTIONS if name in options},
         started_at=_started_at(report, job),
         data_bytes=job.read.io_bytes + job.write.io_bytes,
         metrics=metrics,
@@ -163,7 +163,7 @@ def _metrics(way: str, did: FioDirection) -> dict[str, float]:
         *((value, _LATENCY_S_MAX) for value in metrics.values()),
     ):
         if not 0 <= value <= most:
-            raise FormatError(f"has a {way} figure that can't be: {float(min(value, 1e300)):.6g}")
+            raise FormatError(f"has an impossible {way} value: {float(min(value, 1e300)):.6g}")
     if not math.isclose(
         did.bytes_per_s * did.runtime_s,
         did.io_bytes,
@@ -203,4 +203,4 @@ def _errno_text(error: int) -> str:
     return os.strerror(error) if 0 < error < 200 else "an fio error code"
 
 
-FORMAT = Format("fio", "fio's JSON reports", _recognises, one_by_one(_read))
+FORMAT = Format("fio", "fio's JSON reports", _recognises, read_each(_read))

@@ -17,11 +17,21 @@ import msgspec
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, Run, RunStatus, SkippedItem, foreign_run
 from assay.store.formats.bare.iperf3 import parse_iperf3
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
-_NOTED: Final = ("protocol", "num_streams", "blksize", "duration", "omit", "reverse", "bidir", "target_bitrate", "tos")
+_RECORDED_OPTIONS: Final = (
+    "protocol",
+    "num_streams",
+    "blksize",
+    "duration",
+    "omit",
+    "reverse",
+    "bidir",
+    "target_bitrate",
+    "tos",
+)
 _DURATION_S_MAX: Final = 366 * 86_400.0
 _BITS_PER_S_MAX: Final = 1e14
 _CONTRADICTION: Final = 0.02
@@ -89,14 +99,14 @@ def _measured(head: _Head, report: bytes) -> Run:
     parsed = parse_iperf3(report)
     _check_sums(head.end)
     if not 0 < parsed.duration_s <= _DURATION_S_MAX:
-        raise FormatError(f"lasted {parsed.duration_s:.6g} s, which can't be")
+        raise FormatError(f"lasted {parsed.duration_s:.6g} s, which is impossible")
     metrics = {"link_bits_per_s": parsed.received_bits_per_s, "link_sent_bits_per_s": parsed.sent_bits_per_s}
     for value in metrics.values():
         if not 0 <= value <= _BITS_PER_S_MAX:
-            raise FormatError(f"has {value:.6g} bits/s, which can't be")
+            raise FormatError(f"has {value:.6g} bits/s, which is impossible")
     if parsed.retransmits is not None:
         if not 0 <= parsed.retransmits <= 10**12:
-            raise FormatError("has a number of retransmits that can't be")
+            raise FormatError("has an impossible number of retransmits")
         metrics["retransmits"] = float(parsed.retransmits)
     nothing = parsed.received_bits_per_s == 0
     return _run(
@@ -144,7 +154,9 @@ def _run(head: _Head, *, duration_s: float, **more: Any) -> Run:
         duration_s=duration_s,
         engine="iperf3",
         engine_version=start.version.removeprefix("iperf "),
-        parameters={f"iperf3.{name}": _text(start.test_start[name]) for name in _NOTED if name in start.test_start},
+        parameters={
+            f"iperf3.{name}": _text(start.test_start[name]) for name in _RECORDED_OPTIONS if name in start.test_start
+        },
         started_at=datetime.fromtimestamp(begin_s, UTC).isoformat(timespec="seconds") if known else "",
         environment={"server": start.connecting_to.host} if start.connecting_to else {},
         sources={"duration_s": "iperf3: the receiver's seconds", "metrics": "iperf3's report"},
@@ -157,4 +169,4 @@ def _text(value: object) -> str:
     return str(value)[:80] if isinstance(value, str) or not isinstance(value, float) else f"{value:g}"
 
 
-FORMAT = Format("iperf3", "iperf3's JSON reports", _recognises, one_by_one(_read))
+FORMAT = Format("iperf3", "iperf3's JSON reports", _recognises, read_each(_read))

@@ -39,7 +39,7 @@ _LABELS = {
 }
 _RATE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]{1,3})?) (?P<unit>kb|mb|gb|b)/sec")
 _UNIT_BYTES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
-_START_OFF_MAX_S = 600.0
+_START_DIFFERENCE_MAX_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +80,18 @@ def _aggregate(fields: dict[str, str], result: DfsioResult) -> _Aggregate | str:
     if len(slots) != int(result.exec_time_s) + 2:
         return (
             f"aggregated throughput is left out: {len(slots)} slots in {result.exec_time_s:g} s are not slots of one "
-            "second, so that it is not per second, whatever its label says"
+            "second, so it is not a rate per second, contrary to its label"
         )
     return _Aggregate(mean, stddev, len(slots), slots.count("1"))
 
 
 def _started_at(fields: dict[str, str], result: DfsioResult) -> str | None:
-    """Return the start; None when it is no time, or contradicts the printed date."""
+    """Return the start; None when it is not a time, or contradicts the printed date."""
     text = fields.get("start_ms", "")
     if not re.fullmatch(r"[0-9]{10,16}", text):
         return None
     ended_unix_s = java_date_unix_s(result.date)
-    if ended_unix_s is not None and abs(ended_unix_s - result.exec_time_s - int(text) / 1000) > _START_OFF_MAX_S:
+    if ended_unix_s is not None and abs(ended_unix_s - result.exec_time_s - int(text) / 1000) > _START_DIFFERENCE_MAX_S:
         return None
     return iso_utc(int(text) / 1000)
 

@@ -20,7 +20,7 @@ from decimal import Decimal
 
 from assay.foundation.errors import FormatError
 from assay.model import CodedWarning, ImportedRun, SkippedItem, WarningCode, foreign_run
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import duration_problem
 
@@ -40,23 +40,23 @@ _DECIMAL = re.compile(r"-?[0-9]{0,9}\.?[0-9]{1,6}")
 
 
 def _problem(fields: list[str]) -> str | None:
-    """Return why a row is no result; None if it is one."""
+    """Return why a row is not a result; None if it is one."""
     if len(fields) != len(COLUMNS):
         return f"has {len(fields)} fields where {len(COLUMNS)} belong ({', '.join(COLUMNS)})"
     kind, _, _, size, duration, rate, node_rate = fields
     patterns = (_TYPE, _DATE, _TIME, _WHOLE, _DECIMAL, _WHOLE, _WHOLE)
     for column, text, pattern in zip(COLUMNS, fields, patterns, strict=True):
         if not pattern.fullmatch(text):
-            return f"{column} is {text[:40]!r}, which it can't be"
+            return f"{column} is {text[:40]!r}, which is invalid"
     if _STREAMING.fullmatch(kind):
-        return f"{kind} is a streaming benchmark: its duration is how long it was let run"
+        return f"{kind} is a streaming benchmark: its duration was chosen by the user"
     if wrong := duration_problem(float(duration)):
         return wrong
     expected = Decimal(size) / Decimal(duration)
     if abs(Decimal(rate) - expected) > 1:
         return f"{size} bytes in {duration} s are {expected:.0f} bytes/s, but the row says {rate}: it is damaged"
     if int(node_rate) > int(rate):
-        return f"{node_rate} bytes/s a node is more than the whole's {rate}: the row is damaged"
+        return f"{node_rate} bytes/s per node is more than the total of {rate}: the row is damaged"
     return None
 
 
@@ -110,4 +110,4 @@ def _recognises(name: str, head: bytes) -> bool:
     return _HEADING.search(head) is not None or name.rsplit("/", 1)[-1].split(".gz")[0] == "hibench.report"
 
 
-FORMAT = Format("hibench", "HiBench's hibench.report", _recognises, one_by_one(_read))
+FORMAT = Format("hibench", "HiBench's hibench.report", _recognises, read_each(_read))

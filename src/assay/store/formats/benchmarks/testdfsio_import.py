@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, Run, SkippedItem, foreign_run
-from assay.store.formats.format import Format, Reads, one_by_one
+from assay.store.formats.format import Format, Reads, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import (
     BYTES_MAX,
@@ -34,16 +34,18 @@ _ROUNDING_MIB_PER_S = 0.005
 
 
 def problem(result: DfsioResult) -> str | None:
-    """Return why a block is no result of a run; None if it can be one."""
+    """Return why a block is not a result of a run; None if it can be one."""
     if result.operation not in OPERATIONS:
-        return f"{result.operation!r} is no operation of TestDFSIO that moves data; those are {', '.join(OPERATIONS)}"
+        return (
+            f"{result.operation!r} is not an operation of TestDFSIO that moves data; those are {', '.join(OPERATIONS)}"
+        )
     if wrong := duration_problem(result.exec_time_s):
         return wrong
     if result.files < 1 or result.megabytes <= 0:
         return f"{result.files} files with {result.megabytes:g} MiB were processed: the job did nothing"
     rates = (result.throughput_mib_per_s, result.average_io_rate_mib_per_s, result.io_rate_stddev_mib_per_s)
     if result.megabytes * MIB > BYTES_MAX or max(rates) > RATE_MAX_MB_PER_S or result.files > FILES_MAX:
-        return "a number is larger than any cluster's"
+        return "a number is implausibly large"
     least_mib_per_s = result.megabytes / (result.files * result.exec_time_s)
     if result.throughput_mib_per_s + _ROUNDING_MIB_PER_S < least_mib_per_s * 0.99:
         return (
@@ -118,7 +120,7 @@ def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | Skip
         if not blocks:
             raise FormatError(f"holds no result block of {what}", where=source.name)
 
-    return one_by_one(read)
+    return read_each(read)
 
 
 def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:

@@ -17,7 +17,7 @@ from typing import Any
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import duration_problem, iso_utc
 
@@ -73,7 +73,7 @@ class _LoggedRun:
     def take_step(self, step: str, text: str) -> None:
         match = _STEP_TIME.fullmatch(text)
         if match is None:
-            self.problems.append(f"the time of {step} is {text[:40]!r}, which is no time")
+            self.problems.append(f"the time of {step} is {text[:40]!r}, which is not a time")
         elif step in self.steps_s:
             self.problems.append(f"the time of {step} is given twice")
         else:
@@ -116,7 +116,7 @@ def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
     total_s, records = _whole(attempt.fields["total_s"]), _whole(attempt.fields["records"])
     hsph = _decimal(attempt.fields["hsph"])
     if total_s is None or records is None or hsph is None:
-        return "Total Time, Total Size or HSph@SF is no number", Decimal(0)
+        return "Total Time, Total Size or HSph@SF is not a number", Decimal(0)
     if wrong := duration_problem(float(total_s)):
         return wrong, hsph
     hours, scale = _bc_quotient(Decimal(total_s) / 3600), _bc_quotient(Decimal(records) / 10**10)
@@ -187,4 +187,4 @@ def _recognises(_name: str, head: bytes) -> bool:
     return _MARK in head
 
 
-FORMAT = Format("tpcx-hs", "TPCx-HS run logs", _recognises, one_by_one(_read))
+FORMAT = Format("tpcx-hs", "TPCx-HS run logs", _recognises, read_each(_read))

@@ -47,7 +47,7 @@ _NAMES: Final = re.compile(
     re.VERBOSE,
 )
 # Names of Hadoop 1, which Hadoop 2 and 3 still accept, and write into the file next to the current ones.
-_CURRENT: Final = {
+_CURRENT_NAMES: Final = {
     "dfs.block.size": "dfs.blocksize",
     "io.sort.mb": "mapreduce.task.io.sort.mb",
     "io.sort.factor": "mapreduce.task.io.sort.factor",
@@ -79,7 +79,7 @@ _SECRET: Final = re.compile(
 _ENTRY: Final = re.compile(rb"(<property>\s*<name>([^<]*)</name>\s*<value>)([^<]*)(?=</value>)")
 _OPTION: Final = re.compile(rb"(-D[^\s=]*(?:passw|passphrase|secret|token|credential)[^\s=]*=)\S+", re.IGNORECASE)
 _LOGIN: Final = re.compile(rb"(://[^/\s:@]+:)[^@/\s]+(?=@)")
-_GONE: Final = b"(left out)"
+_REMOVED: Final = b"(left out)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,8 @@ class Property:
 def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Property]:
     """Return the properties in ``content`` by name; the last value of a repeated name counts.
 
-    Raises :class:`FormatError` with the line if it is no configuration file, is cut off, or declares a document type.
+    Raises :class:`FormatError` with the line if it is not a configuration file, is cut off, or declares a document
+    type.
     """
     if len(content) > CONF_MAX_BYTES:
         raise FormatError(f"a configuration of more than {CONF_MAX_BYTES // 2**20} MiB", where=source)
@@ -121,11 +122,11 @@ def without_secrets(content: bytes) -> bytes:
     JVM options ``-D…=`` and in addresses are replaced too.
     """
 
-    def kept(match: re.Match[bytes]) -> bytes:
-        value = _GONE if _SECRET.search(match[2]) and match[3] else match[3]
-        return match[1] + _LOGIN.sub(rb"\g<1>" + _GONE, _OPTION.sub(rb"\g<1>" + _GONE, value))
+    def keep_entry(match: re.Match[bytes]) -> bytes:
+        value = _REMOVED if _SECRET.search(match[2]) and match[3] else match[3]
+        return match[1] + _LOGIN.sub(rb"\g<1>" + _REMOVED, _OPTION.sub(rb"\g<1>" + _REMOVED, value))
 
-    return _ENTRY.sub(kept, content)
+    return _ENTRY.sub(keep_entry, content)
 
 
 class _ConfigurationReader:
@@ -148,7 +149,7 @@ class _ConfigurationReader:
 
     def _begin(self, name: str, _: dict[str, str]) -> None:
         if not self._path and name != "configuration":
-            raise self._error(f"is no Hadoop configuration: its root is <{name[:40]}>")
+            raise self._error(f"is not a Hadoop configuration: its root is <{name[:40]}>")
         self._path.append(name)
         self._text.clear()
         if len(self._path) == 2:
@@ -172,7 +173,7 @@ def parameters(properties: Iterable[Property]) -> dict[str, str]:
     """Return the explicitly set parameters that affect speed, sorted by name; see the module's docstring."""
     values: dict[str, str] = {}
     for prop in properties:
-        name = _CURRENT.get(prop.name, prop.name)
+        name = _CURRENT_NAMES.get(prop.name, prop.name)
         if (name != prop.name and name in values) or prop.is_default or not _NAMES.fullmatch(name):
             continue
         if value := _value(name, prop.value):
@@ -181,7 +182,7 @@ def parameters(properties: Iterable[Property]) -> dict[str, str]:
 
 
 def _value(name: str, value: str) -> str | None:
-    """Return a value in a form that can be compared; None if it is no plain setting."""
+    """Return a value in a form that can be compared; None if it is not a plain setting."""
     if name.endswith(_JVM):
         return jvm_options(value)
     if name.startswith("mapreduce.reduce.shuffle") and value.startswith("/"):

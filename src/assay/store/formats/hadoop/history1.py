@@ -3,7 +3,7 @@
 In: the file's text. Out: the same :class:`~jhist.JobHistory` as for Hadoop 2 and 3, in seconds and bytes. The format is
 that of org.apache.hadoop.mapred.JobHistory of Hadoop 0.20 to 1.2: records ``Type KEY="value" … .``, a backslash before
 ``" = .`` and itself, and counters as ``{(group)(display name)[(NAME)(display name)(value)]…}…``. Attempts of a job's
-setup and cleanup are left out: they are no maps, even if their records are called so.
+setup and cleanup are left out: they are not maps, even if their records are called so.
 """
 
 import re
@@ -26,7 +26,7 @@ _KINDS: Final = {"MAP": "map", "REDUCE": "reduce"}
 _TIME = re.compile(r"[0-9]{1,15}")
 _FILE_SYSTEM: Final = "FileSystemCounter"
 _TASK: Final = "TaskCounter"
-_TODAY: Final = {"FileSystemCounters": _FILE_SYSTEM, "org.apache.hadoop.mapred.Task$Counter": _TASK}
+_CURRENT_GROUPS: Final = {"FileSystemCounters": _FILE_SYSTEM, "org.apache.hadoop.mapred.Task$Counter": _TASK}
 _COUNTER_MAX: Final = 2**63 - 1
 
 
@@ -70,7 +70,7 @@ def _records(text: str, source: str) -> Iterator[tuple[int, str, dict[str, str]]
         yield line, match["type"], record
     if text[at:].strip():
         line += text.count("\n", counted, at)
-        raise FormatError("is no record of a job history", where=f"{source}:{line}")
+        raise FormatError("is not a record of a job history", where=f"{source}:{line}")
 
 
 def _counters(written: str) -> dict[str, dict[str, int]]:
@@ -82,7 +82,7 @@ def _counters(written: str) -> dict[str, dict[str, int]]:
             group[_ESCAPE.sub(r"\1", name)] = int(value)
         else:
             full = _ESCAPE.sub(r"\1", opened)
-            group = groups.setdefault(_TODAY.get(full, full), {})
+            group = groups.setdefault(_CURRENT_GROUPS.get(full, full), {})
     return groups
 
 
@@ -133,7 +133,7 @@ class _JobRecords:
 
 def _whole(written: str, name: str, source: str) -> str:
     if not _TIME.fullmatch(written):
-        raise FormatError(f"{name} is {written[:40]!r}, no whole number", where=source)
+        raise FormatError(f"{name} is {written[:40]!r}, which is not a whole number", where=source)
     return written
 
 

@@ -205,7 +205,7 @@ class _HistoryEvents:
         if attempt is None:
             self.attempts[event.attempt_id] = _AttemptEvents(None, event)
         else:
-            attempt.ended = event if attempt.ended is None else _ended_again(attempt.ended, event)
+            attempt.ended = event if attempt.ended is None else _merge_ends(attempt.ended, event)
 
     def history(self, submitted: Event, ended: Event, given_start_unix_s: float | None) -> JobHistory:
         job_id = submitted.text("jobid")
@@ -238,7 +238,7 @@ class _HistoryEvents:
         )
 
 
-def _ended_again(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
+def _merge_ends(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
     """Return an attempt's second end, completed with values that only the first end has."""
     return replace(
         second,

@@ -53,7 +53,7 @@ class AttemptEnded(Struct, frozen=True, gc=False):
     """Values of :data:`COUNTERS`, None for an absent counter."""
 
 
-def kept(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def selected_counters(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return the counters that are kept, each from the first of Hadoop's groups that has it."""
     hadoop_groups = [group for key, group in groups.items() if key.endswith(HADOOP_GROUPS)]
     return {name: group[name] for group in reversed(hadoop_groups) for name in COUNTERS if name in group}

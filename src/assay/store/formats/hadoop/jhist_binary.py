@@ -24,8 +24,8 @@ from assay.store.formats.hadoop.jhist_attempts import (
     AttemptEnded,
     AttemptStarted,
     Counts,
-    kept,
     reorder,
+    selected_counters,
 )
 
 _FINISHED: Final = frozenset(kind for kind in ENDS if kind.endswith("_FINISHED"))
@@ -378,7 +378,7 @@ def _counter_pattern(body: bytes, begin: int) -> _CounterPattern:
             compiler.number()
         compiler.end_array()
     compiler.end_array()
-    wanted = {number: name for name, number in kept(groups).items()}
+    wanted = {number: name for name, number in selected_counters(groups).items()}
     return _CounterPattern(
         _compiled(compiler.pattern(wanted)), reorder([wanted[number] for number in sorted(wanted)]), not groups
     )

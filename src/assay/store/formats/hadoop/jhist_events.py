@@ -17,7 +17,15 @@ from typing import Any, Final
 import msgspec
 
 from assay.foundation.errors import FormatError
-from assay.store.formats.hadoop.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, in_order, kept
+from assay.store.formats.hadoop.jhist_attempts import (
+    ENDS,
+    STARTS,
+    STATUS,
+    AttemptEnded,
+    AttemptStarted,
+    in_order,
+    selected_counters,
+)
 from assay.store.formats.hadoop.jhist_binary import BinaryScanner
 from assay.store.formats.hadoop.jhist_json import attempt_of, is_event, type_of
 
@@ -118,7 +126,7 @@ def ended(event: Event) -> AttemptEnded:
         node=event.optional_text("hostname") or None,
         shuffle_ms=event.optional_integer("shuffleFinishTime") or None,
         merge_ms=event.optional_integer("sortFinishTime") or None,
-        counters=in_order(kept(groups)) if groups else None,
+        counters=in_order(selected_counters(groups)) if groups else None,
     )
 
 

@@ -94,7 +94,7 @@ def _job(
 ) -> Iterator[ImportedRun | SkippedItem]:
     key = f"{history.job_id} {round(history.submit_unix_s * 1000)}"
     if key in seen:
-        yield SkippedItem(name, f"{history.job_id} once more, as in {seen[key]}")
+        yield SkippedItem(name, f"{history.job_id} repeats the one in {seen[key]}")
         return
     properties: Mapping[str, Property] = {}
     warnings: list[CodedWarning] = []
@@ -121,9 +121,11 @@ def _run(
 ) -> ImportedRun | SkippedItem:
     submit_s, duration_s = history.submit_unix_s, round(history.finish_unix_s - history.submit_unix_s, 3)
     if not _SUBMIT_S[0] <= submit_s < _SUBMIT_S[1]:
-        return SkippedItem(name, f"{history.job_id} was submitted {submit_s:.0f} s after 1970: no date")
+        return SkippedItem(name, f"{history.job_id} was submitted {submit_s:.0f} s after 1970, which is not plausible")
     if not 0 < duration_s <= DURATION_MAX_S:
-        return SkippedItem(name, f"{history.job_id} ran {duration_s:.3f} s from submission to end: no duration")
+        return SkippedItem(
+            name, f"{history.job_id} ran {duration_s:.3f} s from submission to end, which is not plausible"
+        )
     mapper = _value(properties, "mapreduce.job.map.class") or _value(properties, "mapred.mapper.class")
     workload = workload_of(history.job_name, mapper)
     data_bytes, data_source = _data(history, workload)

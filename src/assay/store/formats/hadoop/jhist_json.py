@@ -125,7 +125,7 @@ def _ended(line: _EndLine, event_type: str) -> AttemptEnded | None:
     (end,) = line.event.values()
     groups = end.counters.groups if end.counters else []
     counters: dict[str, int] = {}
-    for group in reversed(groups):  # so that the first group with a counter decides, as in `kept`
+    for group in reversed(groups):  # so that the first group with a counter decides, as in `selected_counters`
         if group.name.endswith(HADOOP_GROUPS):
             counters.update({counter.name: counter.value for counter in group.counts})
     if len({group.name for group in groups}) != len(groups):

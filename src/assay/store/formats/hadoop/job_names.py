@@ -8,7 +8,7 @@ set. TestDFSIO sets none, but its mapper identifies it.
 import re
 from typing import Final
 
-_KNOWN: Final = {
+_WORKLOADS_BY_NAME: Final = {
     "terasort": "terasort",
     "teragen": "teragen",
     "teravalidate": "teravalidate",
@@ -37,4 +37,4 @@ def workload_of(job_name: str, mapper: str = "") -> str:
     if known := _MAPPERS.get(mapper):
         return known
     name = re.sub(r"[\s\x00-\x1f\x7f]+", " ", job_name).strip()[:LENGTH_MAX].rstrip()
-    return _KNOWN.get(name.lower(), name) or UNNAMED
+    return _WORKLOADS_BY_NAME.get(name.lower(), name) or UNNAMED

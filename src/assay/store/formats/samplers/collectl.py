@@ -25,7 +25,7 @@ from typing import Final
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, SkippedItem
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.samplers.rates import (
     BYTES_PER_S_MAX,
     INTERVAL_S_MAX,
@@ -184,7 +184,7 @@ def _times(recording: _Recording) -> tuple[list[float], list[float]]:
             raise FormatError("has neither times nor the interval: run collectl with -oT or -P")
         return [declared * index for index in range(1, count + 1)], [declared] * count
     if len(known) < count:
-        raise FormatError("some of its samples have a time and others have not")
+        raise FormatError("some of its samples have a time and others don't")
     if not recording.dated:
         day_s = 0.0
         of_day_s = list(known)
@@ -287,7 +287,7 @@ class _CollectlReader:
             self._stamped = len(screen["times"].split())
             if not self._columns:
                 self._columns = None
-                raise FormatError("has columns that no collectl is known to write")
+                raise FormatError("has columns that collectl does not write")
         elif re.match(r"# [A-Z]{3,}", line):
             self._columns = None
         elif _PLOT.match(line):
@@ -312,7 +312,7 @@ class _CollectlReader:
             or group[0] != "Name"
             or "RKBytes" not in group
         ):
-            raise FormatError("the columns of the disks are not one group like the other")
+            raise FormatError("its disks have different columns")
         self._group, self._disks, self._skip = group, names, first
         self._after = len(columns) - first - len(disks)
 
@@ -337,7 +337,7 @@ class _CollectlReader:
     def _screen_row(self, number: int, line: str) -> None:
         cells = line.split()
         if not self._columns or len(cells) != self._stamped + 1 + len(self._columns):
-            raise FormatError("is no line of disk statistics")
+            raise FormatError("is not a line of disk statistics")
         self._check_raw()
         time_s = self._stamp(cells[: self._stamped]) if self._stamped else self._record_s
         disk = cells[self._stamped]
@@ -356,12 +356,12 @@ class _CollectlReader:
         """Return the time in a line's first cells, in seconds: in UTC, as if the zone were UTC, or since midnight."""
         if len(cells) == 1 and self._now.utc:
             if not _SECONDS.match(cells[0]):
-                raise FormatError(f"begins with {cells[0][:30]!r}, which is no time")
+                raise FormatError(f"begins with {cells[0][:30]!r}, which is not a time")
             self._now.dated, self._now.fine = True, self._now.fine or "." in cells[0]
             return float(cells[0])
         clock, date = _TIME.match(cells[-1]), _DATE.match(cells[0])
         if not clock or (len(cells) == 2 and not date):
-            raise FormatError(f"begins with {' '.join(cells)[:30]!r}, which is no time")
+            raise FormatError(f"begins with {' '.join(cells)[:30]!r}, which is not a time")
         hour, minute, second = int(clock[1]), int(clock[2]), int(clock[3]) + float(clock[4] or 0)
         self._now.fine = self._now.fine or bool(clock[4])
         year, month, day = map(int, date.groups()) if date and len(cells) == 2 else (2000, 1, 1)
@@ -383,11 +383,11 @@ def _figures(cells: dict[str, str]) -> dict[str, float]:
             continue
         if not _FIGURE.match(text):
             hint = ": collectl abbreviated it, run it with -w or -P" if re.match(r"\d+[KMGT]\Z", text) else ""
-            raise FormatError(f"{name} is {text[:30]!r}, which is no number{hint}")
+            raise FormatError(f"{name} is {text[:30]!r}, which is not a number{hint}")
         if float(text) > wanted[2]:
-            raise FormatError(f"{name} is {text[:30]}, which can't be")
+            raise FormatError(f"{name} is {text[:30]}, which is impossible")
         figures[name] = float(text)
     return figures
 
 
-FORMAT = Format("collectl", "collectl's disk statistics (collectl -sD)", _recognises, one_by_one(_read))
+FORMAT = Format("collectl", "collectl's disk statistics (collectl -sD)", _recognises, read_each(_read))

@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, SkippedItem
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.samplers.rates import (
     BYTES_PER_S_MAX,
     INTERVAL_S_MAX,
@@ -143,7 +143,7 @@ def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[
             moments = [datetime.fromisoformat(str(stamp)) for stamp in stamps]
             return moments[0], intervals_s([moment.timestamp() for moment in moments], _CLOCK_S)
         except (ValueError, OverflowError) as error:
-            raise FormatError(f"has a timestamp that is none: {error}") from error
+            raise FormatError(f"has an invalid timestamp: {error}") from error
     clock_s, day_s = [_of_day_s(stamp) for stamp in stamps], 0.0
     times_s = [clock_s[0]]
     for before_s, after_s in pairwise(clock_s):
@@ -159,7 +159,7 @@ def _of_day_s(stamp: object) -> float:
         raise FormatError(f"has the timestamp {shown(stamp)}, which has no HH:MM:SS: set S_TIME_FORMAT=ISO")
     hour, minute, second = int(match[1]), int(match[2]), int(match[3])
     if hour > 23 or minute > 59 or second > 60:
-        raise FormatError(f"has the timestamp {shown(stamp)}, which is no time")
+        raise FormatError(f"has the timestamp {shown(stamp)}, which is not a time")
     if match[4]:
         hour = hour % 12 + (12 if match[4] in "Pp" else 0)
     return hour * 3600.0 + minute * 60 + second
@@ -271,4 +271,4 @@ def _check_units(row: Mapping[str, Any]) -> None:
         raise FormatError('"rkB" and "wkB" contradict "avgrq-sz": this iostat wrote other units under their names')
 
 
-FORMAT = Format("iostat", "iostat's reports (iostat -o JSON)", _recognises, one_by_one(_read))
+FORMAT = Format("iostat", "iostat's reports (iostat -o JSON)", _recognises, read_each(_read))

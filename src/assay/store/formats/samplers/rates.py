@@ -49,7 +49,7 @@ def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float |
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise FormatError(f'"{key}" is {shown(value)}, which can\'t be')
+        raise FormatError(f'"{key}" is {shown(value)}, which is impossible')
     return float(value)
 
 
@@ -161,7 +161,7 @@ def day_time(year: int, month: int, day: int, hour: int, minute: int, second: fl
     try:
         moment = datetime(year, month, day, hour, minute, int(second), min(999_999, round(second % 1 * 1e6)))
     except ValueError as error:
-        raise FormatError(f"{year}-{month}-{day} {hour}:{minute}:{second} is no time: {error}") from error
+        raise FormatError(f"{year}-{month}-{day} {hour}:{minute}:{second} is not a time: {error}") from error
     if not 1990 <= year <= 2200:
-        raise FormatError(f"{year}-{month}-{day} can't be when this was measured")
+        raise FormatError(f"{year}-{month}-{day} is not a plausible date of measurement")
     return moment

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, SkippedItem
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.samplers.rates import (
     BYTES_PER_S_MAX,
     INTERVAL_S_MAX,
@@ -195,4 +195,4 @@ def _add(into: Growth, subject: str, metric: str, figure: float | None, factor: 
     into[subject, metric] = figure * factor
 
 
-FORMAT = Format("sadf", "sysstat's recordings (sadf -j)", _recognises, one_by_one(_read))
+FORMAT = Format("sadf", "sysstat's recordings (sadf -j)", _recognises, read_each(_read))

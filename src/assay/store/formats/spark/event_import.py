@@ -98,7 +98,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         name = application.app_id or application.name
         key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
         if key in seen:
-            yield SkippedItem(log.name, f"{name} once more, as in {seen[key]}")
+            yield SkippedItem(log.name, f"{name} repeats the one in {seen[key]}")
         elif why := _reason_unusable(application):
             yield SkippedItem(log.name, why)
         else:
@@ -110,11 +110,11 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 def _reason_unusable(application: Application) -> str | None:
     """Return why the application gives no run; None if it gives one."""
     if not _START_S[0] <= application.start_unix_s < _START_S[1]:
-        return f"the application started {application.start_unix_s:.0f} s after 1970: no date"
+        return f"the application started {application.start_unix_s:.0f} s after 1970, which is not plausible"
     if application.duration_s is None:
         return "the application's end is not in the log: it still ran, or its driver died, so its duration is unknown"
     if not 0 < application.duration_s <= DURATION_MAX_S:
-        return f"the application ran {application.duration_s:.3f} s: no duration"
+        return f"the application ran {application.duration_s:.3f} s, which is not plausible"
     return None
 
 

@@ -42,7 +42,7 @@ from assay.store.formats.spark.event_forms import (
 from assay.store.formats.spark.stages import executors_of, stages_of
 
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
-_LET_GO: Final = ("Executor killed by driver", "Executor decommission")
+_EXPECTED_REMOVALS: Final = ("Executor killed by driver", "Executor decommission")
 _KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
 
 
@@ -135,11 +135,11 @@ class _EventLogReader:
     lost: dict[str, LostExecutor] = field(default_factory=dict)
 
     def take(self, line: bytes, where: str) -> None:
-        """Note one event. Raises :class:`FormatError` if it is no event, or contradicts earlier events."""
+        """Note one event. Raises :class:`FormatError` if it is not an event, or contradicts earlier events."""
         try:
             match = _EVENT.match(line)
-            event = match[1].decode() if match else _ANY.decode(line).name
-            known = _TAKERS.get(event.rpartition(".")[2])
+            event = match[1].decode() if match else _ANY_EVENT.decode(line).name
+            known = _HANDLERS.get(event.rpartition(".")[2])
             if known is None:
                 return
             decoder, take = known
@@ -173,10 +173,10 @@ class _EventLogReader:
     def on_executor_removed(self, event: ExecutorRemoved) -> None:
         """Note an executor that was lost.
 
-        Removal after the last job and the release of idle executors by dynamic allocation are no loss.
+        Removal after the last job and the release of idle executors by dynamic allocation are not losses.
         """
         under_way = any(job.failure is None for job in self.jobs.values())
-        if under_way and not event.reason.startswith(_LET_GO):
+        if under_way and not event.reason.startswith(_EXPECTED_REMOVALS):
             words = " ".join(event.reason.split())[:WORDS_MAX] or "no reason given"
             node = self.executor_hosts.get(event.executor_id, "an unknown host")
             self.lost[event.executor_id] = LostExecutor(event.executor_id, node, words)
@@ -335,8 +335,8 @@ def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:
     return dict(totals)
 
 
-_ANY: Final = msgspec.json.Decoder(AnyEvent)
-_TAKERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_EventLogReader, Any], None]]]] = {
+_ANY_EVENT: Final = msgspec.json.Decoder(AnyEvent)
+_HANDLERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_EventLogReader, Any], None]]]] = {
     f"SparkListener{name}": (msgspec.json.Decoder(kind), take)
     for name, kind, take in (
         ("LogStart", LogStart, _EventLogReader.on_log_start),

@@ -66,7 +66,7 @@ def read_configuration_rows(source: Source) -> ConfigurationTable:
         raise FormatError(
             "has no rows to predict",
             where=source.name,
-            hint="write a line of column names, such as workload,layout,maps, and a configuration a line",
+            hint="write a line of column names, such as workload,layout,maps, and one configuration per line",
         )
     return ConfigurationTable(columns, tuple(rows))
 

@@ -98,7 +98,7 @@ class Aspect:
 
     column_numbers: tuple[int, ...]
     """The columns of these cells, in ascending order."""
-    meant: Distinct
+    parsed: Distinct
     """Parses a tuple of the cells' texts."""
 
 
@@ -109,9 +109,11 @@ class Aspects:
         self._cutting = cutting
         self._aspects = aspects
         head = cutting.head
-        self._cells = {number: _alike() for aspect in aspects for number in aspect.column_numbers if number < head}
-        self._rests = _alike()
-        self._late = [_alike() for _ in aspects]
+        self._cells = {
+            number: _distinct_texts() for aspect in aspects for number in aspect.column_numbers if number < head
+        }
+        self._rests = _distinct_texts()
+        self._late = [_distinct_texts() for _ in aspects]
         """The cells at the end of a row that each aspect uses."""
         self._late_of = [np.zeros(0, dtype=np.int32) for _ in aspects]
         """The code of these cells, by the code of all cells at the end."""
@@ -129,13 +131,13 @@ class Aspects:
             codes = [cells[column_number] for column_number in aspect.column_numbers if column_number in cells]
             late = None if rest is None else self._late_of[number][rest]
             more = [also[number]] if number in also else []
-            codes += [*([] if late is None else [late]), *(_alike().codes(column) for column in more)]
+            codes += [*([] if late is None else [late]), *(_distinct_texts().codes(column) for column in more)]
             firsts, group = groups_of(codes or [np.zeros(len(cut), dtype=np.int32)])
             combinations = []
             for row in firsts.tolist():
                 tail = () if late is None else self._late[number].values[late[row]]
                 combinations.append((*(column[row] for column in columns), *tail, *(column[row] for column in more)))
-            codes_by_aspect.append(aspect.meant.codes(combinations)[group])
+            codes_by_aspect.append(aspect.parsed.codes(combinations)[group])
         return codes_by_aspect
 
     def _rest_codes(self, rest: Sequence[str | tuple[str, ...]]) -> Codes:
@@ -153,7 +155,7 @@ class Aspects:
         return codes
 
 
-def _alike() -> Distinct:
+def _distinct_texts() -> Distinct:
     """Return an interner of unchanged texts."""
     return Distinct(lambda text: text)
 

@@ -21,7 +21,7 @@ _BOUNDS: Final = {"h": 24, "min": 60, "s": 60}
 
 
 def written_duration_s(text: str) -> float:
-    """Return a duration in seconds. Raises ValueError for an ambiguous text and for one that is no duration."""
+    """Return a duration in seconds. Raises ValueError for an ambiguous text and for one that is not a duration."""
     text = text.strip()
     if _SHORT.fullmatch(text):
         raise ValueError(f"{text!r} may be minutes and seconds or hours and minutes: write 00:{text} or {text}:00")
@@ -35,5 +35,5 @@ def written_duration_s(text: str) -> float:
     first = next(iter(given))
     for name, value in given.items():
         if name != first and float(value) >= _BOUNDS[name]:
-            raise ValueError(f"{text!r} is no duration: {value} {name} is more than one of the next unit")
+            raise ValueError(f"{text!r} is not a duration: {value} {name} is more than one of the next unit")
     return sum(float(value) * _UNIT_S[name] for name, value in given.items())

@@ -18,7 +18,7 @@ from assay.foundation.errors import AssayError, FormatError
 from assay.model import ImportedRun, Run, SkippedItem, unescaped_text
 from assay.model.runs.run_columns import NEEDED, check_run, run_of_cells, unknown_columns
 from assay.model.runs.run_json import run_of_json
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import LINE_BYTES_MAX, Source, decoded
 from assay.workloads.catalogue import known_name
 
@@ -40,7 +40,7 @@ def exported_format(parquet_rows: ParquetRows) -> Format:
             return _parquet(source, parquet_rows)
         return _json_lines(source) if head.startswith(_JSON) else _csv(source)
 
-    return Format("assay", "runs that assay exported as CSV, Parquet or JSON lines", recognises, one_by_one(read))
+    return Format("assay", "runs that assay exported as CSV, Parquet or JSON lines", recognises, read_each(read))
 
 
 def recognises(name: str, head: bytes) -> bool:
@@ -104,7 +104,7 @@ def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[SkippedIt
     """Yield the columns that are not read. Raises :class:`FormatError` for a table that is not an export."""
     missing = sorted(NEEDED - set(columns))
     if missing:
-        raise FormatError(f"is no table of `assay export`: it has no column {missing[0]}", where=source.name)
+        raise FormatError(f"is not a table of `assay export`: it has no column {missing[0]}", where=source.name)
     doubled = next((name for name in columns if columns.count(name) > 1), None)
     if doubled is not None:
         raise FormatError(f"has several columns named {doubled!r}", where=source.name)

@@ -18,10 +18,10 @@ from assay.analysis.statistics import Codes, Distinct, Floats, ImportedRows, Ite
 from assay.model import Run, SkippedItem
 from assay.store.formats.tables.columns import Aspect, Aspects, RowSplitter, SplitRows, plain_numbers
 from assay.store.formats.tables.mapped_rows import (
-    ADDED,
     DURATION_MIN_S,
     DURATIONS,
     HARDWARE,
+    THROUGHPUT_METRIC,
     RowProblems,
     bytes_of,
     cell_text,
@@ -55,7 +55,7 @@ _ASPECTS: Final = {
 """Fields of a run, and the fields of a table that determine them; a colon matches all fields of that kind."""
 _ROW_FIELDS: Final = ("duration", *DURATIONS, "data_bytes", "metric:", "source_id", "started_at")
 """Fields with a separate value in each row."""
-_STANDING_IN: Final = {"workload": "-", "source": "-"}
+_PLACEHOLDERS: Final = {"workload": "-", "source": "-"}
 """Placeholders for required fields, used while other fields are parsed separately."""
 
 
@@ -121,7 +121,7 @@ class MappedReader:
         columns = self._table.columns
         values = {name: text for name, text in self._rows.defaults.items() if name not in columns}
         try:
-            check_texts({**_STANDING_IN, **values}, self._rows.origin)
+            check_texts({**_PLACEHOLDERS, **values}, self._rows.origin)
             return label_of(values, self._rows.origin)
         except ValueError:
             return None
@@ -136,7 +136,7 @@ class MappedReader:
         texts = {name: cell_text(cells[columns[name]]) if name in columns else "" for name in names}
         values = {name: text or defaults.get(name, "") for name, text in texts.items()}
         given = {name: text for name, text in values.items() if text}
-        check_texts({n: text for n, text in _STANDING_IN.items() if n not in names} | given, self._rows.origin)
+        check_texts({n: text for n, text in _PLACEHOLDERS.items() if n not in names} | given, self._rows.origin)
         return given
 
     def _label(self, names: Sequence[str], cells: Sequence[str]) -> Run:
@@ -226,9 +226,9 @@ class MappedReader:
             known, codes = parsed.texts["data_bytes"]
             shared["data_bytes"] = Shared(codes, known.values)
             data = np.array([known.values[code] or 0 for code in codes.tolist()], dtype=np.float64)
-            before = metrics.get(ADDED, np.full(count, np.nan))
+            before = metrics.get(THROUGHPUT_METRIC, np.full(count, np.nan))
             added = (data > 0) & np.isnan(before)
-            metrics[ADDED] = np.where(added, data / duration_s / 1e6, before)
+            metrics[THROUGHPUT_METRIC] = np.where(added, data / duration_s / 1e6, before)
             shared["sources"] = self._sources_of(shared.get("sources"), added, common)
         if "started_at" in parsed.texts:
             known, codes = parsed.texts["started_at"]

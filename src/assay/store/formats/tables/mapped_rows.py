@@ -20,7 +20,7 @@ from assay.workloads.catalogue import known_name
 
 DURATIONS: Final = {"duration_ms": 0.001, "duration_s": 1.0, "duration_min": 60.0, "duration_h": 3600.0}
 """Numeric duration fields, with their unit in seconds."""
-NAMED: Final = {
+NAME_PATTERNS: Final = {
     "level": re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}"),
     "parameter": re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"),
     "option": re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"),
@@ -31,7 +31,7 @@ HARDWARE: Final = ("workers", "cores", "memory_bytes", "instance_type", "provide
 """Fields that describe the workers of the run's cluster; cores and memory are of one worker."""
 _COUNT_MAX: Final = 1_000_000
 DURATION_MIN_S: Final = 0.001
-ADDED: Final = "job_throughput_mb_per_s"
+THROUGHPUT_METRIC: Final = "job_throughput_mb_per_s"
 """The metric that follows from ``data_bytes`` and the duration."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]+\.0+")
@@ -87,12 +87,12 @@ def cell_text(cell: str) -> str:
 def check_texts(values: Mapping[str, str], origin: Origin) -> None:
     """Raise :class:`ValueError` for a row without a required field, and for a text of several lines."""
     if not values.get("workload"):
-        raise ValueError("says no workload")
+        raise ValueError("has no workload")
     if origin is Origin.PUBLISHED and not values.get("source"):
-        raise ValueError("says no source, which a published result needs")
+        raise ValueError("has no source, which a published result needs")
     for name, text in values.items():
         if len(text) > _TEXT_LENGTH_MAX or not text.isprintable():
-            raise ValueError(f"{name} is {text[:20]!r}…, which is no text of one line")
+            raise ValueError(f"{name} is {text[:20]!r}…, which is not a single line of text")
 
 
 def label_of(values: Mapping[str, str], origin: Origin) -> Run:
@@ -124,11 +124,11 @@ def hardware_of(values: Mapping[str, str]) -> dict[str, int | float | str]:
         if name in values:
             count = number_of(values[name], name, decimal_comma=False)
             if not 0 < count <= _COUNT_MAX or (name == "workers" and count != int(count)):
-                raise ValueError(f"{name} is {values[name]!r}, which is no number of {name}")
+                raise ValueError(f"{name} is {values[name]!r}, which is not a valid {name}")
             hardware[fact] = int(count) if count == int(count) else count
     if "memory_bytes" in values:
         if not (memory_bytes := bytes_of(values["memory_bytes"], False, "memory_bytes")):
-            raise ValueError("memory_bytes is 0, which is no memory of a worker")
+            raise ValueError("memory_bytes is 0, but a worker has memory")
         hardware["ram_gb"] = memory_bytes / 1e9
     for name, fact in (("instance_type", "vm_size"), ("provider", "provider"), ("service_type", "service_type")):
         if name in values:
@@ -148,14 +148,14 @@ def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
 
 def sources_of(source: str, *, added: bool) -> dict[str, str]:
     """Return the sources of a row's figures; ``added``: the throughput is derived from the duration."""
-    return {"duration_s": source, **({ADDED: "data_bytes / duration_s"} if added else {})}
+    return {"duration_s": source, **({THROUGHPUT_METRIC: "data_bytes / duration_s"} if added else {})}
 
 
 def started_of(text: str) -> tuple[str, dict[str, str]]:
     """Return a run's start in UTC, or the text as written for its environment. Raises :class:`ValueError`."""
     started_at = utc_of(text) if text else ""
     if started_at is None:
-        raise ValueError(f"started_at is {text!r}, which is no date and time as in ISO 8601")
+        raise ValueError(f"started_at is {text!r}, which is not an ISO 8601 date and time")
     return started_at, {} if started_at or not text else {"started_at_as_written": text}
 
 
@@ -176,11 +176,11 @@ def number_of(text: str, name: str, decimal_comma: bool) -> float:
         raise ValueError(f"{name} is {text[:12]!r}…, which is too long for a number")
     if _COMMA.fullmatch(text):
         if not decimal_comma:
-            raise ValueError(f"{name} is {text!r}: the comma may group thousands or begin decimals; write a point")
+            raise ValueError(f"{name} is {text!r}: the comma may separate thousands or decimals; use a point")
         text = text.replace(",", ".")
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{name} is {text!r}, which is no number")
+        raise ValueError(f"{name} is {text!r}, which is not a number")
     return value
 
 
@@ -188,7 +188,7 @@ def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
     """Return a row's duration in seconds. Raises :class:`ValueError` without a possible duration."""
     name = next((name for name in ("duration", *DURATIONS) if name in values), None)
     if name is None:
-        raise ValueError("says no duration")
+        raise ValueError("has no duration")
     text = values[name]
     if name == "duration":
         if len(text) > _NUMBER_LENGTH_MAX:
@@ -199,7 +199,7 @@ def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
     if wrong := duration_problem(duration_s):
         raise ValueError(wrong)
     if duration_s < DURATION_MIN_S:
-        raise ValueError(f"a run of {duration_s:g} s is none: is the unit another?")
+        raise ValueError(f"a run of {duration_s:g} s is not plausible: is the unit right?")
     return duration_s
 
 
@@ -210,7 +210,7 @@ def bytes_of(text: str, decimal_comma: bool, name: str = "data_bytes") -> int:
     else:
         count = number_of(text, name, decimal_comma)
     if not 0 <= count <= BYTES_MAX or count != int(count):
-        raise ValueError(f"{name} is {text!r}, which is no number of bytes")
+        raise ValueError(f"{name} is {text!r}, which is not a number of bytes")
     return int(count)
 
 
@@ -222,7 +222,7 @@ def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
 def key_text(name: str, text: str) -> str:
     """Normalise a text for a key: spaces are collapsed, and 8.0 becomes 8."""
     spaced = " ".join(text.split())
-    numeric = name.partition(":")[0] in NAMED or name in HARDWARE
+    numeric = name.partition(":")[0] in NAME_PATTERNS or name in HARDWARE
     return spaced.partition(".")[0] if numeric and _WHOLE.fullmatch(spaced) else spaced
 
 

@@ -188,7 +188,11 @@ class _SqlReader:
         self.to_next_line()
         if _ROWS_BEGIN.search(self.text, begin, min(self.at, begin + _HEAD_CHARACTERS)):
             shown = self.text[begin : begin + _SHOWN_CHARACTERS]
-            yield Damage(self.line_of(begin), "", f"has rows, but begins no statement at {shown!r}: they are not taken")
+            yield Damage(
+                self.line_of(begin),
+                "",
+                f"has rows, but {shown!r} does not begin a known statement: the rows are not imported",
+            )
 
     def comment(self) -> Iterator[Damage]:
         """Skip a comment.
@@ -203,7 +207,7 @@ class _SqlReader:
             match = _LINE_OF_ROWS.search(text, begin)
             self.rows_begin = match.start() if match else len(text)
         if self.comment_end == len(text):
-            yield Damage(self.line_of(begin), "", "a comment does not end: nothing after it is taken")
+            yield Damage(self.line_of(begin), "", "a comment does not end: nothing after it is imported")
             self.at = len(text)
         elif text.startswith("/*!", begin) and self.rows_begin < self.comment_end:
             yield Damage(self.line_of(begin), "", "a comment does not end before the next INSERT")
@@ -239,7 +243,7 @@ class _SqlReader:
         table = _joined_name(match.groups())
         if not self.wanted(table):
             if table not in self.columns:
-                why = "the dump does not define this table: its rows are not taken"
+                why = "the dump does not define this table: its rows are not imported"
                 yield Damage(self.line_of(match.start()), table, why)
             self.to_next_line()
             return
@@ -251,7 +255,7 @@ class _SqlReader:
         values = _VALUES.match(self.text, self.at)
         if not values or not columns:
             why = "the columns are unknown" if values else "this form of INSERT is not read"
-            yield Damage(self.line_of(match.start()), table, f"{why}: its rows are not taken")
+            yield Damage(self.line_of(match.start()), table, f"{why}: its rows are not imported")
             self.to_next_line()
             return
         self.at = values.end()
@@ -292,14 +296,16 @@ class _SqlReader:
                 yield Damage(line, table, f"the statement ends after row {number} without a semicolon: it was cut off")
             elif not re.match(r"(?:ON|AS)\b", text[at : at + 3], re.IGNORECASE):
                 shown = text[at : at + _SHOWN_CHARACTERS]
-                yield Damage(line, table, f"after row {number} stands {shown!r}: the rest of the line is not taken")
+                yield Damage(
+                    line, table, f"row {number} is followed by {shown!r}: the rest of the line is not imported"
+                )
             self.at = at
             if not (end and "\n" in end.group()):
                 self.to_next_line()
             return
 
     def one_row(self) -> tuple[Value, ...] | str:
-        """Return the row at the current position and advance, or return why it is no row."""
+        """Return the row at the current position and advance, or return why it is not a row."""
         text = self.text
         if not text.startswith("(", self.at):
             shown = text[self.at : self.at + _SHOWN_CHARACTERS]
@@ -312,4 +318,4 @@ class _SqlReader:
                 self.at = at
                 return tuple(values)
         shown = text[at : at + _SHOWN_CHARACTERS]
-        return f"can't be read at {shown!r}: the rest of the line is not taken" if shown else "was cut off"
+        return f"can't be read at {shown!r}: the rest of the line is not imported" if shown else "was cut off"

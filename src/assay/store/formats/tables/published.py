@@ -4,8 +4,8 @@ In: a file with ``source``, ``runs`` and settings that all runs share (``cluster
 ``levels``, ``parameters``). A run has a workload and a ``duration``, or ``data`` and ``throughput``, from which the
 duration follows. Quantities carry their units. A metric whose name ends in ``_mb_per_s`` is in 10^6 bytes/s unless its
 value has a unit (``722.56MiB/s``). ``ratios`` are results that a source prints only as a ratio of two layouts. They are
-checked but not imported, with the reason that a ratio is no run. Out: runs of origin ``published``, or of the origin in
-``origin``.
+checked but not imported, with the reason that a ratio is not a run. Out: runs of origin ``published``, or of the origin
+in ``origin``.
 
 The file is read as strictly as a plan: if anything is wrong, the whole file is rejected, with every error and its line.
 """
@@ -38,7 +38,7 @@ from assay.specs.fields import (
     text_of,
 )
 from assay.specs.section import Section, parse
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import duration_problem, utc_of
 
@@ -62,18 +62,18 @@ def _amount(value: object) -> Amount:
     is_rate = text.endswith("B/s")
     number = parse_byte_rate(text) / 1e6 if is_rate else float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(number):
-        raise ValueError(f'{text!r} is no number of at least 0; write "12.5", or "12.5MiB/s" for a rate')
+        raise ValueError(f'{text!r} is not a number of at least 0; write "12.5", or "12.5MiB/s" for a rate')
     return Amount(number, is_rate)
 
 
 def _positive(value: object) -> float:
     amount = _amount(value)
     if amount.is_rate or amount.value <= 0:
-        raise ValueError(f"{value!r} is no ratio; write a number above 0, such as 1.7")
+        raise ValueError(f"{value!r} is not a ratio; write a number above 0, such as 1.7")
     return amount.value
 
 
-_AMOUNT = {"type": ["string", "number"], "description": "A number; a rate may say its unit", "examples": [0.5, "9MB/s"]}
+_AMOUNT = {"type": ["string", "number"], "description": "A number; a rate may have a unit", "examples": [0.5, "9MB/s"]}
 _RATIO = {"type": ["string", "number"], "description": "A ratio above 0", "examples": [1.7]}
 Levels = dict[Name, Text]
 Parameters = dict[ParameterName, Scalar]
@@ -118,7 +118,7 @@ class ResultSection(Section):
     def _in_utc(cls, value: str | None) -> str | None:
         utc = utc_of(value) if value is not None else None
         if value is not None and not utc:
-            raise ValueError(f"{value[:40]!r} is no date and time with a zone; write 2015-09-07T12:00:00Z")
+            raise ValueError(f"{value[:40]!r} is not a date and time with a zone; write 2015-09-07T12:00:00Z")
         return utc
 
     @model_validator(mode="after")
@@ -249,7 +249,7 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     for number, ratio in enumerate(file.ratios):
         where = f"{source.name}:{document.line(('ratios', number))}"
         statement = f"{ratio.workload} on {ratio.layout} {ratio.speedup:g} times as fast as on {ratio.baseline}"
-        yield SkippedItem(where, f"{statement} is printed as a ratio, without the time of either: it is no run")
+        yield SkippedItem(where, f"{statement} is printed as a ratio without times, so it is not a run")
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -258,5 +258,5 @@ def _recognises(name: str, head: bytes) -> bool:
 
 
 FORMAT = Format(
-    "published", "results typed by hand, in YAML with their source", _recognises, one_by_one(_read), by_rows=True
+    "published", "results entered by hand in YAML, with their source", _recognises, read_each(_read), by_rows=True
 )

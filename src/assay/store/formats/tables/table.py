@@ -20,10 +20,10 @@ from assay.analysis.statistics import Item
 from assay.foundation.errors import SpecificationError
 from assay.model import Origin, SkippedItem
 from assay.specs.fields import unknown
-from assay.store.formats.format import Format, one_by_one
+from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.mapped_columns import MappedReader
-from assay.store.formats.tables.mapped_rows import DURATIONS, HARDWARE, NAMED, RowProblems
+from assay.store.formats.tables.mapped_rows import DURATIONS, HARDWARE, NAME_PATTERNS, RowProblems
 from assay.store.formats.tables.table_lines import open_table
 
 FIELDS: Final = (
@@ -50,24 +50,24 @@ def table_format(mapping: Mapping[str, str], defaults: Mapping[str, str], origin
     read = partial(read_table, mapping=mapping, defaults=defaults, origin=origin)
     variant = json.dumps([str(origin), sorted(mapping.items()), sorted(defaults.items())])
     title = "any table, with a map from columns to fields"
-    return Format("table", title, lambda _name, _head: False, one_by_one(read), variant, by_rows=True)
+    return Format("table", title, lambda _name, _head: False, read_each(read), variant, by_rows=True)
 
 
 def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin) -> None:
     """Raise :class:`SpecificationError` for a map with unknown or repeated fields, or without workload or duration."""
     for name in (*mapping.values(), *defaults):
         kind, colon, inner = name.partition(":")
-        if colon and kind in NAMED:
+        if colon and kind in NAME_PATTERNS:
             if kind == "level" and "." in inner:
                 raise SpecificationError(
                     f"a level's name has no dot: {inner[:60]!r}",
                     where=f"--map {name}",
                     hint="names with dots are engine parameters: parameter:NAME",
                 )
-            if not NAMED[kind].fullmatch(inner):
-                raise SpecificationError(f"{inner[:60]!r} is no name of a {kind} in the map", where=f"--map {name}")
+            if not NAME_PATTERNS[kind].fullmatch(inner):
+                raise SpecificationError(f"{inner[:60]!r} is not a valid name of a {kind}", where=f"--map {name}")
         elif name not in FIELDS:
-            raise SpecificationError(unknown("field", name, [*FIELDS, *(f"{kind}:NAME" for kind in NAMED)]))
+            raise SpecificationError(unknown("field", name, [*FIELDS, *(f"{kind}:NAME" for kind in NAME_PATTERNS)]))
     fields = list(mapping.values())
     for name in fields:
         if fields.count(name) > 1:

@@ -40,7 +40,7 @@ class Rows:
             return
         for number, line in zip(self.numbers, self.lines, strict=True):
             if line and not is_blank(cells := line.split(separator)):
-                yield number, cells if len(cells) == width else _odd(cells, width)
+                yield number, cells if len(cells) == width else _width_problem(cells, width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Csv:
         try:
             for cells in self._reader:
                 if not is_blank(cells):
-                    yield begin, cells if len(cells) == self._width else _odd(cells, self._width)
+                    yield begin, cells if len(cells) == self._width else _width_problem(cells, self._width)
                 begin = self._first + self._reader.line_num
         except csv.Error as error:
             lines = self._first + self._reader.line_num - begin + sum(1 for _ in self._lines)
@@ -132,9 +132,9 @@ def is_blank(cells: Sequence[str]) -> bool:
     return not any(cell.strip() for cell in cells)
 
 
-def _odd(cells: list[str], width: int) -> str:
+def _width_problem(cells: list[str], width: int) -> str:
     lines = 1 + sum(cell.count("\n") for cell in cells)
-    swallowed = f", and continues for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
+    swallowed = f", and continues for {lines} lines: a quote in it is closed too late" if lines > 1 else ""
     return f"has {len(cells)} cells, the header {width}{swallowed}"
 
 

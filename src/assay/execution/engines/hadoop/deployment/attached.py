@@ -134,7 +134,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self._storage = replace(self._storage, namenode=namenode)
         self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
 
-    async def carry(
+    async def run_client(
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Submit a program with the client on the edge node, and fetch its jobs' histories."""
@@ -268,7 +268,7 @@ class AttachedCluster:
 async def safe_mode(namenode: Endpoint) -> str | None:
     """Return the NameNode's message about safe mode; None if it is not in safe mode."""
     words = (await namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo")).get("Safemode")
-    return f"HDFS is in safe mode, nothing can be written: {str(words).splitlines()[0]}" if words else None
+    return f"HDFS is in safe mode and read-only: {str(words).splitlines()[0]}" if words else None
 
 
 class AttachedHadoop(LockedProvider[AttachedEngine]):
@@ -367,9 +367,9 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         refused = [name for name in configuration.parameters if not is_job_parameter(name)]
         if refused:
             raise EngineError(
-                f"{', '.join(refused)}: no job can carry it, it belongs to externally managed daemons",
+                f"{', '.join(refused)}: a job can't set this, because it configures externally managed daemons",
                 where=entered.site.where,
-                hint="leave it out of the plan, or let assay deploy a Hadoop",
+                hint="remove it from the plan, or let assay deploy Hadoop",
             )
         await entered.site.access.enter(entered.edge)
         namenode = await active_namenode(entered.edge, entered.site)
@@ -383,7 +383,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
 
     async def start(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
         """Set the storage policy of the user's folder, if the layout has one."""
-        show("using the Hadoop that runs there")
+        show("using the running Hadoop")
         await engine.storage.make(ROOT)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
@@ -451,5 +451,7 @@ async def _room(hdfs: Hdfs, namenode: Endpoint) -> str:
         words.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
     if (quota > 0 and used >= quota) or (int(most) > 0 and files >= int(most)):
         kind = "space" if quota > 0 and used >= quota else "files"
-        raise EngineError(f"the quota of {kind} is used up", where=hdfs.root, hint="delete, or ask for more")
+        raise EngineError(
+            f"the quota of {kind} is used up", where=hdfs.root, hint="delete files there, or request a larger quota"
+        )
     return "; ".join(words) + f" (asked {time.strftime('%H:%M')})"

@@ -60,14 +60,14 @@ class ClassArchive:
         return self.folder / "daemons.jsa"
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the archive exists."""
         return self.path.exists()
 
     @property
-    def wanted(self) -> bool:
+    def must_be_made(self) -> bool:
         """Whether the archive still has to be made; assay tries once."""
-        return not (self.there or (self.folder / "failed").exists())
+        return not (self.exists or (self.folder / "failed").exists())
 
     def class_path(self, configuration_directory: str) -> str:
         """Return the daemons' class path in the order that the archive requires."""
@@ -93,13 +93,13 @@ class ClassArchive:
         It is written to a temporary file and renamed. An error is written to ``failed`` in its folder and not retried.
         """
         lists = sorted(self.folder.glob("*.classes"))
-        if not lists or self.there:
-            return self.there
-        progress("archiving the daemons' classes, once: later restarts take less")
+        if not lists or self.exists:
+            return self.exists
+        progress("archiving the daemons' classes (once): later restarts are faster")
         with tempfile.TemporaryDirectory(prefix="making-", dir=self.folder) as aside:
             made = Path(aside) / "daemons.jsa"
             merged = Path(aside) / "all.classes"
-            merged.write_text(_merged(lists))
+            merged.write_text(_merge_class_lists(lists))
             command = [
                 self.java,
                 "-Xshare:dump",
@@ -117,10 +117,10 @@ class ClassArchive:
                 (self.folder / "failed").write_bytes(output)
         for path in lists:
             path.unlink(missing_ok=True)
-        return self.there
+        return self.exists
 
 
-def _merged(lists: list[Path]) -> str:
+def _merge_class_lists(lists: list[Path]) -> str:
     """Return every class once; unfinished lines are left out."""
     lines: dict[str, None] = {}
     for path in lists:

@@ -24,7 +24,7 @@ from assay.model import Node, Role
 _PACKAGE = "org.apache.hadoop"
 NAMENODE = f"{_PACKAGE}.hdfs.server.namenode.NameNode"
 _HISTORY = "jobhistoryserver"
-_TOO_EARLY = "NameNode still not started"
+_STARTING_MESSAGE = "NameNode still not started"
 MASTER_DAEMONS = {
     "namenode": NAMENODE,
     "resourcemanager": f"{_PACKAGE}.yarn.server.resourcemanager.ResourceManager",
@@ -114,15 +114,15 @@ class Daemons:
     def _daemon_command(self, main_class: str, node: Node) -> list[str]:
         """Return a daemon's command line: with the class archive if it exists, else recording classes."""
         command, classes = self._with_classes(self.command(main_class)), self._classes
-        if classes is None or classes.there:
+        if classes is None or classes.exists:
             return command
-        if classes.wanted and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
+        if classes.must_be_made and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
             return [command[0], *classes.recording(main_class.rsplit(".", 1)[-1]), *command[1:]]
         return command
 
     def _with_classes(self, command: list[str]) -> list[str]:
         """Return a command line that uses the class archive if it exists."""
-        if self._classes is None or not self._classes.there:
+        if self._classes is None or not self._classes.exists:
             return command
         command[command.index("-cp") + 1] = self._classes.class_path(self.configuration_directory())
         return [command[0], *self._classes.options(self.configuration_directory()), *command[1:]]
@@ -218,7 +218,7 @@ class Daemons:
         while True:
             health = await self.health()
             if health is not None:
-                progress(f"waiting: {in_words(health, workers)}")
+                progress(f"waiting: {health_text(health, workers)}")
                 if healthy(health, workers):
                     return
             if time.monotonic() - checked_at > 3:
@@ -228,7 +228,7 @@ class Daemons:
             if time.monotonic() > deadline:
                 await self.raise_for_dead()
                 raise EngineError(
-                    f"the daemons were not live within {START_TIMEOUT_S:.0f} s: {in_words(health, workers)}",
+                    f"the daemons were not live within {START_TIMEOUT_S:.0f} s: {health_text(health, workers)}",
                     where=self.deployment.cluster.name,
                     hint=f"read {self.home}/logs on the nodes",
                 )
@@ -238,7 +238,7 @@ class Daemons:
         """Restart a history server that ended because the NameNode was still starting: it does not retry."""
         master = self.deployment.cluster.master
         alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
-        if not alone or _TOO_EARLY not in await self.last_words(master.name, _HISTORY):
+        if not alone or _STARTING_MESSAGE not in await self.last_words(master.name, _HISTORY):
             return False
         await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
         return True
@@ -300,7 +300,9 @@ class Daemons:
             node, daemon = dead[0].split(": ")
             words = await self.last_words(node, daemon)
             raise EngineError(
-                f"{', '.join(dead)} did not stay up: {words}", where=f"{node}: {self._log(daemon)}", hint=_advice(words)
+                f"{', '.join(dead)} exited after the start: {words}",
+                where=f"{node}: {self._log(daemon)}",
+                hint=_advice(words),
             )
 
     async def last_words(self, node: str, daemon: str) -> str:
@@ -357,7 +359,7 @@ def healthy(health: ClusterHealth | None, workers: int) -> bool:
     )
 
 
-def in_words(health: ClusterHealth | None, workers: int) -> str:
+def health_text(health: ClusterHealth | None, workers: int) -> str:
     """Return the masters' report as text."""
     if health is None:
         return "a master daemon does not answer"

@@ -121,12 +121,12 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         """Start the daemons, and set the layout's storage policy in HDFS."""
         await engine.daemons.start(show)
         classes = self._installed.classes
-        if classes and classes.wanted:
+        if classes and classes.must_be_made:
             await classes.make(show)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
 
-    async def kept(self, engine: HadoopEngine, configuration: Configuration) -> None:
+    async def on_reuse(self, engine: HadoopEngine, configuration: Configuration) -> None:
         """Record the link's rate, which changes without a restart."""
         engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
 

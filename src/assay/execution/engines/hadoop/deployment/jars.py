@@ -58,7 +58,7 @@ def read_list(text: str) -> tuple[Jar, ...]:
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         if match is None or ".." in match[3]:
-            raise EngineError(f"line {number} describes no jar: {line!r}", where="the list of Hadoop's jars")
+            raise EngineError(f"line {number} is not a jar entry: {line!r}", where="the list of Hadoop's jars")
         jars.append(Jar(match[3], int(match[2]), match[1]))
     return tuple(jars)
 
@@ -71,7 +71,7 @@ def repository(environment: Mapping[str, str], home: Path) -> str:
     settings = home / ".m2" / "settings.xml"
     address = environment.get(VARIABLE) or _in_settings(settings, environment)
     if address is None:
-        raise EngineError("no Maven repository is named from which Hadoop's jars could be fetched", hint=_HINT)
+        raise EngineError("no Maven repository is configured, so Hadoop's jars can't be fetched", hint=_HINT)
     if not re.match(r"(https?://[^/\s]|file:///)\S*$", address):
         raise EngineError(f"{_without_password(address)!r} is not the address of a Maven repository", hint=_HINT)
     return address.rstrip("/")
@@ -89,7 +89,7 @@ def _in_settings(path: Path, environment: Mapping[str, str]) -> str | None:
     try:
         root = ElementTree.fromstring(path.read_text())  # noqa: S314 - the user's own file, which Maven trusts too
     except (ElementTree.ParseError, UnicodeDecodeError) as error:
-        raise EngineError(f"it can't be read: {error}", where=str(path), hint=_HINT) from error
+        raise EngineError(f"Maven's settings can't be read: {error}", where=str(path), hint=_HINT) from error
     mirrors = [_child_texts(element) for element in root.findall(".//{*}mirror")]
     addresses = [words.get("url", "") for words in mirrors if _mirrors_central(words)]
     named = [_child_texts(element) for element in root.findall(".//{*}repository")]
@@ -154,7 +154,7 @@ def _from_folder(path: Path) -> Iterator[bytes]:
             while piece := file.read(_CHUNK_BYTES):
                 yield piece
     except FileNotFoundError as error:
-        raise EngineError("it is not in the Maven repository", where=str(path), hint=_HINT) from error
+        raise EngineError("the Maven repository lacks this jar", where=str(path), hint=_HINT) from error
 
 
 def _from_server(client: httpx.Client, url: str) -> Iterator[bytes]:
@@ -176,7 +176,7 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
     for left in reversed(range(_TRIES)):
         try:
             with (folder / f"{jar.name}.part").open("wb") as file:
-                problem = _write(jar, source(jar), file)
+                checksum = _write(jar, source(jar), file)
             break
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if not left:
@@ -186,9 +186,9 @@ def _fetch_one(jar: Jar, source: Source, folder: Path) -> None:
                     hint=_HINT,
                 ) from error
             time.sleep(_PAUSE_S)
-    if problem != jar.sha256:
+    if checksum != jar.sha256:
         raise EngineError(
-            f"its SHA-256 is {problem}, and {jar.sha256} was expected: it is not the jar that assay was built with",
+            f"the jar's SHA-256 is {checksum}, but {jar.sha256} was expected: assay was built with another file",
             where=jar.path,
             hint="use another Maven repository",
         )
@@ -202,6 +202,6 @@ def _write(jar: Jar, pieces: Iterator[bytes], file: BinaryIO) -> str:
         digest.update(piece)
         size += len(piece)
         if size > jar.size_bytes:
-            raise EngineError(f"it is larger than its {jar.size_bytes} bytes", where=jar.path, hint=_HINT)
+            raise EngineError(f"the jar is larger than the expected {jar.size_bytes} bytes", where=jar.path, hint=_HINT)
         file.write(piece)
     return digest.hexdigest()

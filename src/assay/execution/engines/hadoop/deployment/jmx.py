@@ -124,12 +124,12 @@ def add_daemon_metrics(
     metrics = {
         f"all_hdfs_{name}_bytes": moved
         for name, moved in (
-            ("read", _grown(before.read_bytes, after.read_bytes)),
-            ("written", _grown(before.written_bytes, after.written_bytes)),
+            ("read", _counter_growth(before.read_bytes, after.read_bytes)),
+            ("written", _counter_growth(before.written_bytes, after.written_bytes)),
         )
         if moved is not None
     }
-    shuffled = _grown(before.shuffled_bytes, after.shuffled_bytes)
+    shuffled = _counter_growth(before.shuffled_bytes, after.shuffled_bytes)
     metrics |= {"all_shuffled_bytes": shuffled} if shuffled is not None else {}
     busy = [*before.busy.values(), *after.busy.values()]
     metrics |= {"published_cpu_share": statistics.fmean(busy)} if busy else {}
@@ -137,7 +137,7 @@ def add_daemon_metrics(
     if after.silent:
         words = f"not observed, as their JMX did not answer: {', '.join(after.silent[:4])}"
         warnings.append(CodedWarning(WarningCode.TRACE, words))
-    others = _others(ended, metrics, copies)
+    others = _other_bytes(ended, metrics, copies)
     if others is not None:
         metrics["other_hdfs_bytes"] = others
         everything = metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"]
@@ -148,13 +148,13 @@ def add_daemon_metrics(
     return replace(ended, metrics={**ended.metrics, **metrics}, warnings=tuple(warnings), sources=sources)
 
 
-def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
+def _counter_growth(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
     """Return by how much counters grew, over the hosts that answered twice and did not restart."""
     grown = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
     return sum(grown) if grown else None
 
 
-def _others(ended: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
+def _other_bytes(ended: ProgramResult, metrics: Mapping[str, float], copies: int) -> float | None:
     counted = [{name: value for group in job.counters.values() for name, value in group.items()} for job in ended.jobs]
     known = counted and all("HDFS_BYTES_WRITTEN" in counters for counters in counted)
     if not known or not {"all_hdfs_read_bytes", "all_hdfs_written_bytes"} <= metrics.keys():

@@ -26,19 +26,20 @@ def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
     """
     if not installed():
         raise EngineError(
-            f"Maven (mvn) is not installed, and it builds {what}", hint="install Maven (apt-get install maven)"
+            f"Maven (mvn) is not installed; assay needs it to build {what}",
+            hint="install Maven (apt-get install maven)",
         )
     defines = [f"-D{name}={value}" for name, value in properties.items()]
     command = ["mvn", "-B", "-q", "-f", str(pom), "package", *defines]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as error:
-        raise EngineError(f"Maven did not finish {what} within {_TIMEOUT_S} s", where="mvn package") from error
+        raise EngineError(f"Maven did not build {what} within {_TIMEOUT_S} s", where="mvn package") from error
     if done.returncode != 0:
         lines = (done.stdout + done.stderr).strip().splitlines()
         telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_ERROR_LINES_MAX]
         raise EngineError(
-            f"Maven could not make {what}:\n{chr(10).join(telling or lines[-_ERROR_LINES_MAX:])}",
+            f"Maven could not build {what}:\n{chr(10).join(telling or lines[-_ERROR_LINES_MAX:])}",
             where="mvn package",
             hint="check that Maven reaches its repository",
         )

@@ -57,7 +57,7 @@ async def require_ready(
 
 async def _ask(deployment: Deployment, node: Node, transport: Transport, folders: Sequence[str]) -> _NodeAnswer:
     source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "ready.py").read_text()
-    directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _works(node) else []
+    directories = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)] if _is_worker(node) else []
     metadata = [*directories, *([deployment.image_directory] if Role.MASTER in node.roles else [])]
     options = {"folders": list(folders), "own": directories, "room_bytes": ROOM_BYTES, "metadata": metadata}
     began = time.time()
@@ -69,7 +69,7 @@ async def _ask(deployment: Deployment, node: Node, transport: Transport, folders
     return _NodeAnswer(node, answer, 0.0 if early <= 0 <= late else min(early, late, key=abs))
 
 
-def _works(node: Node) -> bool:
+def _is_worker(node: Node) -> bool:
     return Role.WORKER in node.roles
 
 
@@ -80,16 +80,16 @@ def _node_problems(deployment: Deployment, answer: _NodeAnswer) -> list[tuple[st
     if abs(answer.ahead_s) > CLOCK_MAX_S:
         direction = "ahead of" if answer.ahead_s > 0 else "behind"
         words = f"{name}: its clock is {format_duration(abs(answer.ahead_s))} {direction} this machine's"
-        problems.append((words, "set both by NTP (chrony, systemd-timesyncd)"))
-    daemons = (2 if _works(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
+        problems.append((words, "synchronise both by NTP (chrony, systemd-timesyncd)"))
+    daemons = (2 if _is_worker(answer.node) else 0) + (3 if Role.MASTER in answer.node.roles else 0)
     if answers["available_bytes"] < daemons * DAEMON_BYTES:
         words = f"{name}: {format_bytes(answers['available_bytes'])} of memory are available for {daemons} daemons"
-        problems.append((words, f"on {name}: end what else runs there"))
-    containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _works(answer.node) else 0
+        problems.append((words, f"on {name}: end other programs there"))
+    containers_bytes = int(deployment.parameters.get(CONTAINERS_MEMORY, "0")) << 20 if _is_worker(answer.node) else 0
     # A lab's nodes have separate limits, and may together exceed the machine's memory on purpose.
     if deployment.cluster.placement is not Placement.LAB and containers_bytes > answers["memory_bytes"]:
         has = format_bytes(answers["memory_bytes"])
-        words = f"{name}: containers may take {format_bytes(containers_bytes)}, and it has {has} of memory"
+        words = f"{name}: containers may use {format_bytes(containers_bytes)}, but the node has {has} of memory"
         problems.append((words, f"lower {CONTAINERS_MEMORY} in the plan, or the memory in the cluster file"))
     return problems
 
@@ -122,8 +122,8 @@ def _data_in_removed_directories(deployment: Deployment, before: Mapping[str, Se
                 f"but is now expected in {', '.join(now)}"
             )
             hint = (
-                f"put the directories back; or start over (input is made again): remove {deployment.directory} on "
-                f"{deployment.cluster.master.name}, or name another home"
+                f"restore the directories; or start over (inputs are generated again): remove "
+                f"{deployment.directory} on {deployment.cluster.master.name}, or name another home"
             )
             problems.append((words, hint))
     return problems

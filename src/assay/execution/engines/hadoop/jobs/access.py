@@ -69,15 +69,15 @@ class HttpAccess:
             return None
         if self.login.keytab:
             await self._from_keytab(edge)
-        shown = await _quiet(edge, ["klist"], self.environment)
+        shown = await _run_command(edge, ["klist"], self.environment)
         if shown is None:
-            words = f"its Hadoop is secured by Kerberos, and there is no klist on {edge.name}"
+            words = f"Hadoop is secured by Kerberos, but {edge.name} has no klist"
             raise EngineError(words, where=edge.name, hint="install Kerberos' user programs there (krb5-user)")
         status, text = shown
         if status != 0:
             raise self._no_ticket(edge, text)
         principal = re.search(r"^Default principal: (\S+)", text, re.MULTILINE) or re.search(r"Principal: (\S+)", text)
-        good = await _quiet(edge, ["klist", "-s"], self.environment)
+        good = await _run_command(edge, ["klist", "-s"], self.environment)
         if principal is None or good is None or good[0] != 0:
             raise self._expired(edge, text)
         return re.split(r"[/@]", principal[1])[0]
@@ -85,18 +85,18 @@ class HttpAccess:
     async def _from_keytab(self, edge: Transport) -> None:
         login = self.login
         command = ["kinit", "-k", "-t", str(login.keytab), str(login.principal)]
-        done = await _quiet(edge, command, self.environment)
+        done = await _run_command(edge, command, self.environment)
         if done is None or done[0] != 0:
             words = done[1] if done else "there is no kinit on this host"
             raise EngineError(
-                f"the keytab gives no ticket: {_line(words)}",
+                f"no ticket could be obtained with the keytab: {_line(words)}",
                 where=f"{edge.name}: {login.keytab}",
-                hint="`klist -k` on that host shows whose keys it has; `attached: kerberos` names both",
+                hint="`klist -k` on that host lists the keytab's principals; `attached: kerberos` names both",
             )
 
     def _no_ticket(self, edge: Transport, text: str) -> EngineError:
         hint = "run kinit there as the user who logs in, or name a keytab: attached: {kerberos: {principal, keytab}}"
-        words = f"its Hadoop is secured by Kerberos, and there is no ticket: {_line(text)}"
+        words = f"Hadoop is secured by Kerberos, but the user has no ticket: {_line(text)}"
         return EngineError(words, where=f"{edge.name}: klist", hint=hint)
 
     def _expired(self, edge: Transport, text: str) -> EngineError:
@@ -108,7 +108,7 @@ class HttpAccess:
     async def leave(self, edge: Transport) -> None:
         """Destroy the ticket from the keytab."""
         if self.secured and self.login.keytab:
-            await _quiet(edge, ["kdestroy", "-q"], self.environment)
+            await _run_command(edge, ["kdestroy", "-q"], self.environment)
 
     async def ask(self, edge: Transport, method: str, url: str, body: bytes | None, where: str) -> tuple[int, bytes]:
         """Return status and content of a daemon's answer. Raises EngineError if there is none."""
@@ -123,7 +123,7 @@ class HttpAccess:
         content = url.encode() + b"\n" + (body or b"")
         done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, stdin=content, check=False, env=self.environment)
         if done.exit_status != 0:
-            raise self._unasked(edge, done.exit_status, _line(done.stderr.decode(errors="replace")), where)
+            raise self._curl_error(edge, done.exit_status, _line(done.stderr.decode(errors="replace")), where)
         answer, _, status = done.stdout.rpartition(b"\n")
         if int(status) == _UNAUTHORISED and self.secured:
             await self.enter(edge)
@@ -134,13 +134,11 @@ class HttpAccess:
             )
         return int(status), answer
 
-    def _unasked(self, edge: Transport, status: int, words: str, where: str) -> EngineError:
+    def _curl_error(self, edge: Transport, status: int, words: str, where: str) -> EngineError:
         """Return an error that says why curl got no answer."""
         if status == _EXIT_NO_COMMAND:
             need = "Kerberos" if self.secured else "HTTPS"
-            return EngineError(
-                f"there is no curl on {edge.name}, by which daemons behind {need} are asked", where=where
-            )
+            return EngineError(f"{edge.name} has no curl, which assay needs for daemons behind {need}", where=where)
         if status in _UNTRUSTED:
             hint = "set attached: authorities in the cluster file to the file there with the authority's certificate"
             return EngineError(f"its certificate is not trusted: {words}", where=where, hint=hint)
@@ -152,7 +150,7 @@ def of(*, secured: bool, authorities: str | None, login: KerberosLogin | None, h
     return replace(HttpAccess(secured, authorities, home=home), login=login or KerberosLogin())
 
 
-async def _quiet(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:
+async def _run_command(edge: Transport, command: list[str], env: Mapping[str, str]) -> tuple[int, str] | None:
     """Return a command's status and output, in English; None if the program is missing."""
     try:
         done = await edge.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False, env={**env, "LC_ALL": "C"})

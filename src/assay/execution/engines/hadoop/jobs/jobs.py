@@ -81,7 +81,7 @@ def build(progress: Callable[[str], None]) -> Path:
     """
     if shutil.which("javac") is None:
         raise EngineError(
-            "there is no Java compiler (javac), which builds assay's own jobs",
+            "no Java compiler (javac) was found, which assay needs for its own jobs",
             hint="install a JDK of Java 11 or newer; stock Hadoop's programs run without",
         )
     target = cache_directory() / f"jobs-{fingerprint()}" / _JAR
@@ -100,7 +100,7 @@ def build(progress: Callable[[str], None]) -> Path:
 async def ship(transports: Mapping[str, Transport], home: str, progress: Callable[[str], None]) -> JobsJar:
     """Copy the jar below ``home`` on every host; build it first if needed and possible.
 
-    A jar that can't be built is no error here: stock programs do not need it.
+    A jar that can't be built is not an error here: stock programs do not need it.
     """
     try:
         jar = await asyncio.to_thread(require, progress)

@@ -28,7 +28,7 @@ async def history_reader(
     await active_resourcemanager(edge, site)
 
     async def read_history(finished: ProgramResult) -> ProgramResult:
-        show("asking which jobs ran")
+        show("listing the jobs that ran")
         until = time.time()
         try:
             resourcemanager = await active_resourcemanager(edge, site)
@@ -37,7 +37,7 @@ async def history_reader(
             apps = ((await resourcemanager.get(query)).get("apps") or {}).get("app") or []
             storage = Hdfs(await active_namenode(edge, site), site.user, ROOT)
         except (EngineError, HostError) as error:
-            words = f"which jobs ran was not observed: {error.message}"
+            words = f"the jobs could not be listed: {error.message}"
             return replace(finished, warnings=(CodedWarning(WarningCode.TRACE, words),))
         within = [app for app in apps if int(app.get("startedTime", 0)) <= until * 1000]
         jobs = [str(app["id"]) for app in within if app.get("applicationType") == "MAPREDUCE"]

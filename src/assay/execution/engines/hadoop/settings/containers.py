@@ -52,7 +52,7 @@ def _whole(parameters: Mapping[str, str], name: str) -> int:
 
 
 def node_memory_mb(parameters: Mapping[str, str]) -> int:
-    """Return a node's memory for containers; 0 if the parameter is no number."""
+    """Return a node's memory for containers; 0 if the parameter is not a number."""
     return _whole(parameters, NODE_MEMORY)
 
 
@@ -134,7 +134,7 @@ def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tupl
             yield (
                 (NODE_VCORES, NODE_MEMORY, memory),
                 (
-                    f"no task fits in addition to the ApplicationMaster, which is a container, too: the cluster runs "
+                    f"no task fits in addition to the ApplicationMaster, which is also a container: the cluster runs "
                     f"{containers_per_node(parameters, memory) * workers} at once"
                 ),
             )

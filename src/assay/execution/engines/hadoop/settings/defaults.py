@@ -13,7 +13,7 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
         {"dfs.namenode.datanode.registration.ip-hostname-check": "false"},
     ),
     (
-        "leave safe mode as soon as every block is reported, and act on deletions at once: restarts cost less",
+        "leave safe mode as soon as every block is reported, and delete blocks at once: restarts are faster",
         {
             "dfs.namenode.safemode.extension": "0",
             "dfs.namenode.startup.delay.block.deletion.sec": "0",
@@ -21,18 +21,18 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
             "dfs.heartbeat.interval": "1",
         },
     ),
-    ("one user measures, and HDFS holds no data of other users", {"dfs.permissions.enabled": "false"}),
-    ("a scaled disk is small, and what is free of it is for blocks", {"dfs.datanode.du.reserved": "0"}),
+    ("HDFS has a single user and no other users' data", {"dfs.permissions.enabled": "false"}),
+    ("a scaled disk is small, so all of its free space is for blocks", {"dfs.datanode.du.reserved": "0"}),
     (
-        "a daemon that died must be noticed during a run; it takes 10 minutes otherwise",
+        "a dead daemon must be detected during a run; Hadoop's default takes 10 minutes",
         {"dfs.namenode.heartbeat.recheck-interval": "2000", "yarn.nm.liveness-monitor.expiry-interval-ms": "15000"},
     ),
     (
-        "daemons of one cluster start together: ask again soon instead of after 30 s",
+        "daemons of a cluster start together: retry connections after 0.5 s instead of 30 s",
         {"yarn.resourcemanager.connect.retry-interval.ms": "500", "ipc.client.connect.retry.interval": "300"},
     ),
     (
-        "polling shrinks with the jobs: at the default of 1 s a small job mostly waits",
+        "jobs are small: with the default of 1 s they would mostly wait for the next poll",
         {
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
             "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",
@@ -42,17 +42,20 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     ),
     ("reduces fetch map output from the NodeManagers", {"yarn.nodemanager.aux-services": "mapreduce_shuffle"}),
     (
-        "a container's memory is planned, not policed: a JVM that passes it by little is no reason to kill a task",
+        "a task is not killed because its JVM slightly exceeds its container's memory",
         {"yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false"},
     ),
     (
-        "a nearly full scaled disk is still a disk",
+        "a scaled disk stays usable when it is nearly full",
         {"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99"},
     ),
-    ("what a job left on disks goes at once, before the next run", {"yarn.nodemanager.delete.debug-delay-sec": "0"}),
-    ("sizes that fit a lab's nodes; a plan for other hosts states its own", containers.DEFAULTS),
     (
-        "one queue has all of the cluster, and its ApplicationMasters up to half of a small one",
+        "files of a finished job are deleted at once, before the next run",
+        {"yarn.nodemanager.delete.debug-delay-sec": "0"},
+    ),
+    ("sizes for a lab's nodes; a plan for other hosts should set its own", containers.DEFAULTS),
+    (
+        "one queue has the whole cluster; on a small cluster ApplicationMasters need up to half of it",
         {
             "yarn.scheduler.capacity.root.queues": "default",
             "yarn.scheduler.capacity.root.default.capacity": "100",
@@ -61,11 +64,11 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     ),
     ("jobs run on the cluster, not in their clients", {"mapreduce.framework.name": "yarn"}),
     (
-        "JSON lines instead of Avro binary: readable in the bundle by people too",
+        "JSON lines instead of Avro binary: readable in the bundle without tools",
         {"mapreduce.jobhistory.jhist.format": "json"},
     ),
     (
-        "everything that assay keeps in HDFS is below /assay",
+        "all files of assay in HDFS are below /assay",
         {
             "mapreduce.jobhistory.intermediate-done-dir": "/assay/history/intermediate",
             "mapreduce.jobhistory.done-dir": "/assay/history/done",

@@ -31,10 +31,10 @@ def usable_bytes(answer: str) -> tuple[int, list[str]]:
     kind, free, limit, native = [*answer.split(), "", "", "", ""][:4]
     lacking = []
     if kind != "tmpfs":
-        lacking.append(f"{MEMORY_MOUNT} is no tmpfs")
+        lacking.append(f"{MEMORY_MOUNT} is not a tmpfs")
     if native != "native":
         lacking.append(
-            "Hadoop's native library (lib/native/libhadoop.so) is not there, without which a DataNode locks no memory"
+            "Hadoop's native library (lib/native/libhadoop.so) is missing, which a DataNode needs to lock memory"
         )
     available = int(int(free) * 1024 * SHARE) if free.isdecimal() else 0
     locked = int(limit) * 1024 if limit.isdecimal() else None
@@ -60,7 +60,7 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
             raise EngineError(
                 f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(lacking)}",
                 where=node.name,
-                hint="name a Hadoop that has its native library (hadoop_home in the cluster file) and raise memlock in "
+                hint="use a Hadoop with its native library (hadoop_home in the cluster file) and raise memlock in "
                 "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",
             )
     options = f"{deployment.java_options} -Djava.library.path={native}".strip()

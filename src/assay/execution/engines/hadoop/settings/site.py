@@ -65,11 +65,13 @@ class ClientConfiguration:
         if not default.startswith("hdfs://"):
             scheme = default.split(":")[0] or "no"
             raise EngineError(
-                f"its default file system is {scheme!r}, and assay knows HDFS alone (no Ozone, no object store)",
+                f"the default file system is {scheme!r}, but assay supports only HDFS (no Ozone, no object store)",
                 where=self.where,
             )
         if len(services) > 1:
-            raise EngineError(f"its HDFS is federated ({', '.join(services)}): not known to assay", where=self.where)
+            raise EngineError(
+                f"its HDFS is federated ({', '.join(services)}), which assay does not support", where=self.where
+            )
         return services[0] if services and default.removeprefix("hdfs://").split("/")[0] == services[0] else None
 
     def check(self) -> None:
@@ -78,7 +80,7 @@ class ClientConfiguration:
         how = self.get("hadoop.security.authentication", "simple").lower()
         if how not in ("simple", "kerberos"):
             raise EngineError(
-                f"its Hadoop authenticates users by {how!r}", where=self.where, hint="assay knows simple and kerberos"
+                f"Hadoop authenticates users by {how!r}", where=self.where, hint="assay supports simple and kerberos"
             )
 
     def namenodes(self) -> list[tuple[str, int]]:
@@ -126,7 +128,7 @@ class ClientConfiguration:
 
 def _address(text: str, host: str, port: int) -> tuple[str, int]:
     named, _, number = text.rpartition(":")
-    if named in ("", "0.0.0.0"):  # noqa: S104 - what a daemon binds to is no address to call
+    if named in ("", "0.0.0.0"):  # noqa: S104 - what a daemon binds to is not an address to call
         named = host
     return named, int(number) if number.isdecimal() else port
 

@@ -25,7 +25,7 @@ def user_name(number: int) -> str:
         return str(number)
 
 
-def trouble_with(folder: str, room_bytes: int, owned: bool) -> Optional[List[str]]:
+def folder_problem(folder: str, room_bytes: int, owned: bool) -> Optional[List[str]]:
     """Return why a folder can't be used and what to do; None if it can be used."""
     me = user_name(os.geteuid())
     probe = os.path.join(folder, ".assay-%d" % os.getpid())
@@ -54,7 +54,7 @@ def trouble_with(folder: str, room_bytes: int, owned: bool) -> Optional[List[str
     space = os.statvfs(folder)
     free_bytes = space.f_bavail * space.f_frsize
     if free_bytes < room_bytes:
-        words = "%s has %.0f MB free, and daemons need %.0f MB before any data" % (
+        words = "%s has %.0f MB free, but daemons need %.0f MB even without data" % (
             folder,
             free_bytes / 1e6,
             room_bytes / 1e6,
@@ -91,7 +91,7 @@ def main() -> None:
     """Print the results."""
     options = json.loads(sys.argv[1])
     owned = set(options["own"])
-    tried = [trouble_with(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
+    tried = [folder_problem(folder, options["room_bytes"], folder in owned) for folder in options["folders"]]
     clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
     answer = {
         "problems": [problem for problem in tried if problem],

@@ -10,7 +10,7 @@ from assay.model.clusters.cluster import Address, Cluster, Nic, Node, NodeType, 
 from assay.model.clusters.host_checks import HostCheckReport
 from assay.store import Repository
 from assay.store.bundles.bundle import check_bundle
-from assay.store.kept_checks import keep_check, newest_checks, read_check
+from assay.store.check_reports import newest_checks, read_check, store_check
 from builders import make_run
 from survey_samples import survey
 
@@ -36,13 +36,13 @@ def as_earlier_versions_wrote(path: Path) -> bytes:
 
 def test_a_report_is_read_as_it_was_stored(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
-    keep_check(repository, report())
+    store_check(repository, report())
     assert newest_checks(repository) == [report()]
 
 
 def test_a_report_of_an_earlier_version_opens(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
-    path = keep_check(repository, report())
+    path = store_check(repository, report())
     earlier = as_earlier_versions_wrote(path)
     assert b'"message"' not in earlier
     path.write_bytes(earlier)
@@ -51,7 +51,7 @@ def test_a_report_of_an_earlier_version_opens(tmp_path: Path) -> None:
 
 def test_a_bundle_of_an_earlier_version_with_fitness_json_opens(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
-    earlier = as_earlier_versions_wrote(keep_check(repository, report()))
+    earlier = as_earlier_versions_wrote(store_check(repository, report()))
     run = make_run(1)
     bundle = repository.publish(run, files={"fitness.json": earlier})
     assert check_bundle(bundle) == []
@@ -61,6 +61,6 @@ def test_a_bundle_of_an_earlier_version_with_fitness_json_opens(tmp_path: Path) 
 
 def test_a_file_that_is_no_report_is_skipped(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
-    keep_check(repository, report())
+    store_check(repository, report())
     (repository.folders.checks / "rack" / "2026-01-03T100000Z.json").write_text("[1, 2]")
     assert newest_checks(repository) == [report()]

@@ -62,7 +62,7 @@ def test_without_a_column_they_are_probably_the_same_and_it_asks(tmp_path: Path)
     assert asked.exit_code != 0
     assert times(tmp_path) == [77.5, 302, 1119]
     (answer,) = json.loads(taken(tmp_path, "b.csv", less, "--json").output)["imports"]
-    assert [(match["runs"], match["of"], match["its_runs"]) for match in answer["probably"]] == [(3, 3, 3)]
+    assert [(match["runs"], match["of"], match["stored_runs"]) for match in answer["probably"]] == [(3, 3, 3)]
     assert taken(tmp_path, "b.csv", less, "--again").exit_code == 0
     assert times(tmp_path) == [77.5, 77.5, 302, 302, 1119, 1119]
 

@@ -12,7 +12,7 @@ from assay.model import HostCheckReport
 from assay.store.repository import Repository
 
 
-def keep_check(repository: Repository, report: HostCheckReport) -> Path:
+def store_check(repository: Repository, report: HostCheckReport) -> Path:
     """Store ``report`` and return its file."""
     folder = repository.folders.checks / report.cluster
     folder.mkdir(parents=True, exist_ok=True)

@@ -33,19 +33,19 @@ class Files:
         return []
 
 
-def judge(name: str, check: Outcome | None) -> ValidationResult:
-    return asyncio.run(workloads()[name].judge(SIZE, JOB, ValidationInput(Files(), {}, check, "/in")))
+def validate(name: str, check: Outcome | None) -> ValidationResult:
+    return asyncio.run(workloads()[name].validate(SIZE, JOB, ValidationInput(Files(), {}, check, "/in")))
 
 
 @pytest.mark.parametrize(("name", "program"), [("terasort", "TeraValidate"), ("sort", "SortValidator")])
 def test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing(name: str, program: str) -> None:
-    judged = judge(name, FAILED)
-    assert judged.unjudged is FAILED
+    judged = validate(name, FAILED)
+    assert judged.failed_checker is FAILED
     [broken] = [check for check in judged.checks if not check.passed]
     assert (broken.name, broken.detail) == ("sorted output", f"{program} could not run: {NO_STAGING}")
 
 
 def test_a_validator_that_compared_decides_whatever_its_exit_code() -> None:
     wrong = replace(FAILED, output="java.io.IOException: (-1 v/s 7) Checksum mismatch")
-    assert judge("sort", wrong).unjudged is None
-    assert [check.name for check in judge("sort", wrong).checks if not check.passed] == ["sorted output"]
+    assert validate("sort", wrong).failed_checker is None
+    assert [check.name for check in validate("sort", wrong).checks if not check.passed] == ["sorted output"]

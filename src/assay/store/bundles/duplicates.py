@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from assay.analysis.statistics import ABSENT, DESCRIPTIVE, Ints, RunTable
 
-SHARE = 0.5
+MATCHING_SHARE_MIN = 0.5
 """Minimum share of matching runs, among the new or the stored ones, for a probable duplicate."""
-ALL_BUT_MIN = 5
+MATCHES_MIN = 5
 """Minimum number of matches if most of an import is found among many more new runs; fewer can be chance."""
 _DIGITS = 6
 
@@ -34,7 +34,7 @@ class DuplicateSource:
     """Number of new runs that it contains."""
     of: int
     """Number of new runs."""
-    its_runs: int
+    stored_runs: int
     """Number of its runs that the new ones do not contain under the same id."""
 
 
@@ -52,19 +52,19 @@ def probable_duplicates(stored: RunTable, new: RunTable, known: Ints) -> list[Du
     sizes = np.bincount(campaign.codes[free & (campaign.codes != ABSENT)], minlength=count)
     matches = []
     for code in np.flatnonzero(hits).tolist():
-        if _many(min(int(hits[code]), len(new)), len(new), int(sizes[code])):
+        if _are_duplicates(min(int(hits[code]), len(new)), len(new), int(sizes[code])):
             rows = np.flatnonzero((campaign.codes == code) & free)
-            same = _in_common(stored.taken(rows), new)
-            if _many(same, len(new), len(rows)):
+            same = _matching_runs(stored.taken(rows), new)
+            if _are_duplicates(same, len(new), len(rows)):
                 matches.append(DuplicateSource(campaign.levels[code], same, len(new), len(rows)))
     return sorted(matches, key=lambda match: -match.runs)
 
 
-def _many(same: int, new: int, there: int) -> bool:
-    return same >= SHARE * new or (same >= SHARE * there and same >= ALL_BUT_MIN)
+def _are_duplicates(same: int, new: int, there: int) -> bool:
+    return same >= MATCHING_SHARE_MIN * new or (same >= MATCHING_SHARE_MIN * there and same >= MATCHES_MIN)
 
 
-def _in_common(a: RunTable, b: RunTable) -> int:
+def _matching_runs(a: RunTable, b: RunTable) -> int:
     """Return the number of runs that agree in their time and in all columns that both have."""
     names = [name for name in a.factors if name in b.columns and name not in DESCRIPTIVE]
     both = [
