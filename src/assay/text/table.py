@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_FIGURE = re.compile(r"–|-?[0-9][0-9.,]*(?: [%A-Za-z/]+)?")
+_FIGURE = re.compile(r"–|-?[0-9][0-9.,]*(?:×| [%A-Za-z/]+)?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from assay.interfaces.web.server.app import create_app
 from assay.specs.prices import prices_of
 from browser_support import watched_page
 from builders import PRICES_YAML, make_run, study_runs
+from detail_support import make_task
 from paths import EXAMPLES
 from web_support import filled, served
 
@@ -28,6 +29,7 @@ PAGES = {
     "runs": f"/runs?pick={RUNS[0]}&pick={RUNS[1]}&where=workload%3Dterasort",
     "no run": "/runs?where=layout%3DSS2&where=status%3Dfailed",
     "run": f"/runs/{make_run(0).run_id}",
+    "tasks": f"/runs/{make_run(950).run_id}/tasks",
     "cluster": "/clusters/lab-small",
     "configuration": f"/configurations/{make_run(0).run_id}",
     "log": f"/runs/{make_run(0).run_id}/logs/job.log",
@@ -50,7 +52,10 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    root = filled(tmp_path_factory.mktemp("axe") / "repository").root
+    repository = filled(tmp_path_factory.mktemp("axe") / "repository")
+    slow = make_task(12, 0.0, 40.0)
+    repository.publish(make_run(950), tasks=[*(make_task(n, 0.0, 5.0 + n / 10) for n in range(12)), slow])
+    root = repository.root
     app = create_app(root, cluster_folders=[EXAMPLES], book=prices_of(PRICES_YAML, "prices"), book_text=PRICES_YAML)
     with served(app) as url:
         yield url

@@ -156,6 +156,12 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Show one run: phases, tasks, checks, metrics, environment.",
             ("assay show 01890a5d", "assay show 01890a5d --phases"),
         ),
+        "tasks": CommandEntry(
+            "explain.tasks",
+            "tasks",
+            "Show how long a run's tasks took by phase and node, and which are outliers.",
+            ("assay tasks 01890a5d", "assay tasks 01890a5d --node worker1"),
+        ),
         "limits": CommandEntry(
             "explain.limits",
             "limits",

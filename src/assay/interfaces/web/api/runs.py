@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from assay.analysis.run_profile.limits import Limits
 from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.series import WINDOWS_MAX, names_of, series_of
+from assay.analysis.run_profile.task_durations import TaskDurations
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.web.api.models import LogPart, RunParts, ServerInfo, Summary, TaskAttempt, TraceAnswer
@@ -16,6 +17,7 @@ from assay.model import Run, Task
 from assay.questions.runs.limits import limits_of_whole_run
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.runs import NEWEST_FIRST, RunPage, run_page
+from assay.questions.runs.task_durations import durations_of_whole_run
 from assay.questions.runs.whole_run import CompleteRun, whole_run
 from assay.store.exchange.transfer import bundle_ids
 
@@ -107,6 +109,19 @@ def limits(context: ContextOf, run_id: RunId) -> Limits:
 def tasks(context: ContextOf, run_id: RunId) -> list[Task]:
     """List the run's task attempts."""
     return context.store.repository.tasks(find_run(context, run_id).run_id)
+
+
+@router.get("/runs/{run_id}/task-durations")
+def get_task_durations(
+    context: ContextOf,
+    run_id: RunId,
+    node: Annotated[str | None, Query(max_length=300, description="Node of the histograms; all when left out.")] = None,
+) -> TaskDurations:
+    """Return task durations by phase and node as histograms, and outlier tasks with the reason."""
+    seen = close_view(context, run_id)
+    if not seen.tasks:
+        raise NotFoundError("this run has no task attempts", hint="importing its job history adds them")
+    return context.store.answer(("task durations", seen.run.run_id, node), lambda _: durations_of_whole_run(seen, node))
 
 
 @router.get("/runs/{run_id}/trace")

@@ -26,6 +26,7 @@ from assay.analysis.run_profile.tables.trace_views import (
 )
 from assay.analysis.run_profile.tasks import timeline
 from assay.interfaces.charts.drawing.style import PALETTE, Spec
+from assay.interfaces.charts.durations import duration_histograms
 from assay.interfaces.charts.one_run import Lines, OverTime, over_time
 from assay.interfaces.charts.runs import request_sizes
 from assay.interfaces.web.api import runs as api_runs
@@ -145,6 +146,14 @@ def _note(group: Sequence[Series]) -> str:
     if len(names) > COINCIDING_NAMED:
         names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]
     return f"; {joined(names)} coincide"
+
+
+@router.get("/runs/{run_id}/tasks")
+def tasks(request: Request, context: ContextOf, run_id: api_runs.RunId, node: Text = None) -> Response:
+    """Show how long the run's tasks took, by phase and node, and which are outliers."""
+    answer = api_runs.get_task_durations(context, run_id, node or None)
+    drawn = duration_histograms(answer.phases) if answer.phases else None
+    return page_of(request, "tasks", durations=answer, drawn=drawn, run=api_runs.find_run(context, run_id))
 
 
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)

@@ -23,6 +23,7 @@ from assay.interfaces.web.rendering.vega import Script, versions
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import basis_text
+from assay.questions.runs import task_durations
 from assay.text import amounts, language, meanings, metric_text, numbers, ratios, titles
 
 TYPES = {
@@ -130,6 +131,9 @@ def _environment() -> Environment:
         side_sentence=side_sentence,
         different_jobs_text=different_jobs_text,
         counters_text=counters_text,
+        task_summary=task_durations.summary_text,
+        task_phases=task_durations.phases_text,
+        task_outliers=task_durations.outliers_text,
         plural=language.plural,
         claims_of=_origin_of_claims,
         areas=AREAS,

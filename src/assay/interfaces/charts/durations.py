@@ -1,0 +1,63 @@
+"""Draw task durations as histograms, a panel for each phase.
+
+In: durations of :mod:`assay.analysis.run_profile.task_durations`. Out: a Vega-Lite specification. Nothing is computed
+here.
+"""
+
+from collections.abc import Sequence
+
+from assay.analysis.run_profile.task_durations import PhaseDurations
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale
+
+_COLUMNS = 2
+_AXIS_PX, _GAP_PX = 60, 24
+_COLOURS = {"other tasks": PALETTE[0], "outliers": PALETTE[1]}
+
+
+def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_PX) -> Spec:
+    """Return a histogram of each phase's durations in seconds; triangles mark bins with outliers, however few."""
+    rows = [
+        {"phase": phase.phase, "low_s": part.low_s, "high_s": part.high_s, "what": what, "tasks": tasks, "rank": rank}
+        for phase in phases
+        for part in phase.bins
+        for rank, (what, tasks) in enumerate(zip(_COLOURS, (part.tasks - part.outliers, part.outliers), strict=True))
+        if tasks
+    ]
+    panels = min(_COLUMNS, len(phases))
+    x: Spec = {"field": "low_s", "type": "quantitative", "title": "Duration (s)", "scale": {"zero": False}}
+    colour = {"field": "what", "type": "nominal", "sort": list(_COLOURS), "scale": colour_scale(_COLOURS)}
+    bars: Spec = {
+        "mark": {"type": "bar", "cornerRadiusEnd": 0},
+        "encoding": {
+            "x": {**x, "bin": "binned"},
+            "x2": {"field": "high_s"},
+            "y": {"field": "tasks", "type": "quantitative", "stack": "zero", "title": "Tasks"},
+            "color": colour,
+            "order": {"field": "rank", "type": "quantitative"},
+        },
+    }
+    marks: Spec = {
+        "transform": [
+            {"filter": "datum.what === 'outliers'"},
+            {"calculate": "(datum.low_s + datum.high_s) / 2", "as": "middle"},
+        ],
+        "mark": {"type": "point", "shape": "triangle-up", "size": 70, "filled": True, "opacity": 1, "yOffset": 6},
+        "encoding": {"x": {**x, "field": "middle"}, "y": {"datum": 0}, "color": colour},
+    }
+    header = {"title": None, "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start", "labelPadding": 4}
+    return chart(
+        "Histograms of task durations in seconds, one for each phase; outlier tasks have another colour and a triangle",
+        {
+            "autosize": "pad",
+            "data": {"values": rows},
+            "facet": {"field": "phase", "type": "nominal", "sort": [phase.phase for phase in phases], "header": header},
+            "columns": panels,
+            "spacing": _GAP_PX,
+            "resolve": {"scale": {"x": "independent", "y": "independent"}},
+            "spec": {
+                "width": (width_px - _AXIS_PX - (panels - 1) * (_GAP_PX + _AXIS_PX)) // panels,
+                "height": 180,
+                "layer": [bars, marks],
+            },
+        },
+    )

@@ -1,0 +1,71 @@
+"""Show how long the tasks of a run took, by phase and node, and which tasks are outliers.
+
+In: a repository, a run and optionally a node. Out: :class:`~assay.analysis.run_profile.task_durations.TaskDurations`.
+"""
+
+from assay.analysis.outliers.task_outliers import ATTEMPTS_MIN
+from assay.analysis.run_profile.task_durations import TaskDurations, task_durations
+from assay.foundation.errors import RepositoryError
+from assay.questions.runs.whole_run import CompleteRun, whole_run
+from assay.store import Repository
+from assay.text import TextTable, metric_text, plural, seconds
+
+
+def durations_of_run(store: Repository, run_id: str, node: str | None = None) -> TaskDurations:
+    """Return the task durations of the run whose id begins with ``run_id``. Raises RepositoryError without tasks."""
+    return durations_of_whole_run(whole_run(store, store.run(run_id)), node)
+
+
+def durations_of_whole_run(seen: CompleteRun, node: str | None = None) -> TaskDurations:
+    """Return the task durations of a run that was read already. Raises RepositoryError without tasks."""
+    if not seen.tasks:
+        raise RepositoryError(
+            "the task durations of this run are unknown: it has no task attempts",
+            where=f"run {seen.run.run_id}",
+            hint="runs that assay executes have them; imported runs have them with their job history",
+        )
+    return task_durations(seen.run, seen.tasks, node)
+
+
+def summary_text(durations: TaskDurations) -> str:
+    """Return the answer in one sentence."""
+    examined = durations.succeeded - durations.not_examined
+    if not examined:
+        return f"No task was examined for outliers: each job has fewer than {ATTEMPTS_MIN} tasks of a kind."
+    text = f"{plural(durations.outliers_total, 'outlier')} among {plural(examined, 'task')}."
+    if durations.not_examined:
+        few = plural(durations.not_examined, "task")
+        text += f" Not examined: {few} of jobs or stages with fewer than {ATTEMPTS_MIN} of their kind."
+    if left := durations.attempts - durations.succeeded:
+        text += f" Left out: {plural(left, 'failed or killed attempt')}."
+    return text
+
+
+def phases_text(durations: TaskDurations) -> TextTable:
+    """Return the durations by phase and node as a table."""
+    rows = []
+    for phase in durations.phases:
+        by_node = [row for row in durations.nodes if row.phase == phase.phase and durations.node in (None, row.node)]
+        for row in (*([phase] if durations.node is None else []), *by_node):
+            tasks, odd, where = f"{row.tasks:,}", f"{row.outliers:,}", row.node or "all nodes"
+            rows.append((row.phase, where, tasks, seconds(row.median_s), seconds(row.longest_s), odd))
+    return TextTable(
+        "durations by phase and node", ("phase", "node", "tasks", "median (s)", "longest (s)", "outliers"), tuple(rows)
+    )
+
+
+def outliers_text(durations: TaskDurations) -> TextTable:
+    """Return the outlier tasks as a table, the slowest first."""
+    rows = []
+    for task in durations.outliers:
+        reasons = []
+        for reason in task.deviations:
+            name, value = metric_text(reason.quantity, reason.value)
+            reasons.append(f"{name} {value}, median {metric_text(reason.quantity, reason.median)[1]}")
+        rows.append(
+            (task.attempt_id, task.node, task.kind, seconds(task.start_s), seconds(task.duration_s), "; ".join(reasons))
+        )
+    hidden = durations.outliers_total - len(rows)
+    notes = (f"{plural(hidden, 'more outlier')} not listed.",) if hidden else ()
+    headers = ("attempt", "node", "kind", "start (s)", "duration (s)", "differs in")
+    return TextTable("outlier tasks", headers, tuple(rows), notes)
