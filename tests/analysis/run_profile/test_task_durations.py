@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -64,12 +65,12 @@ def test_a_node_has_the_same_bins_and_only_its_tasks() -> None:
 
 def test_stages_of_spark_are_compared_by_themselves() -> None:
     stages = [
-        Task("0", f"{stage}.0.{n}", f"{stage}.0.{n}.0", "result", "w1", "succeeded", 0.0, 1.0 + 20 * stage, None, None,
-             0, 0, 0, 0, None, 1.0, 0.1)
-        for stage, tasks in ((0, 40), (1, 9))
-        for n in range(tasks)
-    ]  # fmt: skip
-    assert task_durations(make_run(), stages).outliers == ()
+        make_task(n, 0.0, 1.0 + 20 * stage, kind="result") for stage, tasks in ((0, 40), (1, 9)) for n in range(tasks)
+    ]
+    numbered = [
+        msgspec.structs.replace(task, task_id=f"{int(task.end_s) // 20}.0.{n}") for n, task in enumerate(stages)
+    ]
+    assert task_durations(make_run(), numbered).outliers == ()
 
 
 def test_equal_durations_make_one_bin_and_small_groups_are_counted_as_not_examined() -> None:

@@ -89,7 +89,7 @@ def task_flags(quantities: Floats, offsets: Floats) -> TaskFlags | None:
     if len(core) == 0:  # no attempt resembles others: there is no normal to differ from
         outliers = np.zeros(len(points), dtype=np.bool_)
     else:
-        outliers = cKDTree(core).query(points, p=np.inf)[0] > radius
+        outliers = np.asarray(cKDTree(core).query(points, p=np.inf)[0] > radius, dtype=np.bool_)
     known = np.isfinite(quantities).any(axis=0)
     medians = np.full(quantities.shape[1], np.nan)
     medians[known] = np.nanmedian(quantities[:, known], axis=0)
