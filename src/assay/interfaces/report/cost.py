@@ -28,7 +28,7 @@ from assay.text import amounts, language, numbers, plural, titles
 
 ROWS_MAX = 5
 """Maximum number of rows of a workload's table."""
-PLANES_MAX = 3
+PLANES_MAX = 1
 """Maximum number of workloads with a chart and a table."""
 UNPRICED_MAX = 5
 """Maximum number of named combinations without a price."""

@@ -37,15 +37,15 @@ from assay.text import NO_VALUE, column_title, interval, joined, origin_badge, p
 
 CAVEATS_MAX = 3
 """Maximum number of caveats on page one."""
-CHART_ROWS_MAX = 14
+CHART_ROWS_MAX = 12
 """Maximum number of rows of a chart."""
-DECISIONS_MAX = 4
+DECISIONS_MAX = 2
 """Maximum number of decisions with a chart and a table; further decisions are only stated in sentences."""
-FURTHER_MAX = 3
+FURTHER_MAX = 1
 """Maximum number of further decisions on page one."""
 NAMES_MAX = 8
 """Maximum number of options or workloads in one sentence."""
-ROWS_MAX = 16
+ROWS_MAX = 6
 """Maximum number of rows of a decision's table. With more comparisons, it lists the leading option on each workload."""
 
 
@@ -157,8 +157,9 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
             blocks += _chart(decision, name, palette) if number < DECISIONS_MAX else []
         curve = curve_of(decision)
         blocks += _curve(decision, curve) if curve else []
-        blocks += _results(decision, name, rows_max=ROWS_MAX if number < DECISIONS_MAX else NAMES_MAX)
-        proposals = [Fact("Next", sentence) for sentence in next_sentences(decision)]
+        blocks += _results(decision, name, rows_max=ROWS_MAX)
+        # The chapter on the six questions has the next step of a further decision.
+        proposals = [] if further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
         blocks += [Facts(tuple(proposals))] if proposals else []
     return Chapter("comparisons", "Every comparison", tuple(blocks))
 
