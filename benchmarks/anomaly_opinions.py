@@ -88,7 +88,7 @@ def main() -> None:
         every = table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs])
         _row("ALOJA's label", flagged(every), invalid)
         table = table_of(runs)
-        clean = table.taken(usable(table))
+        clean = table.subset(usable(table))
         _row("valid runs, unchanged", flagged(clean), np.zeros(len(clean), dtype=np.bool_))
         for change in CHANGES:
             changed, true = put_in(clean, change, seed=1)

@@ -113,8 +113,8 @@ def main() -> None:
     cluster, workload = table.columns["cluster"], table.columns["workload"]
     for code, name in enumerate(cluster.levels):
         others, held_out = (
-            TrainingData.of(table.taken(cluster.codes != code)),
-            TrainingData.of(table.taken(cluster.codes == code)),
+            TrainingData.of(table.subset(cluster.codes != code)),
+            TrainingData.of(table.subset(cluster.codes == code)),
         )
         theirs, plan = others.configurations(), held_out.configurations()
         replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), held_out.logs)
@@ -122,7 +122,7 @@ def main() -> None:
     nothing = np.zeros((0, len(encoding.names)), np.float32)
     for where, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
         picked = (cluster.codes == cluster.code(where)) & (workload.codes == workload.code(job))
-        held_out = TrainingData.of(table.taken(picked))
+        held_out = TrainingData.of(table.subset(picked))
         plan = held_out.configurations()
         replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), held_out.logs)
         replayed(f"{job} on {where}", replay, (10, 20, 30, 40, 60), 10, options.draws)

@@ -134,7 +134,7 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
     def view() -> None:
         runs = repository.table()
         workload = runs.columns["workload"]
-        aloja(runs.taken(workload.codes == workload.code("terasort")), "layout", "HDD")
+        aloja(runs.subset(workload.codes == workload.code("terasort")), "layout", "HDD")
 
     return *with_cpu(take, time.process_time), timed(view), timed(view)
 

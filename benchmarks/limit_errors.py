@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from msgspec import to_builtins
 
-from assay.analysis.run_profile.limits import FREED, Limits, limits_of
+from assay.analysis.run_profile.limits import RESOURCES_OF_BOUND, Limits, limits_of
 from assay.estimation.recommendation.candidates import Candidates, candidates, plan_for
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.results import SimulatedRun, read_result
@@ -78,7 +78,7 @@ class Seen:
     @property
     def named(self) -> str:
         """What was the limit for most of the time."""
-        return next((kind for kind, resources in FREED.items() if self.answer.main in resources), NONE)
+        return next((kind for kind, resources in RESOURCES_OF_BOUND.items() if self.answer.main in resources), NONE)
 
     @property
     def truth(self) -> str:
@@ -184,7 +184,7 @@ def main() -> None:
 
 def print_named(every: Sequence[Seen]) -> None:
     """Print which limit was named for which truth."""
-    kinds = [*FREED, NONE]
+    kinds = [*RESOURCES_OF_BOUND, NONE]
     counts = Counter((item.truth, item.named) for item in every)
     print("| limit in truth | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
     print("|---|---|" + "---|" * len(kinds))
@@ -201,7 +201,7 @@ def print_bounds(every: Sequence[Seen]) -> None:
     """Print how often bounds are beaten, and how much of what they allow is there."""
     print(f"\n| made infinitely fast | bounds | beaten | by {FAR:.0%} and more | allowed | eight times as fast |")
     print("|---|---|---|---|---|---|")
-    for kind in FREED:
+    for kind in RESOURCES_OF_BOUND:
         bounds = [(item, bound) for item in every for bound in item.answer.bounds if bound.freed == kind]
         beaten = [float(np.mean([item.beyond(kind) > least for item, _ in bounds])) for least in (BEATEN, FAR)]
         allowed = np.median([bound.gain_max for _, bound in bounds])

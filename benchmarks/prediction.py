@@ -159,7 +159,7 @@ def scores(predicted_s: Floats, true_s: Floats, mean_s: float) -> Scores:
 def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
     """Return the scores of every method for the runs ``left``, learned from those ``kept``, where assay answers."""
     seconds = table.values["duration_s"]
-    prediction = predict(learn(table.taken(kept)), table.taken(left))
+    prediction = predict(learn(table.subset(kept)), table.subset(left))
     answered = np.isfinite(prediction.expected_s)
     mean_s, asked = float(seconds[kept].mean()), left[answered]
     if not len(asked):
@@ -234,7 +234,7 @@ def dump(paths: Sequence[Path]) -> RunTable:
     runs = [item.run for item in items if isinstance(item, ImportedRun)]
     table = table_of(runs)
     whole = replace(table, values={**table.values, **hardware_values([run.recorded.hardware for run in runs])})
-    return whole.taken(usable(whole))
+    return whole.subset(usable(whole))
 
 
 def row_splits(table: RunTable) -> Iterator[tuple[str, Rows, Rows]]:
@@ -292,7 +292,7 @@ def of_dump(table: RunTable, repeats: int) -> None:
     started = time.perf_counter()
     model = learn(table)
     took_s = time.perf_counter() - started
-    first = table.taken(np.array([0]))
+    first = table.subset(np.array([0]))
     started = time.perf_counter()
     for _ in range(50):
         predict(model, first)
@@ -332,8 +332,8 @@ def oracle(table: RunTable) -> None:
     print(f"| cluster left out | {head} | plain gradient boosting, speed known | repetitions, from their median (n) |")
     print("|---|---|---|---|---|---|---|")
     for level, kept, left in left_out(table, "cluster", 100):
-        model = learn(table.taken(kept))
-        logs = model.transfers["cluster"].logs(model.encoding.of(table.taken(left)))
+        model = learn(table.subset(kept))
+        logs = model.transfers["cluster"].logs(model.encoding.of(table.subset(left)))
         boosting = GradientBoostingRegressor(random_state=0).fit(features[kept], seconds[kept])
         plain = np.log(np.maximum(boosting.predict(features[left]), 1.0))
         truth, workload = np.log(seconds[left]), table.columns["workload"].codes[left].astype(np.int64)

@@ -21,7 +21,7 @@ import numpy as np
 from assay.analysis.statistics import Floats
 from assay.analysis.statistics.run_table import table_of
 from assay.estimation.prediction.features import learned_encoding
-from assay.estimation.prediction.forest import grown
+from assay.estimation.prediction.forest import grow_forest
 from assay.estimation.prediction.model import SEED
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
@@ -80,7 +80,7 @@ def trees(*, feature: bool, residual: bool) -> Method:
         base = scene.simulated if residual else np.zeros(len(scene.measured))
         columns = np.column_stack([scene.features, scene.simulated]) if feature else scene.features
         wide = columns.astype(np.float32)
-        forest = grown(wide[kept], (scene.measured - base)[kept], None, trees=TREES, seed=SEED)
+        forest = grow_forest(wide[kept], (scene.measured - base)[kept], None, trees=TREES, seed=SEED)
         result: Floats = forest.by_tree(wide[left]).mean(axis=1) + base[left]
         return result
 

@@ -40,7 +40,7 @@ from assay.foundation.errors import AssayError
 from assay.model.plans.plan import Plan
 from assay.model.plans.workload_profile import CostProfile
 from assay.model.runs.run import Origin, Run, RunStatus
-from assay.questions.runs.whole_run import whole_run
+from assay.questions.runs.complete_run import read_complete_run
 from assay.specs.profiles import profile_text
 from assay.store import Repository
 
@@ -229,7 +229,7 @@ def packages(demo: Path | None) -> Iterator[Package]:
         yield Package(name, {plan.name: plan for plan in loaded}, tuple(map(ObservedRun, kept)))
     if demo is not None:
         store = Repository.open(demo)
-        seen = [whole_run(store, run) for run in store.runs() if _usable(run)]
+        seen = [read_complete_run(store, run) for run in store.runs() if _usable(run)]
         plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
         yield Package("demo", {plan.name: plan}, tuple(ObservedRun(item.run, item.tasks, item.trace) for item in seen))
 

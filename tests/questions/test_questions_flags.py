@@ -20,7 +20,7 @@ from assay.questions.costs.cost_effectiveness import (
     cost_effectiveness,
     cost_effectiveness_of_table,
 )
-from assay.questions.costs.job_cost import cost_view, unflagged
+from assay.questions.costs.job_cost import cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import CaveatKind, DecisionRequest
@@ -195,7 +195,7 @@ def test_where_chooses_the_runs_that_are_priced(repository: Repository) -> None:
 
 
 def test_cost_and_years_give_one_interval_for_one_number(repository: Repository) -> None:
-    many, left_out = unflagged(repository, flags_in(repository).table)
+    many, left_out = without_outliers(repository, flags_in(repository).table)
     few = [run for run in many if run.repetition in (0, 1, 2, 15, 16, 17, 18)]
     assert left_out == 1
     for runs in (many, few):

@@ -196,7 +196,7 @@ def _levels(logs: Floats, independent: NullStatistic) -> list[Floats]:
         del positions[smallest]
 
 
-def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: float) -> float:
+def random_walk_step(histories_logs: Sequence[Floats], correlation: float, errors: float) -> float:
     """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
 
     It follows from how much more runs at distance :data:`_FAR` differ than runs at distance :data:`_NEAR`, beyond what
@@ -224,9 +224,9 @@ def _squared_difference(histories_logs: Sequence[Floats], apart: int) -> float:
 class NullStatistic:
     """The distribution of the statistic without a change, by length of the history; drawn when needed, and seeded.
 
-    ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`). ``few``:
-    whether few runs show how far levels wander. Each change is then tested a second time, within :data:`ABRUPT_RUNS`
-    runs before and after it: a wandering level moves far over many runs, but little over a few.
+    ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`random_walk_step`).
+    ``few``: whether few runs show how far levels wander. Each change is then tested a second time, within
+    :data:`ABRUPT_RUNS` runs before and after it: a wandering level moves far over many runs, but little over a few.
     """
 
     def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0, few: bool = False) -> None:
@@ -286,10 +286,10 @@ def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
     correlation = correlation_of(histories_logs)
     few = sum(max(0, len(logs) - _FAR) for logs in histories_logs) / _FAR < _WANDER_SHOWN
     of_whole, of_parts = _ERRORS_FEW if few else _ERRORS_MANY
-    wander = wander_of(histories_logs, correlation, of_whole)
+    wander = random_walk_step(histories_logs, correlation, of_whole)
     if wander:
         parts = [part for logs in histories_logs for part in _levels(logs, NullStatistic())]
-        wander = min(wander, wander_of(parts, correlation, of_parts))
+        wander = min(wander, random_walk_step(parts, correlation, of_parts))
     return NullStatistic(correlation, wander=wander, few=few)
 
 

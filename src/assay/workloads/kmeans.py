@@ -65,9 +65,9 @@ class KMeans(Workload):
     outputs = (_OUTPUT,)
     figures = (INPUT_BYTES, Figure("squared_distances", "sum over the last iteration's clusters, as the job wrote it"))
 
-    def moved(self, size: Size, engine: str) -> DataFlow:
+    def data_moved(self, size: Size, engine: str) -> DataFlow:
         """Return the bytes moved. On Spark the points are read once and cached."""
-        return DataFlow(read=1) if engine == "spark" else super().moved(size, engine)
+        return DataFlow(read=1) if engine == "spark" else super().data_moved(size, engine)
 
     def input(self, size: Size) -> Input | None:
         """Return the points, generated around as many centres as there are clusters."""

@@ -54,11 +54,11 @@ class PageRank(Workload):
     outputs = (_OUTPUT,)
     figures = (INPUT_BYTES,)
 
-    def moved(self, size: Size, engine: str) -> DataFlow:
+    def data_moved(self, size: Size, engine: str) -> DataFlow:
         """Return the bytes moved. On Spark the graph is read and shuffled once and cached; then only shares of rank
         are shuffled."""
         if engine != "spark":
-            return super().moved(size, engine)
+            return super().data_moved(size, engine)
         return DataFlow(read=1, shuffled=1 + _SHARES_SHUFFLED * self.iterations(size), written=1)
 
     def input(self, size: Size) -> Input | None:

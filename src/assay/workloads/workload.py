@@ -224,7 +224,7 @@ class Workload(ABC):
         """Return the number of passes over the data flow."""
         return size.iterations or self.flow.iterations
 
-    def moved(self, size: Size, engine: str) -> DataFlow:  # noqa: ARG002 - most engines move the same
+    def data_moved(self, size: Size, engine: str) -> DataFlow:  # noqa: ARG002 - most engines move the same
         """Return the bytes that a whole run moves for each byte of its data: the flow times the number of passes."""
         times = self.iterations(size)
         flow = self.flow

@@ -13,7 +13,7 @@ from scipy import stats
 from assay.analysis.comparison.comparison import WELCH, compare
 from assay.analysis.comparison.matched import PAIRED, PAIRS_MIN, WITHIN_MATCHED_GROUPS
 from assay.analysis.comparison.result import Exclusion
-from assay.analysis.statistics.intervals import UNEQUAL_MIN, Estimate
+from assay.analysis.statistics.intervals import COUNT_RATIO_MIN, Estimate
 from assay.analysis.statistics.run_table import table_of
 from assay.analysis.statistics.verdicts import Verdict, verdict_of
 from assay.model.runs.run import Run, RunStatus
@@ -56,7 +56,7 @@ def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
     assert (plain.method, matched.method, matched.groups) == (WELCH, WITHIN_MATCHED_GROUPS, 1)
     truth = stats.ttest_ind(logs_of(runs, "A"), logs_of(runs, "B"), equal_var=False).confidence_interval(0.95)
     low, high = math.exp(truth.low), math.exp(truth.high)
-    if max(sizes) < UNEQUAL_MIN * min(sizes):
+    if max(sizes) < COUNT_RATIO_MIN * min(sizes):
         assert (plain.low, plain.high) == pytest.approx((low, high), rel=1e-9)
     elif variance(logs_of(runs, "AB"[sizes[0] > sizes[1]])) > variance(logs_of(runs, "BA"[sizes[0] > sizes[1]])):
         assert (plain.low, plain.high) == pytest.approx((low, high), rel=1e-9)  # the small side scatters more

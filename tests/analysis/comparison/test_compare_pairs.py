@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis.comparison.comparison import WELCH, compare
+from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
-from assay.analysis.comparison.details.summary import summarise_group
 from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.matched import PAIRED
 from assay.analysis.comparison.result import Exclusion, clearest
@@ -27,7 +27,7 @@ from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.run import Origin, Phase, RunStatus
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
-from assay.questions.comparisons.result_sentences import remark, sentence
+from assay.questions.comparisons.result_sentences import caveat_of_result, sentence
 from builders import make_run, make_trace, runs_with, study_runs, words_of
 
 
@@ -205,14 +205,14 @@ def test_the_verdict_says_no_more_than_the_runs(times: dict[str, list[float]], c
     assert words in sentence(comparison)
     n = len(times["HD2"])
     assert (comparison.low is None) == (n == 1)
-    assert ("no rank test can reach 5 %" in remark(comparison)) == (n in (2, 3))
+    assert ("no rank test can reach 5 %" in caveat_of_result(comparison)) == (n in (2, 3))
 
 
 def test_four_runs_a_side_need_no_remark() -> None:
     (comparison,) = compare(
         runs_with({"HD2": [20.0] * 4, "SS2": [10.0, 10.1, 10.2, 10.3]}), factor="layout", baseline="HD2"
     )
-    assert remark(comparison) == ""
+    assert caveat_of_result(comparison) == ""
     assert comparison.runs is not None
     assert comparison.runs.rank_test is not None
     assert comparison.runs.rank_test.p == pytest.approx(2 / 70)

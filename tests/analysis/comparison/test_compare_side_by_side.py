@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.comparison.details.side_by_side import DifferenceKind, alike, side_by_side
+from assay.analysis.comparison.details.side_by_side import DifferenceKind, same_configuration, side_by_side
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.model.runs.run import Origin, RunStatus
@@ -72,10 +72,10 @@ def test_runs_that_do_not_count_are_counted_apart() -> None:
 def test_a_configuration_is_all_runs_equal_in_everything_that_makes_one() -> None:
     runs = [*study_runs(), make_run(500, parameters={"dfs.blocksize": "1GiB"})]
     table = table_of(runs)
-    rows = alike(table, runs[0])
+    rows = same_configuration(table, runs[0])
     assert len(rows) >= 3
     assert {(runs[row].workload, runs[row].layout) for row in rows} == {(runs[0].workload, runs[0].layout)}
-    assert alike(table, runs[-1]).tolist() == [len(runs) - 1]
+    assert same_configuration(table, runs[-1]).tolist() == [len(runs) - 1]
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])

@@ -116,7 +116,7 @@ def test_only_valid_runs_are_used_unless_others_are_named() -> None:
     table = table_of(runs)
     assert find_anomalies(table).looked_at == 10
     assert find_anomalies(table, np.ones(11, dtype=np.bool_)).looked_at == 11
-    assert len(find_anomalies(table.taken(np.zeros(11, dtype=np.bool_)))) == 0
+    assert len(find_anomalies(table.subset(np.zeros(11, dtype=np.bool_)))) == 0
 
 
 @settings(max_examples=examples(40), deadline=None)

@@ -36,8 +36,8 @@ def test_derived_and_unknown_values_are_no_columns() -> None:
 
 def test_rows_are_picked_by_mask_or_position() -> None:
     table = table_of([make_run(number, duration_s=float(number)) for number in range(4)])
-    assert table.taken(table.values["duration_s"] > 1).values["duration_s"].tolist() == [2.0, 3.0]
-    assert table.taken(np.array([3, 0])).rows.tolist() == [3, 0]
+    assert table.subset(table.values["duration_s"] > 1).values["duration_s"].tolist() == [2.0, 3.0]
+    assert table.subset(np.array([3, 0])).rows.tolist() == [3, 0]
 
 
 def test_texts_are_coded_in_their_order() -> None:

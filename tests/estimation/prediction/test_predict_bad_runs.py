@@ -94,7 +94,7 @@ def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_aske
     model, table = one_network.model, one_network.table
     with pytest.raises(SpecificationError, match="network has only one level here"):
         cells(model, table, ["layout", "network"])
-    holes = replace(one_network, table=table.taken(np.arange(len(table)) % 5 != 0))
+    holes = replace(one_network, table=table.subset(np.arange(len(table)) % 5 != 0))
     with pytest.raises(SpecificationError, match="network has only one level here"):
         next_runs_by(holes, Repository.create(tmp_path), holes.table, [], "network", budget_of("2runs"))
     assert "network" not in [effect.factor for effect in explain(model, table).factors]
@@ -106,10 +106,10 @@ def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_aske
 
 def test_runs_that_are_alike_in_all_that_varies_are_not_explained() -> None:
     both = known(few())
-    alike = both.table.taken(np.flatnonzero(both.table.columns["layout"].codes == 0))
+    alike = both.table.subset(np.flatnonzero(both.table.columns["layout"].codes == 0))
     assert "layout" in explain(both.model, alike).alike
     with pytest.raises(SpecificationError, match="too few to learn from"):
-        explain(both.model, both.table.taken(np.arange(5)))
+        explain(both.model, both.table.subset(np.arange(5)))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def model(table: RunTable) -> TimeModel:
 
 
 def test_shares_add_up_and_name_what_the_formula_has(model: TimeModel, table: RunTable) -> None:
-    explained = explain(model, table.taken(has_level(table, "workload", "terasort")))
+    explained = explain(model, table.subset(has_level(table, "workload", "terasort")))
     shares = {effect.factor: effect.share for effect in explained.factors}
     assert list(shares)[:2] == ["mapreduce.tasktracker.map.tasks.maximum", "layout"]
     assert shares["network"].value < 0.1
@@ -44,7 +44,7 @@ def test_shares_add_up_and_name_what_the_formula_has(model: TimeModel, table: Ru
 
 def test_combinations_have_their_times_and_mark_the_unmeasured(model: TimeModel, table: RunTable) -> None:
     slow = has_level(table, "layout", "HDD") & has_level(table, "network", "IB")
-    picked = table.taken(has_level(table, "workload", "sort") & ~slow)
+    picked = table.subset(has_level(table, "workload", "sort") & ~slow)
     measured = {cell.levels: cell for cell in cells(model, picked, ["layout", "network"])}
     assert measured["HDD", "IB"].configurations == 0
     assert measured["SSD", "IB"].configurations == 12
@@ -54,7 +54,7 @@ def test_combinations_have_their_times_and_mark_the_unmeasured(model: TimeModel,
 
 def test_runs_that_are_all_alike_explain_nothing(model: TimeModel, table: RunTable) -> None:
     with pytest.raises(SpecificationError, match="too few to learn from"):
-        explain(model, table.taken(np.arange(5)))
+        explain(model, table.subset(np.arange(5)))
     with pytest.raises(SpecificationError, match="the maximum is 10"):
         cells(model, table, ["layout", "workload", "network"], most=10)
 

@@ -48,7 +48,7 @@ def test_a_configuration_similar_to_measured_ones_is_predicted_with_an_interval(
 def test_intervals_hold_for_configurations_that_were_not_learned_from(table: RunTable) -> None:
     groups = TrainingData.of(table).groups.of_row
     left = np.isin(groups, np.random.default_rng(3).permutation(groups.max() + 1)[:40])
-    predicted = predict(learn(table.taken(~left)), table.taken(left))
+    predicted = predict(learn(table.subset(~left)), table.subset(left))
     times_s = table.values["duration_s"][left]
     held = (predicted.low_s <= times_s) & (times_s <= predicted.high_s)
     assert held.mean() >= 0.85
@@ -97,7 +97,7 @@ def test_a_new_cluster_is_predicted_from_others_with_a_wider_interval() -> None:
 def test_parts_never_measured_together_are_reported(table: RunTable) -> None:
     layout, cluster = table.columns["layout"], table.columns["cluster"]
     apart = (layout.codes == layout.code("SSD")) & (cluster.codes == cluster.code("c12"))
-    predicted = predict(learn(table.taken(~apart)), single_row("terasort", "SSD", "IB", 6, 12))
+    predicted = predict(learn(table.subset(~apart)), single_row("terasort", "SSD", "IB", 6, 12))
     assert predicted.basis_of(0) in (Basis.NEW_PAIR, Basis.UNKNOWN)
     assert "no run has cluster and layout c12 with SSD" in predicted.reasons[0][0]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from assay.estimation.prediction.features import learned_encoding
-from assay.estimation.prediction.forest import _histogram_tree, joined, robustly_boosted
+from assay.estimation.prediction.forest import _histogram_tree, boost_robustly, join_forests
 from assay.estimation.prediction.model import TrainingData
 from assay.estimation.prediction.stack import FOLDS, fold_of, out_of_fold, stacked
 from learning import learning_table
@@ -25,7 +25,7 @@ def test_boosted_trees_as_arrays_answer_as_the_library_does() -> None:
     features = random.normal(size=(300, 6)).astype(np.float32)
     logs = features[:, 0] * 2 + np.abs(features[:, 1])
     learned = HistGradientBoostingRegressor(max_iter=20, early_stopping=False, random_state=1).fit(features, logs)
-    forest = joined([_histogram_tree(step[0].nodes) for step in learned._predictors])
+    forest = join_forests([_histogram_tree(step[0].nodes) for step in learned._predictors])
     assert forest.fault(6) is None
     by_tree = forest.by_tree(features).sum(axis=1) + float(learned._baseline_prediction.item())
     assert by_tree == pytest.approx(learned.predict(features), abs=1e-5)
@@ -36,7 +36,7 @@ def test_a_run_gone_wrong_hardly_moves_boosted_trees(rows: tuple[np.ndarray, np.
     wrong = logs.copy()
     wrong[7] += np.log(40.0)
     others = np.arange(len(logs)) != 7
-    sound, moved = (robustly_boosted(features, of, 3).by_set(features)[others, 0] for of in (logs, wrong))
+    sound, moved = (boost_robustly(features, of, 3).by_set(features)[others, 0] for of in (logs, wrong))
     assert np.abs(moved - sound).mean() < 0.02
 
 

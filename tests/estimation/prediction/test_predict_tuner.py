@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.estimation.tuning.space import LEVELS_MAX, Space, space_of
-from assay.estimation.tuning.tuner import HOPELESS_LEAST_S, Strategy, Tuner
+from assay.estimation.tuning.tuner import SLOW_RUN_TIMEOUT_MIN_S, Strategy, Tuner
 from assay.estimation.tuning.tuning import CandidateRun, first_candidates
 from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.order import PlannedRun
@@ -202,7 +202,7 @@ def test_a_run_far_slower_than_the_fastest_is_stopped() -> None:
     first = tuner(tuner.space.plan, (), [])[0]
     assert first.at_most_s is None
     assert tuner(tuner.space.plan, (), [made(first, 100.0)])[0].at_most_s == pytest.approx(250.0)
-    assert tuner(tuner.space.plan, (), [made(first, 1.0)])[0].at_most_s == HOPELESS_LEAST_S
+    assert tuner(tuner.space.plan, (), [made(first, 1.0)])[0].at_most_s == SLOW_RUN_TIMEOUT_MIN_S
 
 
 def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
 from assay.estimation.profiles.learning import learned_profile
 from assay.estimation.simulator.engine import shipped_simulator
-from assay.estimation.simulator.extrapolation import beyond
+from assay.estimation.simulator.extrapolation import extrapolation_error
 from assay.estimation.simulator.scenario import SimulationRequest
 from assay.execution.engines.catalogue import engine_kind
 from assay.execution.engines.contract import ProviderKind
@@ -152,7 +152,7 @@ def test_a_prediction_far_from_the_training_data_says_so_and_is_less_certain(pla
     profile = shipped_profile()
     configuration = Configuration({}, loaded.layouts["HD2"], {})
     near, far = (
-        beyond(SimulationRequest(loaded.cluster, configuration, "terasort", Size(data, 1), profile))
+        extrapolation_error(SimulationRequest(loaded.cluster, configuration, "terasort", Size(data, 1), profile))
         for data in (10**8, 10**12)
     )
     assert near == (0.0, [])

@@ -265,7 +265,7 @@ def test_each_program_exists_and_gets_the_paths_of_input_and_output(name: str) -
     assert set(workload.outputs) & set(program.arguments) or not workload.outputs
     if workload.input(size):
         assert "/assay/input/x" in program.arguments
-    assert workload.moved(size, "spark").read <= workload.moved(size, "hadoop").read
+    assert workload.data_moved(size, "spark").read <= workload.data_moved(size, "hadoop").read
 
 
 def test_a_lost_executor_is_the_cause_and_its_attempts_count_as_failed() -> None:

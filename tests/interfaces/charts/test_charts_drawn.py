@@ -11,8 +11,8 @@ import pytest
 import vl_convert
 
 from assay.analysis.comparison.comparison import compare
+from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
-from assay.analysis.comparison.details.summary import summarise_group
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.run_profile.traffic import disk_traffic
 from assay.interfaces.charts.disks import disk_traffic_areas

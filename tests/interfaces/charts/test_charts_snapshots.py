@@ -15,8 +15,8 @@ import vl_convert
 
 import assay.interfaces.charts
 from assay.analysis.comparison.comparison import compare
+from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
-from assay.analysis.comparison.details.summary import summarise_group
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.series import Series

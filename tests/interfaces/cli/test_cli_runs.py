@@ -16,7 +16,7 @@ import pytest
 
 from assay.interfaces.cli.explain.run_text import phase_bars
 from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
-from assay.questions.runs.whole_run import whole_run, with_figures
+from assay.questions.runs.complete_run import read_complete_run, with_figures
 from assay.store import Repository
 from builders import coded_warnings, make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -282,12 +282,12 @@ def test_histories_among_the_logs_tell_what_older_bundles_do_not(tmp_path: Path)
     start = datetime.fromtimestamp(SUBMIT_MS / 1000 - 2, UTC).isoformat()
     run = make_run(3, started_at=start, duration_s=20.0, workload_parameters={"program": "terasort"})
     repository.publish(run, logs={"job_1_0001.jhist": logs["job_1_0001.jhist"]})
-    seen = whole_run(repository, run)
+    seen = read_complete_run(repository, run)
     assert [(job.job_id, job.submit_s, job.finish_s) for job in seen.run.jobs] == [("job_1", 2.0, 14.5)]
     assert with_figures(repository, [run])[0].metrics["hdfs_read_bytes"] == 2000
     damaged = replace(run, run_id=make_run(4).run_id)
     repository.publish(damaged, logs=logs)
-    assert whole_run(repository, damaged).run.jobs == ()
+    assert read_complete_run(repository, damaged).run.jobs == ()
 
 
 def test_profile_compares_with_terasort(hybrid: Path) -> None:

@@ -217,7 +217,7 @@ def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_toge
     kept = [run for run in runs if (run.layout, run.levels["network"], run.parameters[slots]) != first]
     for run in kept:
         store.publish(run)
-    assert combined_times(store, store.table().taken(np.arange(1))) == ()
+    assert combined_times(store, store.table().subset(np.arange(1))) == ()
     (times,) = combined_times(store, store.table())
     assert (times.workload, times.not_measured) == ("sort", 1)
     assert times.factors == ("layout", "network", slots)

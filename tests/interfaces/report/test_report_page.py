@@ -20,7 +20,7 @@ from assay.model.runs.run import Origin, Run, RunStatus, Stage
 from assay.model.runs.trace import Trace
 from assay.questions.json_values import json_value
 from assay.questions.report.values import Report
-from assay.questions.runs.whole_run import CompleteRun
+from assay.questions.runs.complete_run import CompleteRun
 from builders import PRICES_YAML, build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from report_support import configurations_of, document_of

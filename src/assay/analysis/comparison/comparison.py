@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.comparison.details.differences import cpu_warnings, environment_warnings, host_facts
+from assay.analysis.comparison.details.level_summary import summarise_level
 from assay.analysis.comparison.details.run_groups import RunGroup, run_groups
-from assay.analysis.comparison.details.summary import summarise_level
 from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, group_ratios, log_mean, over_blocks
 from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, result_of, with_verdicts
 from assay.analysis.comparison.sessions import session_warnings

@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.comparison.matched import MatchedGroups
 from assay.analysis.statistics import Ints
 
-SHARE_APART = 0.01
+SHARE_DIFFERENCE_MAX = 0.01
 """Maximum difference between the two sides' shares of runs that does not confound a comparison."""
 
 
@@ -30,6 +30,6 @@ def confounded_by(matched: MatchedGroups, groups: Ints, levels: tuple[int, int])
             key, count = np.unique(of_group * width + column.codes[matched.positions[rows]] + 1, return_counts=True)
             shares.append(dict(zip(key.tolist(), (count / n[key // width]).tolist(), strict=True)))
         b, c = shares
-        if any(abs(b.get(key, 0.0) - c.get(key, 0.0)) > SHARE_APART for key in b.keys() | c.keys()):
+        if any(abs(b.get(key, 0.0) - c.get(key, 0.0)) > SHARE_DIFFERENCE_MAX for key in b.keys() | c.keys()):
             names.append(name)
     return tuple(names)

@@ -197,7 +197,7 @@ def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], basel
     return rows
 
 
-def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
+def speedup_of_pair(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
     """Return the number of groups with both levels (indices in the fit), and the speedup of the second in these."""
     apart = fit.logs[:, first] - fit.logs[:, second]
     both = np.flatnonzero(np.isfinite(apart))
@@ -224,7 +224,7 @@ def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
     first, second = (order[at] for at in np.triu_indices(len(order), 1))
     pairs = []
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
-        groups, direct = alone(fit, a, b)
+        groups, direct = speedup_of_pair(fit, a, b)
         if direct is not None:
             ratio, both = direct.ratio, mean.ratio if mean is not None else None
             names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.statistics import (
     ABSENT,
-    FOLLOWING,
+    DEPENDENT_PROPERTIES,
     Column,
     Estimate,
     Floats,
@@ -163,7 +163,7 @@ def match(
         require_factor(table, name)
     if ignore & set(STRATA) or factor in STRATA:
         raise SpecificationError("origins and lab scales are never mixed", hint="filter the runs first")
-    passed_over = {factor, *FOLLOWING.get(factor, ()), *ignore}
+    passed_over = {factor, *DEPENDENT_PROPERTIES.get(factor, ()), *ignore}
     names = [name for name in table.factors if name not in passed_over]
     within = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
     table_groups = groups_by(table, [*names, *within])
@@ -256,7 +256,7 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
     """
     groups = np.flatnonzero((b.n > 0) & (c.n > 0))
     uneven = imbalance(b.sessions, c.sessions, groups) if b.sessions and c.sessions else None
-    b, c = b.taken(groups), c.taken(groups)
+    b, c = b.subset(groups), c.subset(groups)
     apart = difference(b, c)
     units = (matched.deployment, matched.cluster) if matched else (groups[:0], groups[:0])
     deployment, cluster = (unit[groups] if len(unit) else unit for unit in units)
@@ -438,7 +438,7 @@ def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
         ratios.degrees_within[keep],
         ratios.squares_within[keep],
         ratios.rounding[keep],
-        ratios.sessions.picked(keep) if ratios.sessions else None,
+        ratios.sessions.subset(keep) if ratios.sessions else None,
         ratios.cluster[keep] if len(ratios.cluster) else ratios.cluster,
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from assay.analysis.comparison.dependence import Dependence
-from assay.analysis.comparison.details.summary import LevelSummary
+from assay.analysis.comparison.details.level_summary import LevelSummary
 from assay.analysis.comparison.matched import LogMean, SessionPart
 from assay.analysis.comparison.scope_estimates import ClusterEstimate, ScopeEstimate
 from assay.analysis.comparison.significance import RankTest

@@ -154,12 +154,12 @@ def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None =
     if m > 1:
         similar = _similar(both, depends)
         if result is not None and result.scope is InferenceScope.SIMILAR:
-            estimates = [estimate for estimate in estimates if _no_surer(similar, estimate) is similar]
+            estimates = [estimate for estimate in estimates if _at_least_as_wide(similar, estimate) is similar]
         estimates.append(similar)
     if len(both.cluster) and (other_clusters := _other_clusters(both, both.cluster)) is not None:
         estimates.append(other_clusters)
     for at in range(1, len(estimates)):
-        estimates[at] = _no_surer(estimates[at], estimates[at - 1])
+        estimates[at] = _at_least_as_wide(estimates[at], estimates[at - 1])
     return tuple(estimates)
 
 
@@ -171,7 +171,7 @@ def _similar(both: GroupRatios, depends: tuple[Dependence, Ints] | None) -> Scop
     return estimate_of(mean, m, single_error, plain.degrees)
 
 
-def _no_surer(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
+def _at_least_as_wide(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
     """Return the estimate for a wider scope, with an interval that is never narrower than that of a narrower one."""
     if wide.width is None or narrow.width is None or wide.width >= narrow.width:
         return wide

@@ -39,7 +39,7 @@ def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSe
     return b, c
 
 
-def hidden_by_sessions(mean: LogMean | None) -> bool:
+def inconclusive_by_sessions(mean: LogMean | None) -> bool:
     """Return whether the interval includes 1 only because sessions can differ."""
     if mean is None or mean.sessions is None:
         return False

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.analysis.comparison.dependence import allow_for_dependence
-from assay.analysis.comparison.joint import Fit, alone, contradicts, fits
+from assay.analysis.comparison.joint import Fit, contradicts, fits, speedup_of_pair
 from assay.analysis.comparison.matched import (
     GROUPS_MIN,
     LogMean,
@@ -197,7 +197,7 @@ def _everywhere(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) 
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         gain, p = _one_sided(mean)
         if mean is not None and min(p, 1 - p) < ALPHA:
-            direct = alone(fit, a, b)[1]
+            direct = speedup_of_pair(fit, a, b)[1]
             trusted = direct if direct is not None and contradicts(direct, mean) else mean
             both = strata.only(group_ratios(sides[a], sides[b], matched), stratum)
             gain, p = _one_sided(allow_for_dependence(trusted, matched, both))

@@ -43,7 +43,7 @@ def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | 
     return float(crossings[nearest]), nearest
 
 
-def flips(times_s: Floats, book: Priced) -> list[BreakEvenPrice]:
+def compute_break_even_prices(times_s: Floats, book: Priced) -> list[BreakEvenPrice]:
     """Return a :class:`BreakEvenPrice` for each price that a configuration pays. Prices can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))

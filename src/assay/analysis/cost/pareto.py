@@ -125,7 +125,7 @@ class CostAndTime:
     draws: int
 
 
-def plane(
+def estimate_time_and_cost(
     times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> CostAndTime:
     """Return times and costs of configurations, which must all have runs. The same seed gives the same draws.

@@ -34,7 +34,7 @@ OUTER_TO = 0.1
 CACHED_SHARE = 0.5
 """Share of a random read's time below which random writes are cached."""
 USUAL_CACHE_BYTES = 64 * 10**6
-DEEP = 16
+QUEUE_DEPTH_MIN = 16
 """Minimum number of requests at once that shows a device's maximum requests per second."""
 BANDWIDTH_BOUND_SHARE = 0.9
 """Share of the bandwidth above which random requests are limited by the bandwidth."""
@@ -167,12 +167,12 @@ def _random(
     return min(chosen, key=lambda figure: (figure.request_bytes, -figure.depth), default=None)
 
 
-def _alone(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
+def _random_at_depth_1(figures: Sequence[DeviceMeasurement], *, writes: bool) -> DeviceMeasurement | None:
     return _random(figures, writes=writes, wanted=lambda depth: depth == 1)
 
 
 def _kind(figures: Sequence[DeviceMeasurement], read: DeviceMeasurement) -> DeviceKind:
-    alone = _alone(figures, writes=False)
+    alone = _random_at_depth_1(figures, writes=False)
     if alone is None:
         raise FormatError(
             "no job reads at random with one request at a time, so HDD and flash can't be distinguished",
@@ -187,7 +187,7 @@ def _hdd(
     figures: Sequence[DeviceMeasurement], read: DeviceMeasurement, capacity_bytes: int | None, rpm: float | None
 ) -> list[CalibratedValue]:
     usual = default_hdd() if rpm is None else replace(default_hdd(), rpm=rpm)
-    alone = _alone(figures, writes=False)
+    alone = _random_at_depth_1(figures, writes=False)
     inner = _inner_share(figures, read, usual, capacity_bytes)
     model = replace(usual, inner_share=inner.value)
     seek = _seek_full(alone, read, model, capacity_bytes)
@@ -259,7 +259,7 @@ def _inner_share(
 
 
 def _write_cache(figures: Sequence[DeviceMeasurement], alone: DeviceMeasurement | None) -> CalibratedValue:
-    writes = _alone(figures, writes=True)
+    writes = _random_at_depth_1(figures, writes=True)
     if writes is None or alone is None:
         words = "none, as no job reads and writes at random with one request at a time"
         return CalibratedValue("write_cache", 0, words, measured=False)
@@ -278,13 +278,13 @@ def _flash(
     rates = {"read": read.bytes_per_s, "write": write_bytes_per_s}
     numbers = []
     for key, bytes_per_s in rates.items():
-        deep = _random(figures, writes=key == "write", wanted=lambda depth: depth >= DEEP)
+        deep = _random(figures, writes=key == "write", wanted=lambda depth: depth >= QUEUE_DEPTH_MIN)
         if deep is not None and deep.bytes_per_s < BANDWIDTH_BOUND_SHARE * bytes_per_s:
             numbers.append(CalibratedValue(f"{key}_iops", round(deep.iops), f"job {deep.job}", measured=True))
     numbers.append(CalibratedValue("channels", usual.channels, USUAL, measured=False))
     usual_s = {"read": usual.read_latency_s, "write": usual.write_latency_s}
     for key, bytes_per_s in rates.items():
-        alone = _alone(figures, writes=key == "write")
+        alone = _random_at_depth_1(figures, writes=key == "write")
         if alone is None:
             numbers.append(CalibratedValue(f"{key}_latency", usual_s[key], USUAL, measured=False))
             continue

@@ -184,7 +184,7 @@ class BaselineSettings:
     random_depth: int
 
 
-def stated(device: Device, scale: float) -> ExpectedRates:
+def described_rates(device: Device, scale: float) -> ExpectedRates:
     """Return the rates in the device's description: bandwidths and requests per second."""
     return ExpectedRates(device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, None, device.read_iops)
 
@@ -194,7 +194,7 @@ def on_host(device: Device, how: BaselineSettings) -> ExpectedRates:
 
     An HDD's stated requests per second are over the whole disk; seeks within a small test file are shorter.
     """
-    device_rates = stated(device, 1.0)
+    device_rates = described_rates(device, 1.0)
     if device.kind is not DeviceKind.HDD:
         return device_rates
     arm = modelled(device, 1.0, how)

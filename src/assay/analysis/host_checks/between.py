@@ -16,7 +16,7 @@ PAIR_SHARE_MIN = 0.7
 BetweenProbe = Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]
 
 
-def alike(values: Mapping[str, str | None], otherwise: Grade, subject: str = "") -> CheckFinding:
+def compare_values(values: Mapping[str, str | None], otherwise: Grade, subject: str = "") -> CheckFinding:
     """Return whether all hosts share one value; else the most common value, and the other values with their hosts."""
     known = {host: value for host, value in values.items() if value is not None}
     if not known:
@@ -36,9 +36,9 @@ def alike(values: Mapping[str, str | None], otherwise: Grade, subject: str = "")
     return CheckFinding(otherwise, f"{common} on {most}, but {'; '.join(texts)}", subject)
 
 
-def _alike(value: Callable[[Survey], str | None], otherwise: Grade) -> BetweenProbe:
+def _probe_values(value: Callable[[Survey], str | None], otherwise: Grade) -> BetweenProbe:
     """Return a probe that compares one value of all hosts."""
-    return lambda hosts: [alike({name: value(host) for name, host in hosts.items()}, otherwise)]
+    return lambda hosts: [compare_values({name: value(host) for name, host in hosts.items()}, otherwise)]
 
 
 def _memory(host: Survey) -> str:
@@ -64,7 +64,9 @@ def _sysctls(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
         # The kernel computes these from the memory of the host.
         if name in ("fs.file-max", "vm.min_free_kbytes"):
             continue
-        finding = alike({host: survey.basics.sysctls.get(name) for host, survey in hosts.items()}, Grade.WARNING, name)
+        finding = compare_values(
+            {host: survey.basics.sysctls.get(name) for host, survey in hosts.items()}, Grade.WARNING, name
+        )
         if finding.grade is not Grade.FIT:
             differing += 1
             yield finding
@@ -139,49 +141,49 @@ CHECKS = (
         "kernels",
         "They differ in schedulers, page cache and defaults.",
         "upgrade all to one release, and reboot",
-        _alike(lambda host: host.basics.kernel, Grade.WARNING),
+        _probe_values(lambda host: host.basics.kernel, Grade.WARNING),
     ),
     _check(
         "distributions-alike",
         "distributions",
         "They differ in defaults and libraries.",
         "install one release",
-        _alike(lambda host: host.basics.distribution, Grade.NOTE),
+        _probe_values(lambda host: host.basics.distribution, Grade.NOTE),
     ),
     _check(
         "javas-alike",
         "Java versions",
         "They differ in garbage collectors and compilers.",
         "install one version, or set java_home in the cluster file",
-        _alike(lambda host: host.java.version, Grade.WARNING),
+        _probe_values(lambda host: host.java.version, Grade.WARNING),
     ),
     _check(
         "processors-alike",
         "processors",
         _SLOWEST,
         _SEPARATE,
-        _alike(lambda host: f"{host.basics.cores} × {host.basics.processor}", Grade.WARNING),
+        _probe_values(lambda host: f"{host.basics.cores} × {host.basics.processor}", Grade.WARNING),
     ),
     _check(
         "memory-alike",
         "memory",
         "More memory is more page cache, so reads differ.",
         _SEPARATE,
-        _alike(_memory, Grade.WARNING),
+        _probe_values(_memory, Grade.WARNING),
     ),
     _check(
         "disks-alike",
         "models of the data disks",
         _SLOWEST,
         "describe them as separate node types, or replace the different disk",
-        _alike(_disks, Grade.NOTE),
+        _probe_values(_disks, Grade.NOTE),
     ),
     _check(
         "mounts-alike",
         "file systems of data and their options",
         "File systems and mount options differ in speed.",
         "one line in every /etc/fstab",
-        _alike(_mount_options, Grade.WARNING),
+        _probe_values(_mount_options, Grade.WARNING),
     ),
     _check(
         "settings-alike",
@@ -195,7 +197,7 @@ CHECKS = (
         "NICs and their rates",
         _SLOWEST,
         "check the cable and port of the different host",
-        _alike(_nic, Grade.WARNING),
+        _probe_values(_nic, Grade.WARNING),
     ),
     BetweenCheck(
         criterion(
@@ -216,7 +218,7 @@ CHECKS = (
         "MTU",
         "A packet larger than the other end accepts is lost, and the transfer hangs.",
         "ip link set INTERFACE mtu 9000 (or 1500) on all hosts, and on the switch",
-        _alike(_mtu, Grade.ERROR),
+        _probe_values(_mtu, Grade.ERROR),
     ),
     _check(
         "clocks-alike", "clocks", "Samples of different hosts are aligned by time.", "one time service for all", _clocks
@@ -226,13 +228,13 @@ CHECKS = (
         "time zones",
         "Logs of two hosts can't be read side by side.",
         "timedatectl set-timezone Etc/UTC on all",
-        _alike(lambda host: host.clock.zone, Grade.NOTE),
+        _probe_values(lambda host: host.clock.zone, Grade.NOTE),
     ),
     _check(
         "hadoop-alike",
         "versions of running Hadoop or Spark",
         "A rolling upgrade that stopped halfway is two clusters.",
         "have the owner of the cluster finish it",
-        _alike(_hadoop, Grade.WARNING),
+        _probe_values(_hadoop, Grade.WARNING),
     ),
 )

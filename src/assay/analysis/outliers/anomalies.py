@@ -51,7 +51,7 @@ IMBALANCE_MIN = 1.5
 IMBALANCE_BEYOND = 1.4
 """Minimum imbalance as a multiple of the median of its repetitions, or of all runs of the same work."""
 IMBALANCE_SUFFIX = "_imbalance"
-_FARTHEST = np.log(1000.0)
+_LOG_RATIO_MAX = np.log(1000.0)
 """Maximum log ratio that counts for the order of anomalies; an observed value of 0 has this ratio."""
 _ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
 
@@ -187,7 +187,7 @@ def _not_done(table: RunTable, floors: MinimumSpreads) -> _Flags:
     )
 
 
-def _off_pace(table: RunTable, expected: Expectation) -> list[_Flags]:
+def _time_flags(table: RunTable, expected: Expectation) -> list[_Flags]:
     ratio = table.values["duration_s"] / expected.expected_s
     z_min = np.where(expected.modelled, MODELLED_Z, REPEATED_Z)
     ratio_min = np.where(expected.modelled, MODELLED_RATIO, REPEATED_RATIO)
@@ -301,7 +301,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     traffic = _traffic(table, byte_metrics)
     looked_for = (
         _not_done(table, floors),
-        *_off_pace(table, expected),
+        *_time_flags(table, expected),
         *(_few_bytes(table, configurations, alike, name, traffic, done) for name in byte_metrics),
         *(_imbalanced(table, configurations, alike, name, done) for name in imbalances),
     )
@@ -311,7 +311,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     values, expected_values = _column([p.observed for p in parts]), _column([p.expected for p in parts])
     with np.errstate(divide="ignore"):
         far = np.abs(np.log(np.maximum(values, 1e-9) / expected_values))
-    order = np.lexsort((kind, -np.minimum(far, _FARTHEST)))
+    order = np.lexsort((kind, -np.minimum(far, _LOG_RATIO_MAX)))
     positions = _column([p.positions for p in parts], np.int64)[order]
     return Anomalies(
         positions=positions,

@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.outliers.anomalies import Anomalies, Kind
 from assay.analysis.statistics import ABSENT, ANOMALY, NO_ANOMALY, Column, Mask, RunTable
 
-TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
+TIME_KINDS = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
 """The kinds of anomalies that concern a run's time, not its bytes or its balance."""
 
 
@@ -27,6 +27,6 @@ def time_outliers(table: RunTable) -> Mask:
     column = table.columns.get(ANOMALY)
     if column is None:
         return np.zeros(len(table), dtype=np.bool_)
-    odd = [column.code(kind.value) for kind in TIME_ODD]
+    odd = [column.code(kind.value) for kind in TIME_KINDS]
     outliers: Mask = np.isin(column.codes, [code for code in odd if code != ABSENT])
     return outliers

@@ -67,7 +67,7 @@ def _needed(scatter: Floats, wanted: float) -> Ints:
 def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
     """Return the scatter of each configuration's workload; NaN if no configuration was repeated."""
     names = [name for name in _STRATA if name in table.columns]
-    strata = groups_by(table.taken(first), names)
+    strata = groups_by(table.subset(first), names)
     total = np.bincount(strata.of_row, weights=squares, minlength=strata.count)
     degrees = np.bincount(strata.of_row, weights=runs - 1, minlength=strata.count)
     with np.errstate(divide="ignore", invalid="ignore"):

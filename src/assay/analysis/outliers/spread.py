@@ -40,8 +40,8 @@ NORMAL = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation."""
 GAP_MIN = 4.0
 """Minimum ratio of the times at the ends of an empty gap, which separates runs that did nothing from the others."""
-ABOVE_SHARE_MIN = 0.2
-ABOVE_MIN = 5
+SHARE_ABOVE_GAP_MIN = 0.2
+RUNS_ABOVE_GAP_MIN = 5
 """Minimum number of runs above a gap, in addition to a minimum share: fewer are slow runs, not normal ones."""
 FIT_CONFIGURATIONS_MAX = 20_000
 """Maximum number of configurations, evenly sampled, to which the log-linear model is fitted."""
@@ -95,7 +95,7 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     wide = np.flatnonzero(np.diff(logs) >= np.log(GAP_MIN))
     wide = wide[work[wide + 1] == work[wide]]
     above = ends[work[wide]] - wide - 1
-    rows = wide[above >= np.maximum(ABOVE_MIN, ABOVE_SHARE_MIN * sizes[work[wide]])]
+    rows = wide[above >= np.maximum(RUNS_ABOVE_GAP_MIN, SHARE_ABOVE_GAP_MIN * sizes[work[wide]])]
     middle, upper = np.full(count, -np.inf), np.full(count, np.nan)
     middle[work[rows]] = (logs[rows] + logs[rows + 1]) / 2  # the last one assigned is the highest
     upper[work[rows]] = logs[rows + 1]
@@ -107,9 +107,9 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumSpreads:
 
     A job that does nothing ends after a short time, whatever its configuration, and there is a wide empty gap up to the
     fastest job that did its work. A run below the gap is excused if its cluster, layout, network, or a workload option
-    explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them is above the gap, and runs
-    of other work do not show that the level is no faster. An engine parameter is no excuse: it seldom makes a job that
-    much faster, while settings with which every job fails at once are common.
+    explains the short time: at least :data:`RUNS_ABOVE_GAP_MIN` runs share that level, none of them is above the gap,
+    and runs of other work do not show that the level is no faster. An engine parameter is no excuse: it seldom makes a
+    job that much faster, while settings with which every job fails at once are common.
     """
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
@@ -140,8 +140,8 @@ def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mas
         elsewhere = runs_high.reshape(work.count, levels).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             usual = np.bincount(code, weights=pace, minlength=levels) / elsewhere
-        refuted = (elsewhere >= ABOVE_MIN) & (usual > -np.log(GAP_MIN) / 2)
-        excuse = (runs_low >= ABOVE_MIN) & (runs_high == 0) & ~np.tile(refuted, work.count)
+        refuted = (elsewhere >= RUNS_ABOVE_GAP_MIN) & (usual > -np.log(GAP_MIN) / 2)
+        excuse = (runs_low >= RUNS_ABOVE_GAP_MIN) & (runs_high == 0) & ~np.tile(refuted, work.count)
         excused[low] |= excuse[key[low]]
     return excused
 

@@ -26,11 +26,13 @@ from assay.model import Run, Task, Trace
 
 BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
-FREED = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
+RESOURCES_OF_BOUND = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
 """Names of what a bound makes infinitely fast, and the resources that this frees."""
 
-NAMED_WRONG = "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
-BOUND_BEATEN = (
+LIMIT_ERROR_RATE = (
+    "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
+)
+BOUND_ERROR_RATE = (
     "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
 )
 """Counted by ``benchmarks/limit_errors.py``; docs/measurements/limits.md has the tables."""
@@ -114,7 +116,7 @@ def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
         times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered),
         bounds=_bounds(run, tasks, loads),
         moments=moments,
-        rests_on=_rests_on(run, tasks, loads),
+        rests_on=_basis(run, tasks, loads),
     )
 
 
@@ -169,7 +171,7 @@ def _idle_phases(run: Run, loads: Loads) -> list[str]:
 
 def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
     bounds = []
-    for name, freed in FREED.items():
+    for name, freed in RESOURCES_OF_BOUND.items():
         if not any(resource in loads.shares for resource in freed):
             continue
         least_s = min(run.duration_s, replayed_s(run, tasks, loads, *_kept(run, tasks, loads, freed)))
@@ -204,7 +206,7 @@ def _task_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
     return np.minimum(share, loads.shares[Resource.CPU])
 
 
-def _rests_on(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
+def _basis(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
     step = f"{float(loads.steps_s[0]):.2g} s"
     groups = run.recorded.node_groups
     observed = f"{len(loads.workers)} workers"
@@ -213,9 +215,9 @@ def _rests_on(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
     sentences = [
         f"Traces of {observed} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
         f"The limit of a step is the busiest resource, if it was busy for at least {BUSY_SHARE:.0%} of the step, else "
-        f"the CPU, if the attempts computed for as much of their time. {NAMED_WRONG}",
+        f"the CPU, if the attempts computed for as much of their time. {LIMIT_ERROR_RATE}",
         "A bound keeps data, placement, order and containers, and counts every busy moment of a resource as a wait for "
-        f"it: the gain should be at most that. {BOUND_BEATEN}",
+        f"it: the gain should be at most that. {BOUND_ERROR_RATE}",
     ]
     if not tasks:
         sentences.append("Task attempts were not recorded, so the bounds shorten the run as a whole.")

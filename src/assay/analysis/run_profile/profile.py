@@ -107,7 +107,7 @@ def _over(value: float | None, reference: float | None) -> float | None:
     return value / reference if value is not None and reference else None
 
 
-def _against(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
+def _relative_to(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
     if reference is None:
         return row
     both_recorded = row.stored_bytes is not None and reference.stored_bytes is not None
@@ -142,5 +142,5 @@ def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
         context = ", ".join(part for part in (key[0] if clusters else "", key[5]) if part)
         profile_rows = [_row(members, context) for members in by_workload.values()]
         to = next((row for row in profile_rows if row.workload == reference), None)
-        rows += [_against(row, to) for row in profile_rows]
+        rows += [_relative_to(row, to) for row in profile_rows]
     return Profile(reference, tuple(rows))

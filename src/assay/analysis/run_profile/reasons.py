@@ -16,11 +16,11 @@ from assay.foundation.units import format_bytes
 
 ALIKE = 0.15
 """Maximum difference, as a share, of amounts of work that count as the same."""
-CHANCE = 0.18
+CHANCE_DIFFERENCE_MAX = 0.18
 """Maximum difference, as a share, of times that is not attributed to a phase. Two runs of one configuration, with a
 spread of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
 _NAMED_MAX = 3
-_TELLING = 0.8
+_EXPLAINED_SHARE_MIN = 0.8
 """Share of the difference at which no further phases are named."""
 FIGURES = (
     "disk_moved_bytes",
@@ -101,7 +101,7 @@ def _time(first: ObservedSide, other: ObservedSide, phases: Sequence[Measure], p
     saved_s = first.duration_s - other.duration_s
     word = "less" if saved_s >= 0 else "more"
     claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"
-    if abs(saved_s) <= CHANCE * max(first.duration_s, other.duration_s):
+    if abs(saved_s) <= CHANCE_DIFFERENCE_MAX * max(first.duration_s, other.duration_s):
         return f"{claim}: one run of each does not show more than chance, so no phase is named."
     sign = 1 if saved_s >= 0 else -1
     parts = [
@@ -111,7 +111,7 @@ def _time(first: ObservedSide, other: ObservedSide, phases: Sequence[Measure], p
     ]
     named, explained_s = [], 0.0
     for part_s, name in sorted(parts, reverse=True)[:_NAMED_MAX]:
-        if part_s <= 0 or explained_s >= _TELLING * abs(saved_s):
+        if part_s <= 0 or explained_s >= _EXPLAINED_SHARE_MIN * abs(saved_s):
             break
         explained_s += part_s
         named.append(f"{part_s:,.1f} s in {name}")

@@ -128,7 +128,7 @@ def series_of(
     for name, positions in sorted(by_name.items()):
         counter = trace.counter[positions[0]]
         order = np.asarray(positions)[np.argsort(t_s[positions], kind="stable")]
-        at, drawn = (rates if counter else _as_they_are)(t_s[order], values[order])
+        at, drawn = (rates if counter else _unchanged)(t_s[order], values[order])
         inside = np.ones(len(at), dtype=np.bool_)
         if start_s is not None:
             inside &= at >= start_s
@@ -141,5 +141,5 @@ def series_of(
     return series
 
 
-def _as_they_are(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
+def _unchanged(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
     return t_s, values

@@ -21,7 +21,7 @@ from itertools import accumulate
 
 from assay.model import CountedStream, Task
 
-GATE = 0.5
+CONCURRENCY_MIN = 0.5
 """Minimum concurrency of a slot that counts, as a share of the largest."""
 SLOT_S = 1.0
 _ROUNDING = 1e-9
@@ -103,7 +103,7 @@ def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> Gate
         length = min(end, origin + (index + 1) * SLOT_S) - start
         if length > 0:
             concurrency = active_s[index] / length
-            counted = concurrency >= GATE * largest - _ROUNDING
+            counted = concurrency >= CONCURRENCY_MIN * largest - _ROUNDING
             curve.append(Slot(start, length, concurrency, slot_bytes[index], counted))
     return _mean(curve, largest)
 

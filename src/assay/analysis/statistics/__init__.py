@@ -4,8 +4,8 @@ from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.certainty import offsets_in, offsets_of
 from assay.analysis.statistics.facets import LevelCount, conditions_of, counts_by, level_counts, matching
 from assay.analysis.statistics.factors import (
+    DEPENDENT_PROPERTIES,
     FACTOR_SYNONYMS,
-    FOLLOWING,
     LAYOUT_DEVICES,
     LAYOUT_PARAMETERS,
     RESERVED,

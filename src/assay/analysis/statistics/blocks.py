@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.statistics.arrays import Floats, Ints
 
-_NOTHING = 1e-9
+_EIGENVALUE_MIN = 1e-9
 _CHUNK = 64
 
 
@@ -82,7 +82,7 @@ class BlockFit:
         alone = np.zeros(len(first), dtype=np.bool_)
         for kind in self._kinds:
             pulled = _within(weights[:, kind.members])
-            alone |= (np.abs(np.einsum("cpk,pkd->cpd", pulled, kind.sure)) > _NOTHING).any(axis=(1, 2))
+            alone |= (np.abs(np.einsum("cpk,pkd->cpd", pulled, kind.sure)) > _EIGENVALUE_MIN).any(axis=(1, 2))
             adjusted = np.einsum("cpk,pkl->cpl", pulled, kind.adjust)
             squares = np.einsum("cpk,cpk->cp", adjusted, adjusted)
             spread = np.zeros((len(first), len(kind.members), len(self.effect)))
@@ -148,7 +148,7 @@ def _adjustments(members: Ints, inverse: Floats) -> tuple[Floats, Floats]:
     """Return, for the blocks of each kind, (I - H) to the power of -1/2, and the directions in which H is 1."""
     hat = _within(np.swapaxes(_within(inverse[members[:, :, None], members[:, None, :]]), 1, 2))
     share, axes = np.linalg.eigh(np.eye(members.shape[1]) - hat)
-    sure = share < _NOTHING
+    sure = share < _EIGENVALUE_MIN
     power = np.where(sure, 0.0, 1 / np.sqrt(np.where(sure, 1.0, share)))
     return np.einsum("pij,pj,pkj->pik", axes, power, axes), axes * sure[:, None, :]
 

@@ -59,7 +59,7 @@ RESERVED = frozenset(
 
 _FIELD_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
 """Factors that are fields of every run, whether its plan varies them or not."""
-FOLLOWING = {ENGINE_FACTOR: ("engine_version",)}
+DEPENDENT_PROPERTIES = {ENGINE_FACTOR: ("engine_version",)}
 """Factor to the properties that differ whenever it does, and need not be equal in a comparison by it."""
 
 
@@ -129,12 +129,14 @@ def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
     for run in runs:
         names.update(dict.fromkeys(name for name in run.levels if level_of(run, name) is not None))
         names_of_run = [*run.parameters, *(f"{_program(run)}.{option}" for option in run.workload_parameters)]
-        names.update(dict.fromkeys(name for name in names_of_run if name not in LAYOUT_PARAMETERS | following(run)))
+        names.update(
+            dict.fromkeys(name for name in names_of_run if name not in LAYOUT_PARAMETERS | determined_parameters(run))
+        )
     levels_by_name = {name: levels_of(runs, name) for name in names}
     return {name: levels for name, levels in levels_by_name.items() if len(levels) > 1}
 
 
-def following(run: Run) -> set[str]:
+def determined_parameters(run: Run) -> set[str]:
     """Return the parameters and options that the run's levels and waves determine."""
     names = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
@@ -150,7 +152,7 @@ def matching_factors(run: Run, factor: str) -> dict[str, str]:
     Parameters that follow from a short name (the memory of ``containers``) and the number of tasks that follows from
     ``waves`` are left out.
     """
-    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | following(run)
+    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | determined_parameters(run)
     texts = {
         "workload": run.workload,
         "cluster": run.cluster,
@@ -167,4 +169,4 @@ def matching_factors(run: Run, factor: str) -> dict[str, str]:
     options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
     texts |= {name: value for name, value in options.items() if name not in derived}
     texts.pop(factor, None)
-    return {name: text for name, text in texts.items() if name not in FOLLOWING.get(factor, ())}
+    return {name: text for name, text in texts.items() if name not in DEPENDENT_PROPERTIES.get(factor, ())}

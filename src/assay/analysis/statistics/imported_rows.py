@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors import LAYOUT_DEVICES, following
+from assay.analysis.statistics.factors import LAYOUT_DEVICES, determined_parameters
 from assay.analysis.statistics.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
 from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.runs.imported import like
@@ -81,7 +81,7 @@ class ImportedRows:
         """Return the number of rows."""
         return len(self.lines)
 
-    def taken(self, keep: Mask) -> ImportedRows:
+    def subset(self, keep: Mask) -> ImportedRows:
         """Return the rows that a mask selects."""
         if keep.all():
             return self
@@ -113,18 +113,18 @@ Item = ImportedRun | SkippedItem | ImportedRows
 """An item that a reader of a format yields."""
 
 
-def joined(blocks: Sequence[ImportedRows]) -> list[ImportedRows]:
+def join_blocks(blocks: Sequence[ImportedRows]) -> list[ImportedRows]:
     """Join neighbouring blocks that have the same fields."""
     groups: list[list[ImportedRows]] = []
     for block in blocks:
-        if groups and _alike(groups[-1][0], block):
+        if groups and _same_fields(groups[-1][0], block):
             groups[-1].append(block)
         else:
             groups.append([block])
     return [_one_of(group) if len(group) > 1 else group[0] for group in groups]
 
 
-def _alike(a: ImportedRows, b: ImportedRows) -> bool:
+def _same_fields(a: ImportedRows, b: ImportedRows) -> bool:
     return (a.source, a.common, a.shared.keys(), a.metrics.keys()) == (
         b.source,
         b.common,
@@ -277,7 +277,7 @@ def _part(
 def _parameters(rows: ImportedRows, blank: Run) -> dict[str, tuple[int, Column]]:
     """Return the columns of the engine parameters that neither a level nor the layout determines."""
     firsts, group = groups_of(_codes(rows, _NAMED))
-    ruled = [following(like(blank, **_fields_at(rows, _NAMED, row))) for row in firsts.tolist()]
+    ruled = [determined_parameters(like(blank, **_fields_at(rows, _NAMED, row))) for row in firsts.tolist()]
     kinds: dict[frozenset[str], int] = {}
     kind = np.array([kinds.setdefault(frozenset(names), len(kinds)) for names in ruled], dtype=np.int32)[group]
     firsts, group = groups_of([kind, *_codes(rows, ("parameters",))])

@@ -26,7 +26,7 @@ from assay.analysis.statistics.arrays import Floats, Ints
 from assay.analysis.statistics.sessions import SideSessions
 
 LEVEL = 0.95
-UNEQUAL_MIN = 1.5
+COUNT_RATIO_MIN = 1.5
 """Minimum ratio of the sides' numbers of values at which the smaller side gets at least the larger side's variance."""
 BORROWING_MIN = 4
 """Minimum number of values of a side that gets the other side's degrees of freedom together with its variance."""
@@ -57,7 +57,7 @@ class Means:
     sessions: SideSessions | None = None
     """How the values of all groups are spread over sessions; None if it was not computed."""
 
-    def taken(self, keep: Ints) -> Means:
+    def subset(self, keep: Ints) -> Means:
         """Return some of the groups, without their sessions."""
         return Means(self.n[keep], self.mean[keep], self.variance[keep], self.rounding[keep])
 
@@ -101,7 +101,7 @@ def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
     """Return the variance of each group of ``side`` and its degrees; with few values, at least the other side's
     variance."""
     with np.errstate(invalid="ignore"):
-        borrowed = (other.n >= UNEQUAL_MIN * side.n) & (other.variance > side.variance)
+        borrowed = (other.n >= COUNT_RATIO_MIN * side.n) & (other.variance > side.variance)
     variance = np.where(borrowed, other.variance, side.variance)
     # Two or three runs do not show that both sides have the same variance, so they keep their degrees of freedom.
     n = np.where(borrowed & (side.n >= BORROWING_MIN), other.n, side.n)
@@ -111,8 +111,8 @@ def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
 def difference(a: Means, b: Means) -> Differences:
     """Return ``a`` - ``b`` by group, with Welch's degrees of freedom. Both sides of every group have a value.
 
-    A side with far fewer values than the other (:data:`UNEQUAL_MIN`) has at least the other's variance: three values of
-    a bimodal distribution are often all of one mode, with far too small a variance.
+    A side with far fewer values than the other (:data:`COUNT_RATIO_MIN`) has at least the other's variance: three
+    values of a bimodal distribution are often all of one mode, with far too small a variance.
     """
     (variance_a, free_a), (variance_b, free_b) = _at_least(a, b), _at_least(b, a)
     from_a, from_b = variance_a / a.n, variance_b / b.n

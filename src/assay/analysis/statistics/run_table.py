@@ -66,7 +66,7 @@ class RunTable:
         """The columns of a configuration: runs that are equal in all of them are repetitions of each other."""
         return tuple(name for name in self.columns if name not in DESCRIPTIVE)
 
-    def taken(self, keep: Mask | Ints) -> RunTable:
+    def subset(self, keep: Mask | Ints) -> RunTable:
         """Return the table of the rows that a mask or an array of positions selects."""
         at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # computed once for all columns
         return RunTable(

@@ -3,11 +3,11 @@
 In: start times of runs, their campaign, cluster, group and level, and the logarithms of their times. Out: a session
 unit for each run, the imbalance of two sides over these units, and the variance between sessions.
 
-A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`PAUSE_S`. Machines,
-networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and more runs
-of the same session do not average this effect out. If a session alternates between levels, as the blocks of a plan do,
-its effect cancels in their ratio. If it runs all of one level and then all of the next, each stretch of one level is a
-unit. Runs without a known start have one unit for each side of their group.
+A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`SESSION_PAUSE_S_MIN`.
+Machines, networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and
+more runs of the same session do not average this effect out. If a session alternates between levels, as the blocks of a
+plan do, its effect cancels in their ratio. If it runs all of one level and then all of the next, each stretch of one
+level is a unit. Runs without a known start have one unit for each side of their group.
 
 For each unit, ``w`` is its share of the baseline's runs minus its share of the candidate's runs, averaged over groups.
 Sessions then add ``sum(w**2)`` times the variance between sessions to the variance of a log ratio. The part that the
@@ -28,7 +28,7 @@ import numpy as np
 
 from assay.analysis.statistics.arrays import Floats, Ints, Mask
 
-PAUSE_S = 4 * 3600.0
+SESSION_PAUSE_S_MIN = 4 * 3600.0
 """Minimum pause between two runs of a cluster that begins a new session, in seconds."""
 DEGREES_MIN = 4.0
 """Minimum degrees of freedom to learn the variance between sessions from the runs."""
@@ -85,7 +85,7 @@ class Imbalance:
     unordered: Mask
     spread: SessionSpread
 
-    def picked(self, keep: Ints) -> "Imbalance":
+    def subset(self, keep: Ints) -> "Imbalance":
         """Return the imbalance of some of the groups, with new numbers."""
         number = np.full(len(self.contained), -1, dtype=np.int64)
         number[keep] = np.arange(len(keep))
@@ -122,7 +122,7 @@ class Imbalance:
             return self.beyond_runs()
         parts = [self]
         if strata is not None and strata.any():
-            parts = [self.picked(np.flatnonzero(strata == number)) for number in np.unique(strata)]
+            parts = [self.subset(np.flatnonzero(strata == number)) for number in np.unique(strata)]
         return max(0.0, self._of_mean - sum((len(part.contained) / m) ** 2 * part.shown_by_groups for part in parts))
 
     @property
@@ -183,7 +183,9 @@ def session_numbers(started_unix_s: Floats, campaign: Ints, cluster: Ints) -> In
     order = dated[np.lexsort((started_unix_s[dated], campaign[dated], cluster[dated]))]
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = (
-        (np.diff(started_unix_s[order]) > PAUSE_S) | (np.diff(campaign[order]) != 0) | (np.diff(cluster[order]) != 0)
+        (np.diff(started_unix_s[order]) > SESSION_PAUSE_S_MIN)
+        | (np.diff(campaign[order]) != 0)
+        | (np.diff(cluster[order]) != 0)
     )
     session[order] = np.cumsum(begins) - 1
     return session
@@ -198,14 +200,14 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     units = np.empty(len(session), dtype=np.int64)
     known = np.flatnonzero(session >= 0)
     order = known[np.lexsort((started_unix_s[known], session[known]))]
-    begins = _begins(session[order], level[order])
+    begins = _level_starts(session[order], level[order])
     stretch = np.cumsum(begins) - 1
     returns_in_session = _alternates(session[order], level[order], begins)
     group = np.unique(of_group[known] * (session.max(initial=0) + 1) + session[known], return_inverse=True)[1]
     group_of = np.full(len(session), -1, dtype=np.int64)
     group_of[known] = group
     within = known[np.lexsort((started_unix_s[known], group))]
-    begins_within = _begins(group_of[within], level[within])
+    begins_within = _level_starts(group_of[within], level[within])
     returns = np.zeros(len(session), dtype=np.bool_)
     returns[within] = _alternates(group_of[within], level[within], begins_within)
     once = np.zeros(len(session), dtype=np.bool_)  # one run of each level: the other groups decide
@@ -222,7 +224,7 @@ def session_units(session: Ints, started_unix_s: Floats, level: Ints, of_group: 
     return units
 
 
-def _begins(group: Ints, level: Ints) -> Mask:
+def _level_starts(group: Ints, level: Ints) -> Mask:
     """Return where a stretch of one level begins, in runs sorted by group and time."""
     begins = np.ones(len(group), dtype=np.bool_)
     begins[1:] = (group[1:] != group[:-1]) | (level[1:] != level[:-1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.analysis.statistics import Floats, Ints
 from assay.estimation.prediction.features import Features
-from assay.estimation.prediction.forest import grown
+from assay.estimation.prediction.forest import grow_forest
 
 SCATTER = 0.05
 """Assumed standard deviation of repetitions' log times."""
@@ -85,4 +85,4 @@ def contrast(codes: Ints, levels: list[int]) -> Floats:
 
 def estimates_by_tree(measured: Features, logs: Floats, candidates: Features, seed: int) -> Floats:
     """Return each tree's estimate for each candidate, from trees grown on few measured configurations."""
-    return grown(measured, logs, None, trees=TREES, seed=seed).by_tree(candidates)
+    return grow_forest(measured, logs, None, trees=TREES, seed=seed).by_tree(candidates)

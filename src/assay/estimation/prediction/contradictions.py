@@ -13,18 +13,18 @@ from assay.estimation.prediction.features import number_of
 from assay.estimation.prediction.model import TimeModel, TrainingData
 from assay.foundation.units import parse_bytes
 
-APART = 3.0
+REPETITION_RATIO_MAX = 3.0
 """Maximum ratio of the times of repetitions that do not contradict each other."""
-THOUSAND = (500.0, 2_000.0)
+MILLISECONDS_RATIO = (500.0, 2_000.0)
 """Range of the ratio of two times that are likely milliseconds and seconds."""
-FAR_OFF = 20.0
+CONTRADICTION_RATIO_MIN = 20.0
 """Ratio of a measured to an expected time, or its inverse, above which a configuration is reported."""
 
 
 def data_warnings(model: TimeModel, table: RunTable) -> tuple[str, ...]:
     """Return warnings about the runs that a model was learned from; none if they are sound."""
     data = TrainingData.of(table)
-    return (*_contradictions(data), *_far_off(model), *_kept_twice(data.table), *_spellings(data.table))
+    return (*_contradictions(data), *_far_off(model), *_duplicate_runs(data.table), *_spellings(data.table))
 
 
 def _contradictions(data: TrainingData) -> list[str]:
@@ -33,14 +33,14 @@ def _contradictions(data: TrainingData) -> list[str]:
     np.minimum.at(low, data.groups.of_row, logs)
     np.maximum.at(high, data.groups.of_row, logs)
     ratio = np.exp(high - low)
-    if not (apart := int((ratio > APART).sum())):
+    if not (apart := int((ratio > REPETITION_RATIO_MAX).sum())):
         return []
     most = float(ratio.max())
     words = (
         f"repetitions contradict each other in {apart:,} of {data.groups.count:,} configurations: they are more than "
-        f"{APART:g} times apart, up to {most:,.4g} times"
+        f"{REPETITION_RATIO_MAX:g} times apart, up to {most:,.4g} times"
     )
-    units = int(((ratio >= THOUSAND[0]) & (ratio <= THOUSAND[1])).sum())
+    units = int(((ratio >= MILLISECONDS_RATIO[0]) & (ratio <= MILLISECONDS_RATIO[1])).sum())
     if units:
         words += f"; {units:,} are about 1,000 times apart, as seconds and milliseconds are"
     return [f"{words} (`assay anomalies` lists outliers)"]
@@ -48,15 +48,16 @@ def _contradictions(data: TrainingData) -> list[str]:
 
 def _far_off(model: TimeModel) -> list[str]:
     off = np.abs(model.medians - model.configurations)
-    if not (far := int((off > math.log(FAR_OFF)).sum())):
+    if not (far := int((off > math.log(CONTRADICTION_RATIO_MIN)).sum())):
         return []
     return [
-        f"{far:,} of {len(off):,} configurations differ from similar ones by more than a factor of {FAR_OFF:g}: are "
-        "their times in other units, or is it other work? (`assay anomalies --second-opinion` lists them)"
+        f"{far:,} of {len(off):,} configurations differ from similar ones by more than a factor of "
+        f"{CONTRADICTION_RATIO_MIN:g}: are their times in other units, or is it other work? "
+        "(`assay anomalies --second-opinion` lists them)"
     ]
 
 
-def _kept_twice(table: RunTable) -> list[str]:
+def _duplicate_runs(table: RunTable) -> list[str]:
     if "started_unix_s" not in table.values:
         return []
     when = np.stack([table.values["started_unix_s"], table.values["duration_s"]], axis=1)

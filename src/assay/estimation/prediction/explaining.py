@@ -101,7 +101,7 @@ class _Background:
     def having(self, cells: Sequence[dict[str, int]]) -> RunTable:
         """Return the background repeated for each cell, with the cell's levels in every row."""
         rows = len(self.table)
-        again = self.table.taken(np.tile(np.arange(rows), len(cells)))
+        again = self.table.subset(np.tile(np.arange(rows), len(cells)))
         columns = dict(again.columns)
         for name in cells[0]:
             codes = np.repeat([cell[name] for cell in cells], rows).astype(np.int32)
@@ -131,7 +131,7 @@ def explain(model: TimeModel, table: RunTable) -> FactorImportance:
             "no factor varies among these runs", hint="ask with fewer conditions, or measure other configurations"
         )
     step = max(1, len(configurations) // BACKGROUND_MAX)
-    background = _Background(model, configurations.taken(np.arange(0, len(configurations), step)), _folds(model))
+    background = _Background(model, configurations.subset(np.arange(0, len(configurations), step)), _folds(model))
     total = background.expected_logs(configurations)
     variance = total.var(axis=0)
     if float(variance.min()) <= 0.0:
@@ -141,7 +141,7 @@ def explain(model: TimeModel, table: RunTable) -> FactorImportance:
     shares = {name: variance_of[0] / variance for name, variance_of in single.items()}
     first = sorted(names, key=lambda name: -float(shares[name].mean()))
     pairs = [_pair(background, configurations, pair, variance) for pair in combinations(first[:PAIRED_MAX], 2)]
-    understated = _understated(configurations, data.logs, {name: single[name][1] - middle for name in names})
+    understated = _understatement(configurations, data.logs, {name: single[name][1] - middle for name in names})
     effects = tuple(
         _effect(configurations, name, _raised(_jackknifed(shares[name]), understated[name]), single[name][1], middle)
         for name in first
@@ -192,7 +192,7 @@ def _pair(background: _Background, table: RunTable, pair: tuple[str, str], varia
     return PairEffect(pair, _jackknifed(share), len(cells), sum(cell in measured for cell in cells))
 
 
-def _understated(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -> dict[str, float]:
+def _understatement(table: RunTable, logs: Floats, effects: Mapping[str, Floats]) -> dict[str, float]:
     """Return, by factor, the ratio of measured to expected differences between its levels, 1 to :data:`SHRUNK_MAX`.
 
     ``effects``: by factor, the effects of the levels of :func:`_levels` × folds.
@@ -256,7 +256,7 @@ def cells(model: TimeModel, table: RunTable, names: Sequence[str], most: int = 4
     configurations = data.configurations()
     step = max(1, len(configurations) // BACKGROUND_MAX)
     background = _Background(
-        model, configurations.taken(np.arange(0, len(configurations), step)), (model.stack.forest,)
+        model, configurations.subset(np.arange(0, len(configurations), step)), (model.stack.forest,)
     )
     grid: list[tuple[int, ...]] = [()]
     for name in names:

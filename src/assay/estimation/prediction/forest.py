@@ -101,7 +101,9 @@ class Boosting:
         return sums
 
 
-def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, leaf: int = 1) -> Forest:
+def grow_forest(
+    features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, leaf: int = 1
+) -> Forest:
     """Return a forest that estimates ``logs`` from ``features``; ``weights``: of the rows.
 
     ``leaf``: smallest number of rows in a leaf. With :data:`COARSE_LEAF` or more, every feature is tried at each split.
@@ -119,7 +121,7 @@ def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: in
     return _flat([tree.tree_ for tree in learned.estimators_], 0.0, 1.0)
 
 
-def boosted(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
+def boost(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
     """Return shallow boosted trees, each grown on the residuals of those before it (J. H. Friedman, Ann. Stat. 29
     (2001)). Their mean estimates ``logs``; their spread is no measure of uncertainty.
     """
@@ -132,7 +134,7 @@ def boosted(features: Features, logs: Floats, *, trees: int, seed: int) -> Fores
     return _flat(grown_trees, float(logs.mean()), learned.learning_rate * len(grown_trees))
 
 
-def robustly_boosted(features: Features, logs: Floats, seed: int) -> Boosting:
+def boost_robustly(features: Features, logs: Floats, seed: int) -> Boosting:
     """Return boosted trees that minimise the absolute error of ``logs``, so that outliers hardly move them."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
@@ -153,7 +155,7 @@ def robustly_boosted(features: Features, logs: Floats, seed: int) -> Boosting:
     # scikit-learn has no public access to the nodes of these trees
     trees = [_histogram_tree(step[0].nodes) for step in learned._predictors]  # noqa: SLF001
     start = float(learned._baseline_prediction.item())  # noqa: SLF001
-    return Boosting(joined(trees), np.array([start]))
+    return Boosting(join_forests(trees), np.array([start]))
 
 
 def _histogram_tree(nodes: NDArray[Any]) -> Forest:
@@ -200,7 +202,7 @@ def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
     )
 
 
-def joined(forests: Sequence[Forest]) -> Forest:
+def join_forests(forests: Sequence[Forest]) -> Forest:
     """Return one forest of all the trees."""
     starts = np.cumsum([0, *(len(forest.right) for forest in forests)])[:-1]
     return Forest(
@@ -211,9 +213,9 @@ def joined(forests: Sequence[Forest]) -> Forest:
     )
 
 
-def joined_boosting(sets: Sequence[Boosting]) -> Boosting:
+def join_boosting(sets: Sequence[Boosting]) -> Boosting:
     """Return one value with all sets."""
-    return Boosting(joined([boosting.forest for boosting in sets]), np.concatenate([b.starts for b in sets]))
+    return Boosting(join_forests([boosting.forest for boosting in sets]), np.concatenate([b.starts for b in sets]))
 
 
 ARRAYS = tuple(field.name for field in fields(Forest))

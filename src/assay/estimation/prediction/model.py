@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 from assay.estimation.prediction.calibration import conformal_quantile, left_out_quantile, quantile_by_level
 from assay.estimation.prediction.features import KINDS, Encoding, Features, distinguishing_factors, learned_encoding
-from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boosted, grown
+from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boost, grow_forest
 from assay.estimation.prediction.stack import TREES, Stack, stacked
 from assay.foundation.errors import SpecificationError
 
@@ -28,7 +28,7 @@ CONFIGURATIONS_MIN = 8
 LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
 """Maximum number of levels that are left out in turn to estimate the error for a new one."""
 LEFT_OUT_PAIRS_MAX = 10
-TRIED_MAX = 10
+LEVELS_TRIED_MAX = 10
 """Maximum number of left-out levels with which a learner is chosen."""
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
@@ -122,7 +122,7 @@ class TrainingData:
     @classmethod
     def of(cls, table: RunTable) -> TrainingData:
         """Return the valid runs of a table. Raises SpecificationError if there are too few to learn from."""
-        taken = table.taken(usable(table))
+        taken = table.subset(usable(table))
         if len(taken) < RUNS_MIN:
             raise SpecificationError(
                 f"{len(taken)} valid runs are too few to learn from",
@@ -144,7 +144,7 @@ class TrainingData:
 
     def configurations(self) -> RunTable:
         """Return a table with one run of each configuration."""
-        return self.table.taken(self.first)
+        return self.table.subset(self.first)
 
 
 def learn(table: RunTable, seed: int = SEED) -> TimeModel:
@@ -224,7 +224,7 @@ class _LeaveOneOut:
         levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
         learner = learners[0]
         if len(levels) >= CHOICE_MIN and len(learners) > 1:
-            tried = levels[:TRIED_MAX]
+            tried = levels[:LEVELS_TRIED_MAX]
             errors = {candidate: self._errors(candidate, codes, tried, columns) for candidate in learners}
             learner = min(learners, key=lambda candidate: float(np.mean([level.mean() for level in errors[candidate]])))
         left_out = self._errors(learner, codes, levels, columns)
@@ -263,7 +263,7 @@ class _LeaveOneOut:
                 if alone:
                     continue  # without this pair, the level itself would be new
                 kept, left = self._split(of_pair)
-                forest = grown(self.features[kept], self.logs[kept], None, trees=LEFT_OUT_TREES, seed=self.seed)
+                forest = grow_forest(self.features[kept], self.logs[kept], None, trees=LEFT_OUT_TREES, seed=self.seed)
                 errors.append(np.abs(self.logs[left] - forest.by_tree(self.features[left]).mean(axis=1)))
             unseen[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
         return unseen
@@ -280,8 +280,10 @@ class _LeaveOneOut:
         line = _line(known, logs) if learner.lined else np.zeros(len(columns) + 1)
         rest = logs - (known @ line[:-1] + line[-1])
         if learner.boosted:
-            return TransferModel(boosted(known, rest, trees=6 * trees, seed=self.seed), columns, line)
-        return TransferModel(grown(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line)
+            return TransferModel(boost(known, rest, trees=6 * trees, seed=self.seed), columns, line)
+        return TransferModel(
+            grow_forest(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line
+        )
 
 
 def _most_frequent(codes: Ints, most: int) -> list[int]:

@@ -13,7 +13,7 @@ from assay.analysis.statistics import ABSENT, Floats, Ints, RunTable, usable
 from assay.estimation.prediction.features import Encoding, numbers
 from assay.estimation.prediction.model import TrainingData
 
-FAR = {"workload": 100.0, "cluster": 3.0, "layout": 3.0}
+DIFFERENCE_WEIGHTS = {"workload": 100.0, "cluster": 3.0, "layout": 3.0}
 """Weight of a difference by factor; 1 for other factors."""
 
 
@@ -69,8 +69,10 @@ def nearest(
                 ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(asked, factor.name)[0]))
             differs = differs * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
         apart[factor.name] = differs
-        distance += differs * FAR.get(factor.name, 1.0)
-    order = [int(at) for at in np.argsort(distance, kind="stable")[:most] if distance[at] < FAR["workload"]]
+        distance += differs * DIFFERENCE_WEIGHTS.get(factor.name, 1.0)
+    order = [
+        int(at) for at in np.argsort(distance, kind="stable")[:most] if distance[at] < DIFFERENCE_WEIGHTS["workload"]
+    ]
     return [
         NearConfiguration(
             int(measured.positions[at]),

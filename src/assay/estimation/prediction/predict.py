@@ -65,9 +65,9 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
         if not len(rows):
             continue
         basis[rows] = BASES.index(basis_of_kind)
-        logs[rows] = model.transfers[kind].logs(model.encoding.of(table.taken(rows)))
+        logs[rows] = model.transfers[kind].logs(model.encoding.of(table.subset(rows)))
         half[rows] = model.unseen[kind].quantile
-        _note_new(reasons, rows, table, kind, model.unseen[kind].levels)
+        _add_new_level_reasons(reasons, rows, table, kind, model.unseen[kind].levels)
     nameless = new.get("cluster", nothing) & new.get("layout", nothing) & _unknown_devices(model, table)
     for row in np.flatnonzero(nameless):
         reasons.setdefault(int(row), []).append("cluster and layout are new, and its kind of disks was never measured")
@@ -144,7 +144,7 @@ def _text(table: RunTable, name: str, row: int) -> str:
     return (table.columns[name].text(int(row)) if name in table.columns else None) or "none"
 
 
-def _note_new(reasons: dict[int, list[str]], rows: Ints, table: RunTable, kind: str, levels: int) -> None:
+def _add_new_level_reasons(reasons: dict[int, list[str]], rows: Ints, table: RunTable, kind: str, levels: int) -> None:
     for row in rows:
         words = f"no run has {kind} {_text(table, kind, row)}"
         if levels > 1:

@@ -16,9 +16,9 @@ from assay.estimation.prediction.features import distinguishing_factors, learned
 from assay.estimation.prediction.model import SEED, TrainingData
 from assay.estimation.prediction.stack import out_of_fold, spread_of
 
-FAR = 5.0
-"""Minimum distance of an outlier from its expected time, in usual errors; :data:`RATIO` must be exceeded too."""
-RATIO = 1.25
+OUTLIER_ERRORS_MIN = 5.0
+"""Minimum distance of an outlier from its expected time, in typical errors; :data:`OUTLIER_RATIO_MIN` applies too."""
+OUTLIER_RATIO_MIN = 1.25
 NORMAL = 1.4826
 ERROR_MIN = 0.02
 """Minimum usual error of a workload: 2 %."""
@@ -38,8 +38,8 @@ class ExpectedTimes:
     def outliers(self, table: RunTable) -> Mask:
         """Return which runs are outliers."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            far = np.abs(np.log(table.values["duration_s"] / self.expected_s)) >= np.log(RATIO)
-            outliers: Mask = (np.abs(self.errors_off) >= FAR) & far
+            far = np.abs(np.log(table.values["duration_s"] / self.expected_s)) >= np.log(OUTLIER_RATIO_MIN)
+            outliers: Mask = (np.abs(self.errors_off) >= OUTLIER_ERRORS_MIN) & far
         return outliers
 
 
@@ -49,7 +49,7 @@ def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -
     Raises SpecificationError if there are too few runs to learn from.
     """
     rows = np.flatnonzero(usable(table))
-    taken = table.taken(rows)
+    taken = table.subset(rows)
     sound_at_first = np.ones(len(taken), dtype=np.bool_) if but is None else ~but[rows]
     first = _judged(taken, sound_at_first, seed)
     sound = sound_at_first & ~first.outliers(taken)
@@ -63,7 +63,7 @@ def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -
 
 def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
     """Return the opinion on all rows, learned from the sound ones."""
-    data = TrainingData.of(taken.taken(sound))
+    data = TrainingData.of(taken.subset(sound))
     encoding = learned_encoding(data.configurations())
     configurations = groups_by(taken, distinguishing_factors(taken))
     first = np.zeros(configurations.count, dtype=np.int64)
@@ -73,7 +73,7 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
     medians = median_by(logs[sound], kept)
     known = np.flatnonzero(np.isfinite(medians))
     unknown = np.flatnonzero(~np.isfinite(medians))
-    features = encoding.of(taken.taken(first))
+    features = encoding.of(taken.subset(first))
     expected, spread = np.empty(configurations.count), np.empty(configurations.count)
     folds = out_of_fold(features[known], medians[known], seed)
     expected[known], spread[known] = folds.expected, folds.spread

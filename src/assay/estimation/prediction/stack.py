@@ -21,10 +21,10 @@ from assay.estimation.prediction.forest import (
     Boosting,
     Features,
     Forest,
-    grown,
-    joined,
-    joined_boosting,
-    robustly_boosted,
+    boost_robustly,
+    grow_forest,
+    join_boosting,
+    join_forests,
 )
 
 FOLDS: Final = 8
@@ -105,7 +105,7 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
     forests = []
     for number in range(fold.max() + 1):
         kept, left = fold != number, fold == number
-        forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number)
+        forest = grow_forest(features[kept], logs[kept], None, trees=trees, seed=seed + number)
         by_tree = forest.by_tree(features[left])
         expected[left], median[left], spread[left] = (
             by_tree.mean(axis=1),
@@ -113,7 +113,7 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
             spread_of(by_tree),
         )
         forests.append(forest)
-    return Folds(joined(forests), expected, median, spread)
+    return Folds(join_forests(forests), expected, median, spread)
 
 
 def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimates]:
@@ -124,7 +124,7 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
     sets = []
     for number in range(fold.max() + 1):
         kept, left = fold != number, fold == number
-        sets.append(robustly_boosted(features[kept], logs[kept], seed + number))
+        sets.append(boost_robustly(features[kept], logs[kept], seed + number))
         boosted[left] = sets[-1].by_set(features[left])[:, 0]
     blends = {share: (1 - share) * trees.median + share * boosted for share in SHARES}
     share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
@@ -136,9 +136,11 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
     for number in range(fold.max() + 1):
         left, random = fold == number, np.random.default_rng(seed + number)
         kept = np.sort(random.permutation(np.flatnonzero(~left))[:SCALE_ROWS_MAX])
-        scales.append(grown(known[kept], log_errors[kept], None, trees=TREES, seed=seed + number, leaf=SCALE_LEAF))
+        scales.append(
+            grow_forest(known[kept], log_errors[kept], None, trees=TREES, seed=seed + number, leaf=SCALE_LEAF)
+        )
         usual_error[left] = np.exp(scales[-1].by_tree(known[left]).mean(axis=1))
-    return Stack(trees.forest, joined_boosting(sets), share, joined(scales)), Estimates(expected, usual_error)
+    return Stack(trees.forest, join_boosting(sets), share, join_forests(scales)), Estimates(expected, usual_error)
 
 
 def _with_disagreement(features: Features, spread: Floats, disagreement: Floats) -> Features:

@@ -21,13 +21,13 @@ import numpy as np
 from assay.analysis.run_profile.devices import workers
 from assay.analysis.run_profile.run_detail import replication_of
 from assay.estimation.profiles.learning_stages import (
-    SMALL,
+    NEGLIGIBLE_SHARE,
     StagedRun,
     codecs_left,
     most_frequent,
-    small_is_none,
     stage_profiles,
-    staged,
+    with_stages,
+    zero_if_negligible,
 )
 from assay.foundation.errors import SpecificationError
 from assay.model import (
@@ -218,7 +218,7 @@ def _facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
 
 def _staged_facts(observed: ObservedRun, cores: int | None) -> _RunFacts:
     """Return the facts of a run with stages. Stages without parents count as maps, the others as reduces."""
-    run, staged_run = observed.run, staged(observed.run, observed.tasks)
+    run, staged_run = observed.run, with_stages(observed.run, observed.tasks)
     first = {stage.stage_id for stage in staged_run.stages if not stage.parents}
     counts = [
         sum(stage.tasks for stage in staged_run.stages if (stage.stage_id in first) is kind) for kind in (True, False)
@@ -386,14 +386,14 @@ def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> Worklo
     output = ratio({k: kept[k].map_output / size for k, size in data.items()})
     written = ratio({k: kept[k].written / size for k, size in data.items()})
     jobs = round(median(max(1, len(run_facts.run.jobs)) for run_facts in kept))
-    shuffles = output > SMALL
+    shuffles = output > NEGLIGIBLE_SHARE
     plain = [run_facts for run_facts in kept if not _codec(run_facts.run) and run_facts.map_output > 0]
     combined = (
         fmean(min(1.0, run_facts.shuffled / run_facts.map_output) for run_facts in plain) if plain and shuffles else 1.0
     )
     combined = 1.0 if combined > 0.9 else combined
     moved = {k: max(kept[k].read, 0.0 if shuffles else kept[k].written) for k in data}
-    map_bytes = {k: moved[k] if moved[k] > SMALL * size else size for k, size in data.items()}
+    map_bytes = {k: moved[k] if moved[k] > NEGLIGIBLE_SHARE * size else size for k, size in data.items()}
     handled = {k: max(kept[k].shuffled if plain else kept[k].map_output * combined, 1.0) for k in data}
     sizes = [int(size) for size in data.values()]
     return WorkloadProfile(
@@ -404,10 +404,10 @@ def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> Worklo
         maps=_follows([(run_facts.run, run_facts.maps) for run_facts in kept]),
         reduces=_follows([(run_facts.run, run_facts.reduces) for run_facts in kept], splits=False),
         jobs=jobs,
-        read=small_is_none(read),
-        map_output=small_is_none(output),
+        read=zero_if_negligible(read),
+        map_output=zero_if_negligible(output),
         combined=combined,
-        written=small_is_none(written),
+        written=zero_if_negligible(written),
         written_by_maps=not shuffles,
         located=bool(graphs) or fmean(run_facts.run.metrics.get("node_local_share", 0.0) for run_facts in kept) > 0.5,
         map_cpu_s_per_byte=_estimate(

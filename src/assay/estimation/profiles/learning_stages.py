@@ -14,7 +14,7 @@ from statistics import fmean
 from assay.model import COMPRESSED_SHARES, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
 
 _CODEC_ASSUMED = 0.5
-SMALL = 0.01
+NEGLIGIBLE_SHARE = 0.01
 """Share of the data below which bytes count as none: control files, reports."""
 _TASK_MIN_BYTES = 1_000_000
 
@@ -49,7 +49,7 @@ class StagedRun:
         )
 
 
-def staged(run: Run, tasks: Iterable[Task]) -> StagedRun:
+def with_stages(run: Run, tasks: Iterable[Task]) -> StagedRun:
     """Return ``run`` with the CPU time and the job of each stage, from its task attempts."""
     cpu_s: dict[int, float] = {}
     job_of: dict[int, str] = {}
@@ -76,7 +76,7 @@ def codecs_left(runs: Sequence[StagedRun]) -> dict[str, Uncertain]:
         shuffled = sum(stage.shuffle_write_bytes for stage in staged_run.stages)
         by_codec.setdefault(shuffle_codec(staged_run.run.parameters), []).append(shuffled / staged_run.data_bytes)
     plain = by_codec.pop("", None)
-    if not plain or not fmean(plain) > SMALL:
+    if not plain or not fmean(plain) > NEGLIGIBLE_SHARE:
         return {codec: Uncertain.assumed(COMPRESSED_SHARES.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
     share_left = {}
     for codec, ratios in by_codec.items():
@@ -105,12 +105,14 @@ def stage_profiles(
         read = (
             0.0
             if parents
-            else small_is_none(fmean(stage.read_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
+            else zero_if_negligible(fmean(stage.read_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
         )
         shuffled = fmean(
             stage.shuffle_write_bytes / plain / data[id(staged_run)] for staged_run, stage, plain in samples
         )
-        written = small_is_none(fmean(stage.written_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
+        written = zero_if_negligible(
+            fmean(stage.written_bytes / data[id(staged_run)] for staged_run, stage, _ in samples)
+        )
         handled = sum(profiles[parent].shuffled for parent in parents) if parents else read
         handled = handled or max(shuffled, written) or 1.0
         task_bytes = [handled * data[id(staged_run)] / max(1, stage.tasks) for staged_run, stage, _ in samples]
@@ -143,6 +145,6 @@ def _plain(staged_run: StagedRun, left: Mapping[str, Uncertain]) -> float:
     return left[codec].value if codec in left else 1.0
 
 
-def small_is_none(value: float) -> float:
+def zero_if_negligible(value: float) -> float:
     """Return a share of the data's bytes, or 0 for a negligible one."""
-    return value if value > SMALL else 0.0
+    return value if value > NEGLIGIBLE_SHARE else 0.0

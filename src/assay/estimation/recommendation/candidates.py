@@ -41,7 +41,7 @@ from assay.specs.layouts import is_layout_code
 
 MACHINES_MAX = 20_000
 _MIB = 2**20
-_LEFT_BYTES = 2 * 2**30
+_RESERVED_MEMORY_BYTES = 2 * 2**30
 """Memory of a worker that containers do not get."""
 
 
@@ -152,7 +152,7 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
 def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
     option = machine.option
     memory_bytes = max(int(catalogue.parameters.get(name, STOCK_MEMORY[name])) for name in TASK_MEMORY)
-    most = max(2, int((machine.memory_bytes - _LEFT_BYTES) // (memory_bytes * _MIB)))
+    most = max(2, int((machine.memory_bytes - _RESERVED_MEMORY_BYTES) // (memory_bytes * _MIB)))
     return option.containers or (min(option.cores, most),)
 
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, sigma_of
-from assay.estimation.simulator.extrapolation import beyond
+from assay.estimation.simulator.extrapolation import extrapolation_error
 from assay.estimation.simulator.process import SimulationResult, run_simulations, simulate
 from assay.estimation.simulator.reduced_cluster import smaller
 from assay.estimation.simulator.results import groups_of_nodes, read_result
-from assay.estimation.simulator.results_stages import staged
+from assay.estimation.simulator.results_stages import with_stages
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
 from assay.execution.engines.contract import EngineFacts, MakeProvider, ProgramResult, Rules, Show
 from assay.execution.engines.skeleton import LockedProvider, NoDaemons, SingleCopyStorage
@@ -132,7 +132,7 @@ class SimulatedEngine(NoDaemons):
             words = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
             return ProgramResult(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
-        far = replace(scenario, assumptions=(*beyond(request)[1], *scenario.assumptions))
+        far = replace(scenario, assumptions=(*extrapolation_error(request)[1], *scenario.assumptions))
         return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
 
     def request(self, workload: str, size: Size) -> SimulationRequest:
@@ -163,7 +163,7 @@ class SimulatedEngine(NoDaemons):
                 stdev(map(math.log, times)),
                 sigma_of(shares_of(request, results)),
                 SCATTER_SIGMA,
-                beyond(request)[0],
+                extrapolation_error(request)[0],
             )
             is_whole = smaller(drawn[0][1]) is drawn[0][1]
             middle_s = median(times) if is_whole else simulated_s * median(times) / times[0]
@@ -176,7 +176,7 @@ class SimulatedEngine(NoDaemons):
         pool = scenario.document.cluster.cpu_pool
         simulated = read_result(result, pool.cores if pool else None)
         if self._profile.workloads[result.tree["id"]].stages:
-            simulated = staged(simulated, result.tree, scenario.document)
+            simulated = with_stages(simulated, result.tree, scenario.document)
         middle_s, sigma = spread
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
         counters = {group: dict(counts) for job in simulated.jobs[-1:] for group, counts in job.counters.items()}

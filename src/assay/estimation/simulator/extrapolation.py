@@ -9,7 +9,7 @@ from assay.estimation.simulator.scenario import SimulationRequest
 
 FAR_SIGMA = 0.06
 """Standard deviation of log time for each doubling beyond the learned range."""
-BEYOND_MIN = 2.0
+WITHIN_RANGE_FACTOR_MAX = 2.0
 """Maximum factor beyond the learned range for which nothing is added."""
 
 
@@ -24,11 +24,11 @@ def times_beyond(request: SimulationRequest) -> dict[str, float]:
     return {name: max(value / high if high else 1.0, low / value if value else 1.0) for name, value, low, high in spans}
 
 
-def beyond(request: SimulationRequest) -> tuple[float, list[str]]:
+def extrapolation_error(request: SimulationRequest) -> tuple[float, list[str]]:
     """Return the added standard deviation, and a message for data and workers beyond the learned range."""
     sigma, words = 0.0, []
     for name, times in times_beyond(request).items():
-        if times > BEYOND_MIN:
+        if times > WITHIN_RANGE_FACTOR_MAX:
             sigma += FAR_SIGMA * math.log2(times)
             words.append(f"{name}: {times:,.1f} times the learned range; the interval is wider for it")
     return sigma, words

@@ -19,7 +19,7 @@ from assay.estimation.simulator.scenario_document import SimulatorInput
 from assay.foundation.errors import HostError, SpecificationError
 from assay.foundation.installation import installation
 
-OVERRIDE = "ASSAY_SIMULATE"
+SIMULATOR_PATH_VARIABLE = "ASSAY_SIMULATE"
 """Environment variable with the path of another simulator program."""
 TIMEOUT_S = 600.0
 
@@ -37,7 +37,7 @@ class SimulationResult:
 
 def simulator() -> Path:
     """Return the path of the program. Raises HostError with a hint if it is missing."""
-    named = os.environ.get(OVERRIDE)
+    named = os.environ.get(SIMULATOR_PATH_VARIABLE)
     path = Path(named) if named else installation().simulator
     if path is None or not os.access(path, os.X_OK):
         raise HostError(

@@ -31,18 +31,20 @@ def smaller(scenario: Scenario) -> Scenario:
     divisor = nodes / cluster.size
     jobs = [struct_replace(job, stages=[_stage(stage, divisor) for stage in job.stages]) for job in document.jobs]
     datasets = [
-        struct_replace(dataset, bytes=dataset.bytes / divisor, files=_fewer(dataset.files, divisor))
+        struct_replace(dataset, bytes=dataset.bytes / divisor, files=_divided_count(dataset.files, divisor))
         for dataset in document.datasets
     ]
     return replace(scenario, document=struct_replace(document, cluster=cluster, jobs=jobs, datasets=datasets))
 
 
-def _fewer(count: int, divisor: float) -> int:
+def _divided_count(count: int, divisor: float) -> int:
     return max(1, round(count / divisor))
 
 
 def _cluster(cluster: ScenarioCluster, divisor: float) -> ScenarioCluster:
-    nodes = [struct_replace(kind, names=kind.names[: _fewer(len(kind.names), divisor)]) for kind in cluster.nodes]
+    nodes = [
+        struct_replace(kind, names=kind.names[: _divided_count(len(kind.names), divisor)]) for kind in cluster.nodes
+    ]
     reduced = struct_replace(cluster, nodes=nodes)
     pool, racks = cluster.cpu_pool, cluster.racks
     if pool is not None:
@@ -58,4 +60,4 @@ def _stage(stage: ScenarioStage, divisor: float) -> ScenarioStage:
     source = stage.input
     if source.bytes is not None:
         source = struct_replace(source, bytes=source.bytes / divisor)
-    return struct_replace(stage, tasks=_fewer(stage.tasks, divisor), input=source)
+    return struct_replace(stage, tasks=_divided_count(stage.tasks, divisor), input=source)

@@ -18,7 +18,7 @@ from assay.model import Executor, Job, Phase, Stage, Task
 _JOB = "0"
 
 
-def staged(run: SimulatedRun, result: Mapping[str, Any], scenario: ScenarioDocument) -> SimulatedRun:
+def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: ScenarioDocument) -> SimulatedRun:
     """Return ``run`` with the values of Spark's event log."""
     [planned], [ran] = scenario.jobs, result["jobs"]
     stage_indices = {stage.name: index for index, stage in enumerate(planned.stages)}

@@ -55,7 +55,7 @@ COMBINED_SHARE = 0.5
 PARTITION_FILES = 8
 """Number of spills that stand for a task's partition files, which are merged into one file at its end."""
 ALL_AT_ONCE = 1000
-COPIES = 5
+FETCHES_IN_FLIGHT = 5
 """Maximum number of requests in flight: each is for a fifth of the bytes allowed in flight
 (ShuffleBlockFetcherIterator)."""
 CODEC_CPU_S = {"lz4": 3e-9, "lzf": 6e-9, "snappy": 4e-9, "zstd": 1e-8}
@@ -155,7 +155,7 @@ class StagedJob:
             read_cpu += codec_cpu
             shuffle = StageShuffle(
                 slow_start=1.0,
-                copies=COPIES,
+                copies=FETCHES_IN_FLIGHT,
                 heap_bytes=memory,
                 buffer_share=1.0,
                 merge_share=1.0,

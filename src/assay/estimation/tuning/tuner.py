@@ -18,7 +18,7 @@ import numpy as np
 from assay.analysis.statistics import Floats, Mask
 from assay.estimation.tuning.space import Space
 from assay.estimation.tuning.tuning import (
-    SETTLING_SHARE,
+    CONFIRMATION_SHARE,
     CandidateRun,
     Posterior,
     best_candidate,
@@ -29,9 +29,9 @@ from assay.estimation.tuning.tuning import (
 from assay.execution.planning.order import PlannedRun
 from assay.model import FailureClass, Plan, Run, RunStatus
 
-HOPELESS = 2.5
+SLOW_RUN_RATIO_MAX = 2.5
 """Multiple of the fastest time at which a run of the search is stopped."""
-HOPELESS_LEAST_S = 60.0
+SLOW_RUN_TIMEOUT_MIN_S = 60.0
 """Minimum time after which a run of the search is stopped, in seconds."""
 BUDGET_MIN = 4
 """Minimum number of runs of a search."""
@@ -123,7 +123,7 @@ class Tuner:
         failed = {run.candidate for run in tried if run.log_s is None}
         if sum(run.log_s is not None for run in (*self.before, *tried)) < 2:
             return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
-        settling = made >= self.budget - max(1, round(SETTLING_SHARE * self.budget))
+        settling = made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
         free = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
         return next_candidate(self.posterior(tried), tried, free if free.any() else self.possible, settling=settling)
 
@@ -156,7 +156,11 @@ class Tuner:
         run = self.space.run(candidate, repetition, index, index)
         assert run is not None  # only possible candidates are picked
         best = min((result.log_s for result in tried if result.log_s is not None), default=None)
-        return run if best is None else replace(run, at_most_s=max(HOPELESS_LEAST_S, HOPELESS * math.exp(best)))
+        return (
+            run
+            if best is None
+            else replace(run, at_most_s=max(SLOW_RUN_TIMEOUT_MIN_S, SLOW_RUN_RATIO_MAX * math.exp(best)))
+        )
 
     def _comparison(self, winner: int, made: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:
         valid = {run.position for run in finished if run.status is RunStatus.VALID}

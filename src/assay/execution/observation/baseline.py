@@ -184,7 +184,7 @@ def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
         return device_rates.on_host(device, _settings_for(device, cluster))
     if cluster.lab.disks is Disks.MODEL:
         return device_rates.modelled(device, cluster.scale, _settings_for(device, cluster))
-    return device_rates.stated(device, cluster.scale)
+    return device_rates.described_rates(device, cluster.scale)
 
 
 def _total_bytes_per_s(streams: Sequence[FioDirection]) -> float:

@@ -1,12 +1,12 @@
 """Draw run times, throughputs and phases.
 
-In: summaries of :mod:`assay.analysis.comparison.details.summary`. Out: Vega-Lite specifications. Nothing is computed
-here.
+In: summaries of :mod:`assay.analysis.comparison.details.level_summary`. Out: Vega-Lite specifications. Nothing is
+computed here.
 """
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.comparison.details.summary import LevelSummary
+from assay.analysis.comparison.details.level_summary import LevelSummary
 from assay.interfaces.charts.drawing.style import HALF_PX, INK, Spec, chart, colour_scale, grouped_bars
 
 THROUGHPUT_TITLES = {

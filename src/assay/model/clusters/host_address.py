@@ -11,7 +11,7 @@ from typing import Final
 PORT_MAX: Final = 65_535
 _BRACKETS: Final = re.compile(r"\[(?P<host>[^\[\]]*)\](?::(?P<port>.*))?")
 _NAME: Final = re.compile(r"[^\s\[\]@:/]+")
-_FORM: Final = "write host, user@host:port, or user@[IPv6 address]:port"
+_ADDRESS_SYNTAX: Final = "write host, user@host:port, or user@[IPv6 address]:port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def parse_host_address(text: str) -> HostAddress:
         port = number if colon else None
         is_host = _NAME.fullmatch(host) is not None
     if not is_host or (at and not _NAME.fullmatch(user)):
-        raise ValueError(f"{text!r} is not a host: {_FORM}")
+        raise ValueError(f"{text!r} is not a host: {_ADDRESS_SYNTAX}")
     return HostAddress(host, user or None, parse_port(port) if port is not None else None)
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from assay.foundation.units import parse_bytes
 
-_LONGEST = 2**63 - 1
+_LONG_MAX = 2**63 - 1
 """Largest value of Java's ``long``."""
 _SECONDS: Mapping[str, int | Fraction] = {
     "d": 86400,
@@ -57,10 +57,10 @@ def engine_amount(text: str, notation: Notation, unit: int | Fraction = 1) -> fl
     """
     match = re.fullmatch(rf"({'[+]?' if notation.signed else ''}[0-9]+)([a-z]*)", text.strip().lower(), re.ASCII)
     factor = (notation.units.get(match[2]) if match[2] else Fraction(unit)) if match else None
-    if match is None or factor is None or len(match[1]) > 20 or int(match[1]) > _LONGEST:
+    if match is None or factor is None or len(match[1]) > 20 or int(match[1]) > _LONG_MAX:
         raise ValueError(f"{text[:40]!r} is not {notation.what}; write {notation.examples}")
     amount = int(match[1]) * factor
-    if notation.units.keys() & {"g"} and amount > _LONGEST:
+    if notation.units.keys() & {"g"} and amount > _LONG_MAX:
         raise ValueError(f"{text[:40]!r} is larger than {notation.what} can be")
     return float(amount)
 

@@ -39,7 +39,7 @@ def findings_view(
 ) -> FindingsView:
     """Return the findings on all claims, from the runs of ``table``."""
     odd = time_outliers(table)
-    kept = table.taken(~odd) if exclude_flagged and odd.any() else table
+    kept = table.subset(~odd) if exclude_flagged and odd.any() else table
     rate_of = partial(_rates_per_h, facts_by_hardware(repository, kept), book) if book is not None else None
     answers = findings(kept, rate_of)
     by_origin = {origin: tuple(items) for origin, items in answers.items()}

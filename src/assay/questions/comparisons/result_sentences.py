@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from assay.analysis.comparison.details.counters import CounterMean
 from assay.analysis.comparison.details.side_by_side import ComparedSide, Sides
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
-from assay.analysis.comparison.sessions import hidden_by_sessions
+from assay.analysis.comparison.sessions import inconclusive_by_sessions
 from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
 from assay.questions.decisions.option_words import option_text, workload_in_context
@@ -50,11 +50,11 @@ def sentence(result: SpeedupResult) -> str:
     return f"{text} ({evidence_text(result.low, result.high, basis, result.scope)})."
 
 
-def remark(result: SpeedupResult) -> str:
+def caveat_of_result(result: SpeedupResult) -> str:
     """Return what limits a result: sessions, or the few runs of a single matched group; empty where nothing does."""
     if result.low is None:
         return ""
-    if result.verdict is Verdict.NOT_DISTINGUISHABLE and hidden_by_sessions(result.log_mean):
+    if result.verdict is Verdict.NOT_DISTINGUISHABLE and inconclusive_by_sessions(result.log_mean):
         return "A change between sessions could be as large."
     if result.groups != 1:
         return ""

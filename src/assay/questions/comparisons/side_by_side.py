@@ -7,11 +7,11 @@ baseline.
 from collections.abc import Sequence
 from typing import Literal
 
-from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
+from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, Sides, same_configuration, side_by_side
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.model import Run
-from assay.questions.runs.whole_run import jobs_in_logs_only, with_jobs
+from assay.questions.runs.complete_run import jobs_in_logs_only, with_jobs
 from assay.store import Repository
 
 LIKE_MAX = 500
@@ -32,7 +32,7 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
     if of == "runs":
         return side_by_side([[_with_jobs(repository, run)] for run in chosen])
 
-    rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
+    rows = [same_configuration(table, run)[-LIKE_MAX:].tolist() for run in chosen]
     every = [row for of_side in rows for row in of_side]
     run_at = dict(zip(every, repository.runs_at(table, every), strict=True))
     sides = [

@@ -26,7 +26,7 @@ from assay.model import LAYOUT_FACTOR, CodedWarning, WarningCode
 from assay.questions.decisions.sentences import DecisionAnswer
 from assay.store import Repository
 
-SAMPLED = 50
+RUNS_PER_LEVEL_MAX = 50
 """Number of runs of each level whose host records are compared, evenly spaced from its first run to its last."""
 
 
@@ -52,13 +52,13 @@ def _confounding(results: Sequence[SpeedupResult]) -> list[CodedWarning]:
 def differences(
     repository: Repository, table: RunTable, factor: str, results: Sequence[SpeedupResult]
 ) -> list[CodedWarning]:
-    """Return a warning for each host fact that differs between levels, from at most :data:`SAMPLED` runs of each."""
+    """Return a warning for each host fact that differs between levels, from :data:`RUNS_PER_LEVEL_MAX` runs each."""
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
 
     def sample(level: str) -> list[int]:
         rows = ((column.codes == column.code(level)) & valid).nonzero()[0]
-        evenly = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLED)).round().astype(np.int64)
+        evenly = np.linspace(0, len(rows) - 1, min(len(rows), RUNS_PER_LEVEL_MAX)).round().astype(np.int64)
         positions: list[int] = rows[evenly].tolist()
         return positions
 

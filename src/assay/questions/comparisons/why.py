@@ -102,4 +102,4 @@ def _of_stratum(table: RunTable, asked: WhyQuestion) -> RunTable:
     for name, text in (("origin", asked.origin), ("lab_scale", asked.lab_scale)):
         column = table.columns.get(name)
         keep &= column.codes == column.code(text) if column is not None else not text
-    return table if keep.all() else table.taken(keep)
+    return table if keep.all() else table.subset(keep)

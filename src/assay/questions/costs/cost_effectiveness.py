@@ -23,8 +23,8 @@ import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
-from assay.analysis.cost.break_even import flips
-from assay.analysis.cost.pareto import CostAndTime, Quadrants, plane, priced, quadrants
+from assay.analysis.cost.break_even import compute_break_even_prices
+from assay.analysis.cost.pareto import CostAndTime, Quadrants, estimate_time_and_cost, priced, quadrants
 from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
@@ -312,7 +312,7 @@ def _of_job(
     else:
         examples = chosen.example[kept]
         errors = mean_errors(times, *spread_of_rows(table, job.counted, request.by, request.take, examples))
-    means = plane(times, prices, errors, seed=request.seed)
+    means = estimate_time_and_cost(times, prices, errors, seed=request.seed)
     rows = _rows(means, times, known, levels, chosen, kept, request.by)
     labels = [row.label for row in rows]
     break_even_prices = tuple(
@@ -324,7 +324,7 @@ def _of_job(
             None if change.above_winner is None else labels[change.above_winner],
             change.within_range,
         )
-        for change in flips(times.mean_s, prices)
+        for change in compute_break_even_prices(times.mean_s, prices)
     )
     return replace(empty, rows=tuple(rows), break_even_prices=break_even_prices, draws=means.draws)
 
@@ -393,7 +393,9 @@ def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:
     return RowVerdict.NOT_ENOUGH_RUNS if any(row.time for row in rows) else RowVerdict.NOT_COMPARED
 
 
-def _set_apart(table: RunTable, rows: Ints, implausible: ImplausibleSizes, by: Sequence[str]) -> dict[str, str]:
+def _implausible_reasons(
+    table: RunTable, rows: Ints, implausible: ImplausibleSizes, by: Sequence[str]
+) -> dict[str, str]:
     """Return why the implausible rows of one job do not count, by their levels of the factors in ``by``."""
     labels: dict[str, list[int]] = {}
     for row in rows.tolist():
@@ -448,8 +450,8 @@ def cost_effectiveness_of_table(
         view = _of_job(table, job, facts, book, request)
         if len(view.rows) > 1:
             runs = np.flatnonzero(decided & of_job)
-            view = _ranked(view, table.taken(runs), replace(costs, per_h=costs.per_h[runs]), spread)
-        views.append(replace(view, set_apart=_set_apart(table, apart, implausible, request.by)))
+            view = _ranked(view, table.subset(runs), replace(costs, per_h=costs.per_h[runs]), spread)
+        views.append(replace(view, set_apart=_implausible_reasons(table, apart, implausible, request.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views

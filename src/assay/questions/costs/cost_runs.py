@@ -66,7 +66,7 @@ def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
     if len(rows) == len(table):
         return groups_by(table, names)
     columns = {name: table.columns[name] for name in names}
-    return groups_by(RunTable(table.rows, columns, {}).taken(rows), names)
+    return groups_by(RunTable(table.rows, columns, {}).subset(rows), names)
 
 
 def _varying(table: RunTable) -> list[str]:

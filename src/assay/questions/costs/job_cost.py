@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from assay.analysis.comparison.details.level_summary import LevelSummary, summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
-from assay.analysis.comparison.details.summary import LevelSummary, summarise_group
 from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import LayoutPrice, run_price
 from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, spread_by, times_of
@@ -115,13 +115,13 @@ def counts_of(runs: Sequence[Run], layout: str) -> Counts:
     return replace(first, **{name: getattr(unknown, name) for name in differing})
 
 
-def unflagged(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
+def without_outliers(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
     """Return the runs of a flagged table whose times are not outliers, and the number of outliers."""
     outliers = time_outliers(table)
     return repository.runs_at(table, np.flatnonzero(~outliers).tolist()), int(outliers.sum())
 
 
-def _timed(runs: Sequence[Run]) -> list[_Timed]:
+def _level_summaries(runs: Sequence[Run]) -> list[_Timed]:
     """Return a summary of each level of each matched group, with one of its runs."""
     return [
         (level, group.example)
@@ -284,7 +284,7 @@ def cost_view(
 
     Raises RepositoryError when no run counts, SpecificationError when the book prices no layout.
     """
-    timed = _timed(runs)
+    timed = _level_summaries(runs)
     if not timed:
         raise RepositoryError(
             "there is no valid run to price", hint="`assay runs` lists the runs and why they do not count"
@@ -292,7 +292,7 @@ def cost_view(
     counts = {layout: counts_of(runs, layout) for layout in dict.fromkeys(summary.level for summary, _ in timed)}
     bills, unpriced = _bills(book, counts, years)
     summaries = tuple(summary for summary, _ in timed if summary.level in bills)
-    runtimes = _runtimes(timed, _timed(similar) if similar else timed)
+    runtimes = _runtimes(timed, _level_summaries(similar) if similar else timed)
     prices = {layout: bill.total for layout, bill in bills.items()}
     on_layouts = [decision for decision in decisions if decision.factor == LAYOUT_FACTOR]
     answer = on_layouts[0] if on_layouts else None

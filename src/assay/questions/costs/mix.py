@@ -15,12 +15,12 @@ from assay.specs.fields import unknown
 from assay.workloads.catalogue import workloads
 
 DAY_S = 86_400.0
-OFTEN = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
+RUNS_PER_DAY = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
 """Word to runs per day."""
-_PER = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
+_DAY_SHARE = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)/(hour|day|week|month)")
 WORKS_MAX = 20
-_LONGEST = 40
+_PART_LENGTH_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,24 @@ def parse_mix(texts: Sequence[str]) -> tuple[Work, ...]:
     """Return the mix. Raises SpecificationError for a text of another form."""
     if not 0 < len(texts) <= WORKS_MAX:
         raise SpecificationError(
-            f"a mix has 1 to {WORKS_MAX} workloads, and {len(texts)} are named", where="--workload", hint=_FORM
+            f"a mix has 1 to {WORKS_MAX} workloads, and {len(texts)} are named", where="--workload", hint=_MIX_SYNTAX
         )
     return tuple(_work(text) for text in texts)
 
 
-_FORM = (
+_MIX_SYNTAX = (
     "write NAME:SIZE:HOW OFTEN, such as terasort:1TB:daily, wordcount:200GB:4/day or dfsio-read:1TB:weekly:files=512"
 )
 
 
 def _work(text: str) -> Work:
     name, *rest = text.strip().split(":")
-    if any(len(part) > _LONGEST for part in rest[:2]):
-        raise SpecificationError(f"{text[:30]!r}… is too long for a size or a number", where="--workload", hint=_FORM)
+    if any(len(part) > _PART_LENGTH_MAX for part in rest[:2]):
+        raise SpecificationError(
+            f"{text[:30]!r}… is too long for a size or a number", where="--workload", hint=_MIX_SYNTAX
+        )
     if not 1 <= len(rest) <= 3:
-        raise SpecificationError(f"{text[:80]!r} is not a workload with its size", where="--workload", hint=_FORM)
+        raise SpecificationError(f"{text[:80]!r} is not a workload with its size", where="--workload", hint=_MIX_SYNTAX)
     if name not in workloads():
         raise SpecificationError(unknown("workload", name, workloads()), where=f"--workload {text[:80]}")
     often = rest[1] if len(rest) > 1 and rest[1] else "daily"
@@ -71,7 +73,7 @@ def _work(text: str) -> Work:
         options = _options(name, rest[2]) if len(rest) > 2 and rest[2] else {}
         per_day = _per_day(often)
     except ValueError as error:
-        raise SpecificationError(str(error), where=f"--workload {text[:80]}", hint=_FORM) from error
+        raise SpecificationError(str(error), where=f"--workload {text[:80]}", hint=_MIX_SYNTAX) from error
     if not 0 < data_bytes < 2**60:
         raise SpecificationError(f"{rest[0][:20]!r} must be more than 0, and less than 1 EiB", where="--workload")
     return Work(name, data_bytes, per_day, often, _completed(name, options, data_bytes))
@@ -79,9 +81,11 @@ def _work(text: str) -> Work:
 
 def _per_day(text: str) -> float:
     match = _RATE.fullmatch(text)
-    per_day = float(match[1]) * _PER[match[2]] if match else OFTEN.get(text, 0.0)
+    per_day = float(match[1]) * _DAY_SHARE[match[2]] if match else RUNS_PER_DAY.get(text, 0.0)
     if not per_day > 0:
-        raise ValueError(f"{text[:20]!r} is not how often; write {', '.join(OFTEN)}, or a number such as 4/day, 2/week")
+        raise ValueError(
+            f"{text[:20]!r} is not how often; write {', '.join(RUNS_PER_DAY)}, or a number such as 4/day, 2/week"
+        )
     return per_day
 
 

@@ -14,7 +14,7 @@ from assay.analysis.statistics import RunTable, counts_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.comparisons.baselines import baseline_among
-from assay.questions.costs.job_cost import CostView, cost_view, unflagged
+from assay.questions.costs.job_cost import CostView, cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import facts_by_hardware, implausible_runs
@@ -57,7 +57,7 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     Raises RepositoryError when no run counts, SpecificationError for too many runs, unknown names and missing prices.
     """
     chosen = selected(table, request.where)
-    chosen = chosen.taken(~implausible_runs(chosen, facts_by_hardware(repository, chosen)).rows)
+    chosen = chosen.subset(~implausible_runs(chosen, facts_by_hardware(repository, chosen)).rows)
     narrowed = _narrowed(chosen, request)
     priced = selected(chosen, [f"{name}={level}" for name, level in narrowed.items()])
     runs, excluded = _runs(repository, priced, request)
@@ -91,7 +91,7 @@ def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> t
             hint="choose fewer, for example one workload and one cluster; `speedup` takes any number",
         )
     if request.exclude_flagged:
-        return unflagged(repository, table)
+        return without_outliers(repository, table)
     return repository.runs_at(table, range(len(table))), 0
 
 

@@ -83,15 +83,15 @@ def answer_question(
 ) -> QuestionAnswer:
     """Return the answer to one question from the runs of ``table`` that match the request."""
     decisions = decisions_of(repository, table, replace(request, factor=question.name))
-    unanswered = None if decisions else _unanswered(repository, table, question, request)
+    unanswered = None if decisions else _missing_answer(repository, table, question, request)
     return QuestionAnswer(question, decisions, unanswered)
 
 
-def _unanswered(
+def _missing_answer(
     repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
 ) -> MissingAnswer:
     chosen = selected(table, request.where)
-    valid = chosen.taken(usable(chosen))
+    valid = chosen.subset(usable(chosen))
     names = [*factors_to_decide(question, valid)[:1], *recording_factors(question, valid)]
     factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
     levels, runs = levels_of_factor(valid, factor)

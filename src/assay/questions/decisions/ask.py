@@ -40,12 +40,12 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
     facts = facts_by_hardware(repository, chosen)
     implausible = implausible_runs(chosen, facts)
-    apart = chosen.taken(implausible.rows)
+    apart = chosen.subset(implausible.rows)
     reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
-    chosen = chosen.taken(~implausible.rows) if len(apart) else chosen
+    chosen = chosen.subset(~implausible.rows) if len(apart) else chosen
     costs = run_costs(facts, chosen, request.prices, request.years) if request.prices else None
     outliers = time_outliers(chosen)
-    few = chosen.taken(~outliers)
+    few = chosen.subset(~outliers)
     decisions: list[Decision] = []
     for factor in factors_of_request(chosen, request):
         asked = replace(request, factor=factor)
@@ -67,7 +67,7 @@ def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, 
     Device classes come before layouts, unless the request names a baseline.
     """
     question = question_named(request.factor or STORAGE)
-    factors = (request.factor,) if question is None else factors_to_decide(question, table.taken(usable(table)))
+    factors = (request.factor,) if question is None else factors_to_decide(question, table.subset(usable(table)))
     classes_first = LAYOUT_FACTOR in factors and not request.baseline and _classes(table)
     return (DEVICE_CLASS, *factors) if classes_first else factors
 
@@ -101,7 +101,7 @@ def _with_implausible(decision: Decision, apart: RunTable, reason: str) -> Decis
     number = int(of_origin.sum())
     if not number:
         return decision
-    clusters = joined([name for name, runs in counts_by(apart.taken(of_origin), "cluster").items() if runs])
+    clusters = joined([name for name, runs in counts_by(apart.subset(of_origin), "cluster").items() if runs])
     text = f"{plural(number, 'run')} on {clusters} {'does' if number == 1 else 'do'} not count: {reason}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.EXCLUDED, text)]))
 
@@ -112,7 +112,7 @@ def _verdicts(decision: Decision) -> tuple[object, ...]:
 
 def _classes(table: RunTable) -> bool:
     """Return whether the valid runs have several device classes, at least one of them with several layouts."""
-    valid = table.taken(usable(table))
+    valid = table.subset(usable(table))
     if not varied(valid, DEVICE_CLASS):
         return False
     classes = with_device_class(valid).columns[DEVICE_CLASS].codes

@@ -30,7 +30,7 @@ def caveats_of(
     decision: Decision, matched: MatchedGroups, counted: Ints, request: DecisionRequest, costs: RunCosts | None
 ) -> tuple[Caveat, ...]:
     """Return the caveats of ``decision``; ``counted``: positions in the table of the runs behind it."""
-    table = matched.table.taken(counted)
+    table = matched.table.subset(counted)
     return in_order(
         [
             *_confounded(decision, request),

@@ -75,7 +75,7 @@ def _level(factor: str, level: str) -> str:
     return level if level.isdecimal() else option_text(factor, level)
 
 
-def _settled(decision: Decision) -> bool:
+def _has_verdict(decision: Decision) -> bool:
     """Return whether the headline has a verdict: the leading option is faster, or every option is judged."""
     verdicts = {option.option: option.verdict for option in decision.options if option.time}
     judged = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
@@ -97,7 +97,7 @@ def next_step(answer: QuestionAnswer) -> str | None:
     why, question = answer.unanswered, answer.question
     if why is None:
         first = answer.decisions[0]
-        return None if _settled(first) else next(iter(next_sentences(first)), None)
+        return None if _has_verdict(first) else next(iter(next_sentences(first)), None)
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
         return f"`assay decide {question.name} --prices FILE` answers it with a price book of this hardware."
     if not question.plan_factor:
@@ -140,7 +140,7 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     if answer.question.name == CHEAPEST:
         decided = first.cheapest is not None and not first.cheapest.ties
     else:
-        decided = _settled(first)
+        decided = _has_verdict(first)
     compared = [option for option in first.options if option.time]
     best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""

@@ -108,7 +108,7 @@ def evidence(decision: Decision) -> str:
     """Return the evidence for the headline: interval, runs and scope, single workloads, and ties with the leader."""
     compared, best, named = _compared(decision)
     if not named:
-        briefs = [_brief(decision, option) for option in compared[:OPTIONS_NAMED]]
+        briefs = [_short_result(decision, option) for option in compared[:OPTIONS_NAMED]]
         more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
         return capitalised(f"{'; '.join(briefs)}{more}.")
     assert best.time is not None
@@ -120,7 +120,7 @@ def evidence(decision: Decision) -> str:
     return text
 
 
-def _brief(decision: Decision, option: OptionResult) -> str:
+def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = option_text(decision.factor, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""

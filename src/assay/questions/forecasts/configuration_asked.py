@@ -121,6 +121,6 @@ def _having(table: RunTable, name: str, level: str) -> Mask:
 
 def _most_frequent(table: RunTable, keep: Mask, names: Sequence[str]) -> RunTable:
     """Return one row with the most common combination of levels of ``names`` among the rows in ``keep``."""
-    taken = table.taken(keep)
+    taken = table.subset(keep)
     groups = groups_by(taken, list(names))
-    return taken.taken(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
+    return taken.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])

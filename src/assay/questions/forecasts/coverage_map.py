@@ -46,7 +46,7 @@ class CoverageMap:
 
 def coverage_map(table: RunTable) -> CoverageMap:
     """Return the map of a table's valid runs."""
-    taken = table.taken(usable(table))
+    taken = table.subset(usable(table))
     names = [name for name in SETUP if name in taken.columns]
     if not len(taken) or "workload" not in taken.columns or not names:
         return CoverageMap((), (), 0, 0)

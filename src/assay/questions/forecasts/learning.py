@@ -9,18 +9,18 @@ from pathlib import Path
 
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
 from assay.model import CostProfile, Origin, Run, RunStatus
+from assay.questions.runs.complete_run import read_complete_run
 from assay.questions.runs.runs import selected
-from assay.questions.runs.whole_run import whole_run
 from assay.specs.profiles import shipped_profile
 from assay.store import Repository
 
-__all__ = ["learned_from", "profile_of", "shipped_profile"]
+__all__ = ["learn_profile", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
 """Maximum number of runs that a profile is learned from: the newest."""
 
 
-def learned_from(root: Path, where: Sequence[str] = (), name: str | None = None) -> CostProfile:
+def learn_profile(root: Path, where: Sequence[str] = (), name: str | None = None) -> CostProfile:
     """Return the profile of the measured runs in the repository at ``root`` that match every condition."""
     store = Repository.open(root)
     table = selected(store.table(), where, "--where")
@@ -32,15 +32,15 @@ def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile
     """Return the profile of these runs. With several engines, the first engine's profile includes the others."""
     engines = sorted({run.engine for run in runs if run.origin is Origin.MEASURED})
     if len(engines) < 2:
-        return learned_profile([_watched(store, run) for run in runs], name)
+        return learned_profile([_observed_run(store, run) for run in runs], name)
     profiles = [
-        learned_profile([_watched(store, run) for run in runs if run.engine == engine], name)
+        learned_profile([_observed_run(store, run) for run in runs if run.engine == engine], name)
         for engine in engines
         if any(run.engine == engine and run.status is RunStatus.VALID for run in runs)
     ]
     return profiles[0].together_with(profiles[1:])
 
 
-def _watched(store: Repository, run: Run) -> ObservedRun:
-    seen = whole_run(store, run)
+def _observed_run(store: Repository, run: Run) -> ObservedRun:
+    seen = read_complete_run(store, run)
     return ObservedRun(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)

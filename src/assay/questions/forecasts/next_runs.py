@@ -293,8 +293,8 @@ def characterise(
     if column is None or code == ABSENT:
         levels = ", ".join(column.levels) if column else "none"
         raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
-    others = _learning(table.taken(column.codes != code), "of other clusters")
-    of_cluster = _learning(table.taken(column.codes == code), f"on {cluster}")
+    others = _learning(table.subset(column.codes != code), "of other clusters")
+    of_cluster = _learning(table.subset(column.codes == code), f"on {cluster}")
     return _replayed(known, others, of_cluster, cluster, precision, most)
 
 

@@ -255,7 +255,7 @@ def tuning_state(repository: Repository, prefix: str | None = None) -> TuningSta
         raise NoTuningError(words, where=str(repository.root), hint="`assay tune PLAN --over …` starts one")
     folder = chosen[-1]
     description, described = object_in(folder / TUNING), object_in(folder / "campaign.json")
-    if not all(isinstance(description.get(name), kind) for name, kind in _FORM.items()):
+    if not all(isinstance(description.get(name), kind) for name, kind in _DESCRIPTION_TYPES.items()):
         raise RepositoryError("the description of this tuning is damaged", where=str(folder / TUNING))
     runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
     return state_of(folder.name, description, described, runs)
@@ -278,7 +278,7 @@ def tune(
     return tuning_state(repository, schedule.journal.campaign_id), summary
 
 
-_FORM = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs": int}
+_DESCRIPTION_TYPES = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs": int}
 
 
 def is_tuning(repository: Repository, campaign_id: str) -> bool:

@@ -26,7 +26,7 @@ from assay.questions.forecasts.model_cache import with_hardware
 from assay.store import Repository
 from assay.workloads.catalogue import workloads
 
-INSTEAD = "--warm simulation uses the simulator instead; without --warm the search starts at random"
+WARM_START_HINT = "--warm simulation uses the simulator instead; without --warm the search starts at random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
     few runs, or where they predict no candidate.
     """
     if repository is None:
-        raise SpecificationError("there is no repository to predict from", where="--warm", hint=INSTEAD)
+        raise SpecificationError("there is no repository to predict from", where="--warm", hint=WARM_START_HINT)
     table = repository.table()
-    learned_from = with_hardware(repository, table.taken(_others(table, origin, left_out)))
+    learned_from = with_hardware(repository, table.subset(_others(table, origin, left_out)))
     try:
         model = learn(learned_from)
     except SpecificationError as error:
         raise SpecificationError(
-            f"the candidates can't be predicted: {error.message}", where="--warm", hint=INSTEAD
+            f"the candidates can't be predicted: {error.message}", where="--warm", hint=WARM_START_HINT
         ) from error
     planned = _planned(tuner)
     asked = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
@@ -71,7 +71,9 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
     if not known.any():
         why = next((words[0] for words in answers.reasons.values() if words), "no measured configuration is similar")
         raise SpecificationError(
-            f"{model.runs:,} {origin} runs predict none of these configurations: {why}", where="--warm", hint=INSTEAD
+            f"{model.runs:,} {origin} runs predict none of these configurations: {why}",
+            where="--warm",
+            hint=WARM_START_HINT,
         )
     known_logs = np.log(answers.expected_s[known])
     logs = np.full(len(tuner.possible), float(known_logs.max()))
@@ -130,7 +132,7 @@ def _rows(runs: list[Run], like: RunTable) -> RunTable:
     made = table_of(runs)
     size = len(made)
     there = like.columns["cluster"].codes == like.columns["cluster"].code(runs[0].cluster)
-    nearest = like.taken(there) if there.any() else like
+    nearest = like.subset(there) if there.any() else like
     columns = {name: made.columns.get(name, coded([None] * size)) for name in like.columns}
     versions = nearest.columns["engine_version"]
     counts = np.bincount(versions.codes[versions.codes >= 0], minlength=max(len(versions.levels), 1))

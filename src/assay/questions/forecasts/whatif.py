@@ -22,7 +22,7 @@ from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, Spread, correction
-from assay.estimation.simulator.extrapolation import beyond, times_beyond
+from assay.estimation.simulator.extrapolation import extrapolation_error, times_beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
@@ -225,7 +225,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _spread(*times))
-    far, far_words = beyond(_asked(after, profile))
+    far, far_words = extrapolation_error(_asked(after, profile))
     if unchanged:  # Nothing is predicted: the measured mean has only its own uncertainty.
         corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
     middle_s = median(times[1]) * corrected.factor

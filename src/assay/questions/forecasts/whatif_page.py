@@ -19,7 +19,7 @@ from assay.store import Repository
 
 RUNS_MAX = 1000
 """Maximum number of measured runs that are listed: the newest."""
-_MORE = 8
+_CONTROL_MULTIPLE_MAX = 8
 """Upper end of a control, as a multiple of its present value."""
 
 
@@ -190,5 +190,16 @@ def _disk(group: str, device: Device, count: int) -> list[Control]:
 
 def _number(name: str, title: str, group: str, value: float, unit: str, *, whole: bool = True) -> Control:
     text = f"{value:.6g}"
-    least = 1.0 if whole else value / _MORE
-    return Control(name, title, group, text, text, unit, (), float(f"{least:.3g}"), max(least, value * _MORE), whole)
+    least = 1.0 if whole else value / _CONTROL_MULTIPLE_MAX
+    return Control(
+        name,
+        title,
+        group,
+        text,
+        text,
+        unit,
+        (),
+        float(f"{least:.3g}"),
+        max(least, value * _CONTROL_MULTIPLE_MAX),
+        whole,
+    )

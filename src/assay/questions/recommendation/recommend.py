@@ -190,7 +190,7 @@ def recommend(
         assumptions=(f"profile {profile.name}: {profile.learned.source}",),
     )
     if not len(search.store):
-        return replace(base, why_none=_why_nothing_simulated(search))
+        return replace(base, why_none=_why_none_simulated(search))
     finalists = examine_finalists(search, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
@@ -375,7 +375,7 @@ def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]
     return tuple(dict.fromkeys([*texts, *search.store.assumptions]))
 
 
-def _why_nothing_simulated(search: ClusterSearch) -> str:
+def _why_none_simulated(search: ClusterSearch) -> str:
     """Return which bound, or which failure of the simulator, rules out every cluster."""
     empty = next((stage for stage in search.stages if stage.left == 0), None)
     if empty is not None:

@@ -38,7 +38,7 @@ RESERVE_SHARE = 0.25
 """Share of HDFS capacity that stays free for outputs and intermediate data."""
 _SPILL_FACTOR = 2.0
 """Intermediate data on disk at the same time, as a multiple of the map output."""
-_SLACK = 1.25
+_CONSTRAINT_FACTOR_MAX = 1.25
 """Maximum simulated time, as a multiple of the constraint: the uncertainty may bring the true time within it."""
 _BATCH = 24
 _NEAR_BEST = 16
@@ -233,7 +233,10 @@ class ClusterSearch:
             times_s = self.surrogate.predicted_s(rows, self.store)
             day_s = times_s @ self.per_day
             chosen = _front_and_best(
-                day_s, self.money(rows, day_s), self.objective_of(rows, day_s), self.in_time(times_s, _SLACK)
+                day_s,
+                self.money(rows, day_s),
+                self.objective_of(rows, day_s),
+                self.in_time(times_s, _CONSTRAINT_FACTOR_MAX),
             )
             new = [int(row) for row in rows[chosen] if int(row) not in self.store.jobs]
             if not new:
@@ -335,7 +338,7 @@ def start_search(
         lowest = np.array([float(price.low) for price in prices.prices])
         rows = rows[(search.priced(rows).factors @ lowest) * constraints.years * YEAR_H <= constraints.budget]
         stages.append(SearchStage("budget", len(rows), "within the budget at the lowest prices"))
-    rows = rows[search.in_time(bound_s[rows], _SLACK)]
+    rows = rows[search.in_time(bound_s[rows], _CONSTRAINT_FACTOR_MAX)]
     stages.append(SearchStage("bounds", len(rows), "can be in time by bytes and CPU cycles alone"))
     search.rows = rows
     return search

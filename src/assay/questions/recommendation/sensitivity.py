@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.analysis.cost.break_even import flips
+from assay.analysis.cost.break_even import compute_break_even_prices
 from assay.estimation.recommendation.candidates import candidates
 from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, PriceBook
 from assay.questions.recommendation.finalists import Finalists
@@ -87,9 +87,9 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
     changes = []
-    for flip in flips(day_s, prices):
-        price = float(flip.price.amount)
-        for at, winner in ((flip.below, flip.below_winner), (flip.above, flip.above_winner)):
+    for change in compute_break_even_prices(day_s, prices):
+        price = float(change.price.amount)
+        for at, winner in ((change.below, change.below_winner), (change.above, change.above_winner)):
             if at is None or winner is None or at <= _PRICE_SHARE_MIN * price:
                 continue
             row = int(finalists.rows[positions[winner]])
@@ -98,8 +98,8 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
             changes.append(
                 AnswerChange(
                     "price",
-                    flip.price.name,
-                    f"{money(price, book.currency)} per {flip.price.per}",
+                    change.price.name,
+                    f"{money(price, book.currency)} per {change.price.per}",
                     f"{'below' if at < price else 'above'} {money(at, book.currency)}",
                     search.candidates.label(row),
                 )

@@ -35,9 +35,9 @@ from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import DetailLevel, ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision, with_factor
 from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCostSection
+from assay.questions.runs.complete_run import examples_of, read_complete_run, with_figures
 from assay.questions.runs.hardware import hardware_of
 from assay.questions.runs.hosts import checked_hosts
-from assay.questions.runs.whole_run import examples_of, whole_run, with_figures
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 from assay.store.exchange.package import imports_of
@@ -148,7 +148,7 @@ def _configurations(
         chosen = runs_of_decision(table, decision)
         ids = repository.ids_at(chosen, range(len(chosen)))
         selected.append((position, decision, [by_id[run_id] for run_id in ids]))
-    return configuration_details(runs, selected, repository.trace, partial(whole_run, repository))
+    return configuration_details(runs, selected, repository.trace, partial(read_complete_run, repository))
 
 
 def _origins(table: RunTable) -> tuple[tuple[Origin, float | None], ...]:
@@ -168,7 +168,7 @@ def _options_not_compared(
     for factor in dict.fromkeys(decision.factor for decision in detailed):
         of_factor = [decision for decision in detailed if decision.factor == factor]
         compared = {level for d in of_factor for level in (d.baseline, *(option.option for option in d.options))}
-        levels = present_levels(with_factor(table.taken(usable(table)), factor), factor)
+        levels = present_levels(with_factor(table.subset(usable(table)), factor), factor)
         missing += [(factor, level) for level in levels if level not in compared]
     return tuple(missing)
 

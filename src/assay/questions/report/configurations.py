@@ -19,8 +19,8 @@ from assay.model import Run, Trace
 from assay.questions.decisions.values import Decision
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import ConfigurationDetails, ReportSection, RunTraffic, RunView
-from assay.questions.runs.limits import limits_of_whole_run
-from assay.questions.runs.whole_run import CompleteRun
+from assay.questions.runs.complete_run import CompleteRun
+from assay.questions.runs.limits import limits_of_complete_run
 
 COMPARISONS_MAX = 40
 """Maximum number of comparisons that are shown configuration by configuration."""
@@ -126,7 +126,7 @@ def _view(level: str, whole: CompleteRun, step_s: float) -> RunView:
         whole.detail,
         occupancy(run, whole.tasks, step_s),
         timeline(whole.tasks),
-        limits_of_whole_run(whole),
+        limits_of_complete_run(whole),
         (stages_table(run), stage_sums_table(run)) if run.stages else (),
     )
 

@@ -28,7 +28,7 @@ def runs_of_decision(table: RunTable, decision: Decision) -> RunTable:
         stratum = table.columns.get(name)
         if stratum is not None:
             chosen &= stratum.codes == (ABSENT if level is None else stratum.code(level))
-    return table.taken(chosen)
+    return table.subset(chosen)
 
 
 def present_levels(table: RunTable, name: str) -> list[str]:

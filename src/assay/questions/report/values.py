@@ -5,7 +5,7 @@ Sections refer to a decision by its position in :attr:`Report.decisions`, and us
 
 from dataclasses import dataclass
 
-from assay.analysis.comparison.details.summary import LevelSummary
+from assay.analysis.comparison.details.level_summary import LevelSummary
 from assay.analysis.comparison.details.threats import Threat
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.comparison.result import SpeedupResult

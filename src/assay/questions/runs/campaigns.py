@@ -19,7 +19,7 @@ LISTED_MAX = 200
 CLUSTERS_MAX = 200
 HISTORY_MAX = 5_000
 CLUSTER_BYTES_MAX = 200_000
-_IS_CLUSTER = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
+_CLUSTER_FILE = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 
 
 def campaigns(repository: Repository, now_unix_s: float, most: int | None = None) -> list[CampaignStatus]:
@@ -60,6 +60,6 @@ def cluster_files(repository: Repository, served: Iterable[Path]) -> dict[str, s
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError):
                 continue
-            if _IS_CLUSTER.search(text):
+            if _CLUSTER_FILE.search(text):
                 texts.setdefault(str(path.relative_to(folder)), text)
     return texts

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay.analysis.changes import ChangePoint, histories
-from assay.analysis.comparison.details.side_by_side import alike
+from assay.analysis.comparison.details.side_by_side import same_configuration
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.outliers.flagging import time_outliers
 from assay.analysis.outliers.spread import configurations_of
@@ -132,7 +132,7 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
     if column is None or name not in column.levels:
         names = ", ".join(sorted(column.levels)) if column is not None else "none"
         raise RepositoryError(f"no run is on a cluster {name!r}", hint=f"clusters with runs: {names}")
-    table = known.table.taken(column.codes == column.code(name))
+    table = known.table.subset(column.codes == column.code(name))
     factors = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
     groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
@@ -151,7 +151,7 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
         by={factor: _counted(table, factor) for factor in _SUMMARY if factor in table.columns},
         hardware=hardware_of(repository, repository.runs_at(table, newest.tolist())),
         setups=tuple(sorted(priced, key=lambda setup: -setup.runs)),
-        history=_history(repository, table, _paces(table)),
+        history=_history(repository, table, _times_over_median(table)),
         currency=book.currency if book else "",
         book=book.name if book else None,
     )
@@ -159,8 +159,8 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
 
 def configuration_view(repository: Repository, known: Flagged, run: Run, book: PriceBook | None) -> ConfigurationView:
     """Return the view of the configuration of a run."""
-    rows = alike(known.table, run)
-    table = known.table.taken(rows)
+    rows = same_configuration(known.table, run)
+    table = known.table.subset(rows)
     names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
     facts = facts_by_hardware(repository, table)
     flags, odd = flag_count(table), time_outliers(table)
@@ -180,7 +180,7 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
         history=_history(repository, table, np.where(times > 0, times, np.nan)),
         undated=int(np.count_nonzero(~np.isfinite(table.values["started_unix_s"]))),
         changes=tuple(change for history in histories(table).changed for change in history.changes),
-        reached=_reached(repository, table, counts, run),
+        reached=_bandwidth_shares(repository, table, counts, run),
         price=price,
         cost_per_run=per_run,
         currency=book.currency if book else "",
@@ -216,7 +216,7 @@ def _priced(
     return PricedSetup(levels, *counts, rate, why, example)
 
 
-def _paces(table: RunTable) -> np.ndarray:
+def _times_over_median(table: RunTable) -> np.ndarray:
     """Return time / median time of the repetitions for each valid run; NaN without a second run."""
     good = usable(table)
     rows = np.flatnonzero(good)
@@ -252,7 +252,9 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
     )
 
 
-def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: Run) -> tuple[BandwidthShare, ...]:
+def _bandwidth_shares(
+    repository: Repository, table: RunTable, counts: np.ndarray, run: Run
+) -> tuple[BandwidthShare, ...]:
     """Return the shares of the layout's bare devices; empty where devices or disk traffic were not measured."""
     facts = run.recorded.cluster
     rows = np.flatnonzero(counts)
@@ -261,7 +263,7 @@ def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: R
     hardware = hardware_of(repository, repository.runs_at(table, rows[-EXAMPLES_MAX:].tolist()))
     shares = []
     for direction, metric in (("read", "disk_read_bytes"), ("write", "disk_write_bytes")):
-        bare = _bare_of(hardware, direction, facts.device_names, facts.workers)
+        bare = _bare_bandwidth(hardware, direction, facts.device_names, facts.workers)
         moved = table.values.get(metric)
         if bare is None or moved is None:
             continue
@@ -272,7 +274,7 @@ def _reached(repository: Repository, table: RunTable, counts: np.ndarray, run: R
     return tuple(shares)
 
 
-def _bare_of(hardware: HardwareView, direction: str, names: Mapping[str, str], workers: int) -> float | None:
+def _bare_bandwidth(hardware: HardwareView, direction: str, names: Mapping[str, str], workers: int) -> float | None:
     """Return the bandwidth of the layout's bare devices of all workers; None where one was not measured."""
     total = 0.0
     for name in names:

@@ -137,10 +137,12 @@ def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: Directory
         filled.used_bytes(asked.data_bytes or 0.0, capacities, uses),
         (),
     )
-    return replace(planned, warnings=(*_uneven(planned), *_filling(planned), *_steered(planned, cluster)))
+    return replace(
+        planned, warnings=(*_imbalance_warnings(planned), *_filling(planned), *_policy_warnings(planned, cluster))
+    )
 
 
-def _uneven(planned: DirectoryPlan) -> list[str]:
+def _imbalance_warnings(planned: DirectoryPlan) -> list[str]:
     """Return warnings about bandwidths that still differ, or that were not measured."""
     words = [
         f"{part}: with this maximum of directories, bandwidths per directory still differ by {directories.spread:.0%}; "
@@ -179,7 +181,7 @@ def _filling(planned: DirectoryPlan) -> list[str]:
     return words
 
 
-def _steered(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
+def _policy_warnings(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
     """Return a warning where HDFS's AvailableSpaceVolumeChoosingPolicy would undo the split."""
     spaced = available_space(planned.devices, planned.hdfs.directories, cluster.scale)
     if not spaced.preferred:

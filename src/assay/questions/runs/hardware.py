@@ -114,7 +114,9 @@ def _measured(repository: Repository, runs: Iterable[Run]) -> Sequence[Measureme
     return baseline.measurements
 
 
-def _bare(measured: Iterable[Measurement], metric: str, nodes: set[str], subjects: set[str] | None) -> Bare | None:
+def _bare_measurement(
+    measured: Iterable[Measurement], metric: str, nodes: set[str], subjects: set[str] | None
+) -> Bare | None:
     measurements = [
         m for m in measured if m.metric == metric and m.node in nodes and (subjects is None or m.subject in subjects)
     ]
@@ -131,13 +133,13 @@ def _nodes(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list
         members = [node for node in cluster.nodes if node.type.name == kind]
         shown = members[0].type
         roles = tuple(sorted({role.value for node in members for role in node.roles}))
-        link = _bare(measured, LINK, {node.name for node in members}, None)
+        link = _bare_measurement(measured, LINK, {node.name for node in members}, None)
         nic = shown.nic.rate_bits_per_s
         rows.append(NodeRow(name, kind, len(members), roles, shown.cores, shown.memory_bytes, nic, link))
     return rows
 
 
-def _alike(device: Device) -> tuple[object, ...]:
+def _specification(device: Device) -> tuple[object, ...]:
     return (device.kind, device.product, device.capacity_bytes, device.read_bytes_per_s, device.write_bytes_per_s)
 
 
@@ -146,8 +148,8 @@ def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> li
     for kind in dict.fromkeys(node.type.name for node in cluster.nodes):
         members_of_kind = [node for node in cluster.nodes if node.type.name == kind]
         nodes = {node.name for node in members_of_kind}
-        for like in Counter(map(_alike, members_of_kind[0].type.devices)):
-            members = [device for device in members_of_kind[0].type.devices if _alike(device) == like]
+        for like in Counter(map(_specification, members_of_kind[0].type.devices)):
+            members = [device for device in members_of_kind[0].type.devices if _specification(device) == like]
             first, names = members[0], {device.name for device in members}
             rows.append(
                 DeviceRow(
@@ -159,8 +161,8 @@ def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> li
                     first.capacity_bytes,
                     first.read_bytes_per_s,
                     first.write_bytes_per_s,
-                    _bare(measured, READ, nodes, names),
-                    _bare(measured, WRITE, nodes, names),
+                    _bare_measurement(measured, READ, nodes, names),
+                    _bare_measurement(measured, WRITE, nodes, names),
                 )
             )
     return rows

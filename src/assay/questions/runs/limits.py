@@ -5,14 +5,14 @@ In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.Limi
 
 from assay.analysis.run_profile.limits import Limits, limits_of
 from assay.foundation.errors import RepositoryError
-from assay.questions.runs.whole_run import CompleteRun, whole_run
+from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.store import Repository
 
 
 def limits_of_run(store: Repository, run_id: str) -> Limits:
     """Return the limits of the run whose id begins with ``run_id``. Raises RepositoryError for a run without traces."""
-    seen = whole_run(store, store.run(run_id))
-    limits = limits_of_whole_run(seen)
+    seen = read_complete_run(store, store.run(run_id))
+    limits = limits_of_complete_run(seen)
     if limits is None:
         raise RepositoryError(
             "the limits of this run are unknown: it has no traces of its workers",
@@ -22,6 +22,6 @@ def limits_of_run(store: Repository, run_id: str) -> Limits:
     return limits
 
 
-def limits_of_whole_run(seen: CompleteRun) -> Limits | None:
+def limits_of_complete_run(seen: CompleteRun) -> Limits | None:
     """Return the limits of a run that was read already; None without traces of its workers."""
     return limits_of(seen.run, seen.tasks, seen.trace)

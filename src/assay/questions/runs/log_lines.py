@@ -16,7 +16,7 @@ LINE_MAX = 64_000
 """Maximum length of a line, in bytes."""
 HITS_MAX = 200
 """Maximum number of hits that are returned."""
-_HIT_CHARACTERS = 300
+_HIT_LENGTH_MAX = 300
 """Maximum length of a hit's text."""
 _LINES_BEFORE = 20
 """Number of lines before a hit in the part that shows it."""
@@ -100,6 +100,6 @@ def log_hits(repository: Repository, run_id: str, name: str, wanted: str) -> Log
         if folded in text.casefold():
             total += 1
             if len(hits) < HITS_MAX:
-                hits.append(LogHit(number, text[:_HIT_CHARACTERS], before[0]))
+                hits.append(LogHit(number, text[:_HIT_LENGTH_MAX], before[0]))
         at += len(line)
     return LogHits(wanted, tuple(hits), total, number)

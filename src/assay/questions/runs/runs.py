@@ -79,7 +79,7 @@ def selected(table: RunTable, where: Sequence[str], option: str = "where") -> Ru
     if not where:
         return table
     conditions = conditions_of(as_recorded(where, table), option)
-    return table.taken(matching(_with_columns_of(conditions, table), conditions, option))
+    return table.subset(matching(_with_columns_of(conditions, table), conditions, option))
 
 
 def _with_columns_of(conditions: Iterable[str], table: RunTable) -> RunTable:
@@ -122,7 +122,7 @@ def run_page(
         of=len(table),
         offset=offset,
         runs=_rows(repository, table, page.positions, shown),
-        facets=tuple(facets(wide, conditions, _worth_a_facet(table))) if with_facets else (),
+        facets=tuple(facets(wide, conditions, _facet_columns(table))) if with_facets else (),
         columns=(*table.columns, *table.values),
     )
 
@@ -137,7 +137,7 @@ def _rows(
             status=level_at(table, "status", row) or "",
             origin=level_at(table, "origin", row) or "",
             lab_scale=level_at(table, "lab_scale", row),
-            started_at=_moment(float(table.values["started_unix_s"][row])),
+            started_at=_iso_time(float(table.values["started_unix_s"][row])),
             duration_s=_known(float(table.values["duration_s"][row])),
             columns={name: text for name in columns if (text := level_at(table, name, row)) is not None},
             anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NO_ANOMALY else None,
@@ -150,7 +150,7 @@ def _known(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _moment(unix_s: float) -> str | None:
+def _iso_time(unix_s: float) -> str | None:
     return datetime.fromtimestamp(unix_s, UTC).isoformat() if np.isfinite(unix_s) else None
 
 
@@ -180,7 +180,7 @@ def comparable(table: RunTable) -> list[str]:
     return _ordered((n for n in table.factors if len(table.columns[n].levels) > 1 and n not in never), _FIRST[1:4])
 
 
-def _worth_a_facet(table: RunTable) -> list[str]:
+def _facet_columns(table: RunTable) -> list[str]:
     """Return the columns to make facets of: those with several levels, in order of importance."""
     several = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
     return _ordered(sorted(several, key=lambda name: name in DESCRIPTIVE), _FIRST)

@@ -6,17 +6,17 @@ In: a repository, a run and optionally a node. Out: :class:`~assay.analysis.run_
 from assay.analysis.outliers.task_outliers import ATTEMPTS_MIN
 from assay.analysis.run_profile.task_durations import TaskDurations, task_durations
 from assay.foundation.errors import RepositoryError
-from assay.questions.runs.whole_run import CompleteRun, whole_run
+from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.store import Repository
 from assay.text import TextTable, metric_text, plural, seconds
 
 
 def durations_of_run(store: Repository, run_id: str, node: str | None = None) -> TaskDurations:
     """Return the task durations of the run whose id begins with ``run_id``. Raises RepositoryError without tasks."""
-    return durations_of_whole_run(whole_run(store, store.run(run_id)), node)
+    return durations_of_complete_run(read_complete_run(store, store.run(run_id)), node)
 
 
-def durations_of_whole_run(seen: CompleteRun, node: str | None = None) -> TaskDurations:
+def durations_of_complete_run(seen: CompleteRun, node: str | None = None) -> TaskDurations:
     """Return the task durations of a run that was read already. Raises RepositoryError without tasks."""
     if not seen.tasks:
         raise RepositoryError(

@@ -59,11 +59,11 @@ def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], l
     if not len(known.anomalies):
         return []
     matching = selected(known.table, where)
-    table = matching.taken(np.isin(matching.rows, known.anomalies.rows))
+    table = matching.subset(np.isin(matching.rows, known.anomalies.rows))
     return repository.runs_at(table, in_order_of_start(repository, table)[-limit if limit else 0 :])
 
 
-def odd_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
+def outlier_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
     """Return the most serious anomaly of each flagged run, by run id."""
     odd = np.unique(known.anomalies.positions).tolist()
     column = known.table.columns[ANOMALY]

@@ -11,13 +11,13 @@ import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomaly, Kind
 from assay.analysis.statistics import RunTable
-from assay.estimation.prediction.second_opinion import FAR, ExpectedTimes, second_opinion
+from assay.estimation.prediction.second_opinion import OUTLIER_ERRORS_MIN, ExpectedTimes, second_opinion
 from assay.questions.forecasts.model_cache import with_hardware
 from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
 
-_FARTHEST = float(np.log(1000.0))
+_LOG_RATIO_MAX = float(np.log(1000.0))
 
 
 class FlagSource(StrEnum):
@@ -65,28 +65,28 @@ def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable
     first: dict[int, Anomaly] = {}
     for anomaly in flagged.anomalies.at(flagged.among(table)):
         first.setdefault(anomaly.position, anomaly)
-    positions = sorted({*first, *far.tolist()}, key=lambda at: -_times_off(every, opinion, first.get(at), at))
+    positions = sorted({*first, *far.tolist()}, key=lambda at: -_log_deviation(every, opinion, first.get(at), at))
     ids = repository.ids_at(every, positions) if positions else []
     second = set(far.tolist())
     odd = tuple(
-        _odd(every, opinion, first.get(at), at, run_id, second=at in second)
+        _outlier(every, opinion, first.get(at), at, run_id, second=at in second)
         for at, run_id in zip(positions, ids, strict=True)
     )
     counts = {source.value: sum(run.flagged_by is source for run in odd) for source in FlagSource}
     return OutlierComparison(odd, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
 
 
-def _times_off(table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int) -> float:
+def _log_deviation(table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int) -> float:
     """Return the deviation of a run as the logarithm of a ratio, by the method that finds the larger one."""
     duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])
-    by_model = abs(np.log(duration_s / expected_s)) if abs(opinion.errors_off[at]) >= FAR else 0.0
+    by_model = abs(np.log(duration_s / expected_s)) if abs(opinion.errors_off[at]) >= OUTLIER_ERRORS_MIN else 0.0
     if anomaly is None:
-        return float(min(by_model, _FARTHEST))
+        return float(min(by_model, _LOG_RATIO_MAX))
     by_first = abs(np.log(max(anomaly.observed, 1e-9) / anomaly.expected)) if anomaly.expected > 0 else 0.0
-    return float(min(max(by_model, by_first), _FARTHEST))
+    return float(min(max(by_model, by_first), _LOG_RATIO_MAX))
 
 
-def _odd(
+def _outlier(
     table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int, run_id: str, *, second: bool
 ) -> JudgedOutlier:
     duration_s, expected_s = float(table.values["duration_s"][at]), float(opinion.expected_s[at])

@@ -54,7 +54,7 @@ def probable_duplicates(stored: RunTable, new: RunTable, known: Ints) -> list[Du
     for code in np.flatnonzero(hits).tolist():
         if _are_duplicates(min(int(hits[code]), len(new)), len(new), int(sizes[code])):
             rows = np.flatnonzero((campaign.codes == code) & free)
-            same = _matching_runs(stored.taken(rows), new)
+            same = _matching_runs(stored.subset(rows), new)
             if _are_duplicates(same, len(new), len(rows)):
                 matches.append(DuplicateSource(campaign.levels[code], same, len(new), len(rows)))
     return sorted(matches, key=lambda match: -match.runs)

@@ -217,7 +217,7 @@ def collect_batch(
     blocks: list[StoredRows] = []
     for entry in accepted:
         if isinstance(entry, ImportedRows):
-            rows = entry.taken(np.array([key not in there for key in entry.keys], dtype=np.bool_)) if there else entry
+            rows = entry.subset(np.array([key not in there for key in entry.keys], dtype=np.bool_)) if there else entry
             common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
             blocks.append(StoredRows(replace(rows, common=common), positions))

@@ -167,7 +167,7 @@ def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figure
     }
     values = {name: np.asarray(arrays[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
     table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values)
-    return table.taken(np.argsort(values["started_unix_s"], kind="stable"))
+    return table.subset(np.argsort(values["started_unix_s"], kind="stable"))
 
 
 def _batch_of(name: str) -> str:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from assay.analysis.statistics import ABSENT, Floats, Ints
-from assay.analysis.statistics.imported_rows import ImportedRows, Shared, columns_of, joined, started_of
+from assay.analysis.statistics.imported_rows import ImportedRows, Shared, columns_of, join_blocks, started_of
 from assay.model import Run
 from assay.model.runs import imported
 from assay.store.index import queries
@@ -47,7 +47,7 @@ def joined_blocks(blocks: Sequence[StoredRows]) -> list[StoredRows]:
     """Join blocks with equal fields."""
     groups, begin = [], 0
     positions = np.concatenate([block.positions for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)
-    for rows in joined([block.rows for block in blocks]):
+    for rows in join_blocks([block.rows for block in blocks]):
         groups.append(StoredRows(rows, positions[begin : begin + len(rows)]))
         begin += len(rows)
     return [block for block in groups if len(block.rows)]

@@ -271,7 +271,7 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
     table = RunTable(rows, columns, values, files[-1].name)
     started = values["started_unix_s"]
     in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
-    return table if in_order else table.taken(np.argsort(started, kind="stable"))
+    return table if in_order else table.subset(np.argsort(started, kind="stable"))
 
 
 def _under_known_names(workload: Column) -> Column:

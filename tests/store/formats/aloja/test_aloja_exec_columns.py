@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.imported_rows import ImportedRows, Item, joined, table_of_rows
+from assay.analysis.statistics.imported_rows import ImportedRows, Item, join_blocks, table_of_rows
 from assay.analysis.statistics.run_table import table_of
 from assay.model import ImportedRun, SkippedItem
 from assay.store import ImportRequest, ImportSummary, Repository
@@ -106,7 +106,7 @@ def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, texts: list[str]) 
         parts = items_of(tmp_path, *texts)
     assert runs_of(parts) == runs_of(whole)
     assert reasons_of(parts) == reasons_of(whole)
-    for block in joined([item for item in parts if isinstance(item, ImportedRows)]):
+    for block in join_blocks([item for item in parts if isinstance(item, ImportedRows)]):
         assert same(table_of_rows(block), table_of([item.run for item in block.runs()]))
 
 

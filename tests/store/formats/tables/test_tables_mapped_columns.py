@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.imported_rows import DuplicateColumnError, ImportedRows, Item, joined, table_of_rows
+from assay.analysis.statistics.imported_rows import DuplicateColumnError, ImportedRows, Item, join_blocks, table_of_rows
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import FormatError
 from assay.model import Origin
@@ -120,7 +120,7 @@ def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, drawn: Drawn) -> N
         parts = items_of(tmp_path, drawn)
     assert runs_of(parts) == runs_of(whole)
     assert reasons_of(parts) == reasons_of(whole)
-    for block in joined([item for item in parts if isinstance(item, ImportedRows)]):
+    for block in join_blocks([item for item in parts if isinstance(item, ImportedRows)]):
         try:
             table = table_of_rows(block)
         except DuplicateColumnError:  # then the runs are stored one by one

@@ -57,7 +57,7 @@ class Effects:
             self.members[stays],
             number[self.member_of[stays]],
             self.rounding[keep],
-            self.sessions.picked(np.flatnonzero(keep)),
+            self.sessions.subset(np.flatnonzero(keep)),
         )
 
     @property
@@ -75,7 +75,7 @@ def effects_of(study: Study, contrast: Contrast, among: Mask) -> Effects:
     factor = study.contrasts[contrast]
     rows = np.flatnonzero(among & np.isfinite(factor))
     column = contrast.factor_in(study.table)
-    all_groups = groups_by(study.table.taken(rows), [name for name in study.table.factors if name != column])
+    all_groups = groups_by(study.table.subset(rows), [name for name in study.table.factors if name != column])
     group, count = all_groups.of_row, all_groups.count
     weights = study.runs[rows]
     total = np.bincount(group, weights=weights, minlength=count)
@@ -127,14 +127,14 @@ def within_clusters(study: Study, effects: Effects, split: Floats, kind: Floats 
     Only groups of the same cluster are compared with each other.
     """
     names = [name for name in ("workload", "data_bytes", "cluster", *STRATA) if name in study.table.columns]
-    groups = groups_by(study.table.taken(effects.example), names)
+    groups = groups_by(study.table.subset(effects.example), names)
     key = groups.of_row if kind is None else groups.of_row * 2 + (kind[effects.example] > 0)
     return effects.where(_on_both_sides(key, split[effects.example]))
 
 
 def with_both_sides(study: Study, effects: Effects, split: Floats, columns: Sequence[str]) -> Effects:
     """Return the groups with a counterpart on the other side of ``split`` that is equal in all but ``columns``."""
-    groups = groups_by(study.table.taken(effects.example), [n for n in study.table.factors if n not in columns])
+    groups = groups_by(study.table.subset(effects.example), [n for n in study.table.factors if n not in columns])
     return effects.where(_on_both_sides(groups.of_row, split[effects.example]))
 
 
@@ -164,7 +164,7 @@ def price_ratios(effects: Effects) -> tuple[float, float] | None:
 
 def ratio_of_gains(study: Study, effects: Effects, split: Floats, columns: Sequence[str]) -> Effects:
     """Return the ratio of the gain at ``split`` 0 to the gain at ``split`` 1, with all but ``columns`` equal."""
-    groups = groups_by(study.table.taken(effects.example), [n for n in study.table.factors if n not in columns])
+    groups = groups_by(study.table.subset(effects.example), [n for n in study.table.factors if n not in columns])
     sides = split[effects.example]
     without, with_it = (
         means_by(effects.gain[sides == side], groups.of_row[sides == side], groups.count) for side in (0.0, 1.0)

@@ -85,7 +85,7 @@ def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
     clusters = _clusters_of(study, effects.where(np.isin(effects.workload, list(means))))
     mean = _over_clusters(study, effects, list(clusters)) if len(clusters) > 1 else None
     mean = mean or combine([mean_of_workload for mean_of_workload, _ in means.values()])
-    ratio, (low_90, high_90) = mean.ratio, _ends_90(mean)
+    ratio, (low_90, high_90) = mean.ratio, _interval_90(mean)
     return ClaimEvidence(
         label,
         ratio.value,
@@ -137,7 +137,7 @@ def _over_clusters(study: Study, effects: Effects, clusters: Sequence[int]) -> L
     )
 
 
-def _ends_90(mean: LogMean) -> tuple[float, float]:
+def _interval_90(mean: LogMean) -> tuple[float, float]:
     from scipy.special import stdtrit  # imported here: 0.1 s that only claims need
 
     half = max(float(stdtrit(mean.degrees, _ONE_SIDED)) * mean.error, mean.rounding)

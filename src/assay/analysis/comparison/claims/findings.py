@@ -39,11 +39,11 @@ from assay.analysis.statistics import Mask, RunTable, first_rows, groups_by
 from assay.text import plural
 from assay.workloads.workload import WorkloadClass
 
-SAME = 1.10
+EQUIVALENCE_RATIO = 1.10
 """The margin of equivalence: a gain between 1 / 1.10 and 1.10 makes no practical difference."""
-PAYS = 1.05
+WORTHWHILE_RATIO_MIN = 1.05
 """Minimum gain in time that pays: 5 %."""
-BY_MARGIN = f"by a margin of {SAME - 1:.0%}, two one-sided tests at 5 %"
+EQUIVALENCE_METHOD = f"by a margin of {EQUIVALENCE_RATIO - 1:.0%}, two one-sided tests at 5 %"
 NEEDS_PRICES = "Whether it pays depends on prices: give a price book."
 
 
@@ -174,7 +174,7 @@ class _Outcome:
     how: str = ""
 
 
-def judge(claim: Claim, study: Study) -> Finding:
+def evaluate_claim(claim: Claim, study: Study) -> Finding:
     """Return what the runs of a study answer to a claim."""
     among = study.of_class(claim.workload_class)
     if claim.condition is not None:
@@ -206,8 +206,10 @@ def _gains(claim: Claim, study: Study, among: Mask) -> _Outcome:
 
 def _no_difference(claim: Claim, study: Study, among: Mask) -> _Outcome:
     gain = _pooled_gain(claim, study, among)
-    same = _low_90(gain) >= 1 / SAME and _high_90(gain) <= SAME
-    return _Outcome(same, _low_90(gain) > SAME or _high_90(gain) < 1 / SAME, (gain,), BY_MARGIN)
+    same = _low_90(gain) >= 1 / EQUIVALENCE_RATIO and _high_90(gain) <= EQUIVALENCE_RATIO
+    return _Outcome(
+        same, _low_90(gain) > EQUIVALENCE_RATIO or _high_90(gain) < 1 / EQUIVALENCE_RATIO, (gain,), EQUIVALENCE_METHOD
+    )
 
 
 def _pooled_gain(claim: Claim, study: Study, among: Mask) -> ClaimEvidence:
@@ -226,10 +228,15 @@ def _smaller_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
     label = f"gain {without_name} over gain {with_name}"
     ratio = evidence(study, label, ratio_of_gains(study, effects, split, columns))
     with_it, without = _both_gains(claim, study, with_both_sides(study, effects, split, columns))
-    return _Outcome(_low_90(ratio) > SAME, _high_90(ratio) < SAME, (ratio, without, with_it), BY_MARGIN)
+    return _Outcome(
+        _low_90(ratio) > EQUIVALENCE_RATIO,
+        _high_90(ratio) < EQUIVALENCE_RATIO,
+        (ratio, without, with_it),
+        EQUIVALENCE_METHOD,
+    )
 
 
-def _only_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
+def _gain_with_condition(claim: Claim, study: Study, among: Mask) -> _Outcome:
     """Compare the gains with and without the condition on the workloads that have both, within clusters.
 
     Different clusters differ in more than the condition.
@@ -247,7 +254,7 @@ def _only_with(claim: Claim, study: Study, among: Mask) -> _Outcome:
     with_it, without = _both_gains(claim, study, effects.where(np.isin(effects.workload, shared)), kind)
     if without_prices:
         return _Outcome(False, False, (with_it, without), NEEDS_PRICES)
-    pays = 1.0 if claim.in_cost else PAYS
+    pays = 1.0 if claim.in_cost else WORTHWHILE_RATIO_MIN
     supported = _low(with_it) > 1 and _high(without) < pays
     contradicted = _low(without) >= pays or _high(with_it) < pays
     how = "in time, within clusters that have both"
@@ -281,7 +288,7 @@ _TESTS: Mapping[ClaimTest, Callable[[Claim, Study, Mask], _Outcome]] = {
     ClaimTest.GAINS: _gains,
     ClaimTest.NO_DIFFERENCE: _no_difference,
     ClaimTest.SMALLER_WITH: _smaller_with,
-    ClaimTest.ONLY_WITH: _only_with,
+    ClaimTest.ONLY_WITH: _gain_with_condition,
 }
 
 
@@ -315,7 +322,9 @@ def findings(table: RunTable, rate_of: RateOf | None = None) -> dict[str, list[F
     for stratum, row in enumerate(first_rows(strata)):
         texts = {name: table.columns[name].text(int(row)) for name in names}
         scale = f", lab scale {texts['lab_scale']}" if texts.get("lab_scale") else ""
-        part = table if strata.count == 1 else table.taken(strata.of_row == stratum)
+        part = table if strata.count == 1 else table.subset(strata.of_row == stratum)
         study = study_of(part, rate_of, spread)
-        by_origin[(texts.get("origin") or "origin not known") + scale] = [judge(claim, study) for claim in CLAIMS]
+        by_origin[(texts.get("origin") or "origin not known") + scale] = [
+            evaluate_claim(claim, study) for claim in CLAIMS
+        ]
     return by_origin

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, baseline_of, match
-from assay.analysis.statistics import ABSENT, FOLLOWING, RESERVED, RunTable, coded, in_order, level_of, table_of
+from assay.analysis.statistics import (
+    ABSENT,
+    DEPENDENT_PROPERTIES,
+    RESERVED,
+    RunTable,
+    coded,
+    in_order,
+    level_of,
+    table_of,
+)
 from assay.analysis.statistics.sessions import SideSessions, side_sessions
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
 
@@ -126,7 +135,7 @@ def _contexts(matched: MatchedGroups, examples: Sequence[int]) -> list[str]:
     """Return what distinguishes the groups of one workload, from a row of each."""
     table = matched.table
     kinds: list[dict[str, str]] = [{} for _ in examples]
-    passed_over = {matched.factor, *FOLLOWING.get(matched.factor, ())}
+    passed_over = {matched.factor, *DEPENDENT_PROPERTIES.get(matched.factor, ())}
     for name in sorted(name for name in table.factors if name not in passed_over):
         column = table.columns[name]
         for kind, row in zip(kinds, examples, strict=True):
@@ -144,7 +153,7 @@ def _distinguishing_factors(kinds: Sequence[dict[str, str]]) -> set[str]:
         for name in dict.fromkeys(name for kind in kinds for name in kind)
         if len({kind.get(name) for kind in kinds}) > 1
     ]
-    followers = {name for names in FOLLOWING.values() for name in names}
+    followers = {name for names in DEPENDENT_PROPERTIES.values() for name in names}
     distinguishing = {name for name in differing if "." not in name and name not in followers}
     for name in differing:
         apart = {tuple(kind.get(factor) for factor in sorted(distinguishing)) for kind in kinds}

@@ -16,7 +16,7 @@ import numpy as np
 from assay.analysis.comparison.comparison import log_ratio
 from assay.analysis.comparison.details.counters import CounterTable, compare_counters
 from assay.analysis.comparison.details.differences import cpu_warnings, differing_facts
-from assay.analysis.comparison.details.summary import LevelSummary, summarise
+from assay.analysis.comparison.details.level_summary import LevelSummary, summarise
 from assay.analysis.comparison.sessions import two_sides
 from assay.analysis.statistics import (
     ABSENT,
@@ -126,7 +126,7 @@ class Sides:
         return " + ".join(levels[name][0] for name in self.factors)
 
 
-def alike(table: RunTable, run: Run) -> Ints:
+def same_configuration(table: RunTable, run: Run) -> Ints:
     """Return the rows of the runs that have the same configuration as ``run``."""
     texts = described(run)
     keep = np.ones(len(table), dtype=np.bool_)

@@ -12,7 +12,7 @@ from assay.text import TextTable, plural
 ROWS_MAX = 400
 _CHARACTERS_MAX = 300
 _NODES = "nodes"
-_MORE = ("…", "and more: `assay show --json` and the API have all of it")
+_OMITTED_ROW = ("…", "and more: `assay show --json` and the API have all of it")
 Leaves = dict[str, str]
 
 
@@ -50,7 +50,7 @@ def _of_nodes(title: str, nodes: Mapping[str, Any]) -> Iterator[TextTable]:
 
 def _table(title: str, leaves: Leaves) -> TextTable:
     rows = tuple(leaves.items())
-    return TextTable(title, (), rows if len(rows) <= ROWS_MAX else (*rows[:ROWS_MAX], _MORE))
+    return TextTable(title, (), rows if len(rows) <= ROWS_MAX else (*rows[:ROWS_MAX], _OMITTED_ROW))
 
 
 def _leaves(tree: Mapping[str, Any], within: str = "") -> Leaves:

@@ -17,7 +17,11 @@ LIMIT_TITLES = {
     Resource.NO_TASK: "node idle",
     Resource.NONE: "no bottleneck found",
 }
-_FREED = {"disks": "infinitely fast disks", "network": "an infinitely fast network", "cpu": "infinitely fast CPUs"}
+_BOUND_TITLES = {
+    "disks": "infinitely fast disks",
+    "network": "an infinitely fast network",
+    "cpu": "infinitely fast CPUs",
+}
 
 
 def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
@@ -34,7 +38,9 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     rows.append(("all", "", tenths(limits.duration_s), "100 %"))
     columns = ("phase", "limit", "time (s)", "share")
     by_phase = TextTable("what was the limit (s, mean over the workers)", columns, tuple(rows))
-    bounds = [(_FREED[entry.freed], f"{tenths(entry.least_s)} s", f"{entry.gain_max:.2f}") for entry in limits.bounds]
+    bounds = [
+        (_BOUND_TITLES[entry.freed], f"{tenths(entry.least_s)} s", f"{entry.gain_max:.2f}") for entry in limits.bounds
+    ]
     headers = ("with", "at least", "times as fast at most")
     return by_phase, TextTable(
         f"bounds of the {limits.origin} {tenths(limits.duration_s)} s", headers, tuple(bounds), limits.rests_on

@@ -27,7 +27,7 @@ from assay.text import (
 )
 
 _MARK = {True: "✓", False: "✗"}
-_AS_ABOVE = "as above"
+_REPEATED_TEXT = "as above"
 _FIELDS = {"duration_s": "run time", "started_at": "start"}
 """Displayed names of fields in the list of sources."""
 _STRAGGLERS_MAX = 5
@@ -109,7 +109,7 @@ def metrics_table(run: Run, detail: RunDetail) -> TextTable:
     rows, last, note = [], "", ""
     for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
         group, source = metric_group(name), run.sources.get(name, "")
-        where = _AS_ABOVE if source and source == note else _from(source)
+        where = _REPEATED_TEXT if source and source == note else _from(source)
         rows.append(("" if group == last else group, *metric_text(name, shown[name]), where))
         last, note = group, source
     return TextTable("metrics", (), tuple(rows))

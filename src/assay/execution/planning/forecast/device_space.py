@@ -157,7 +157,7 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[SpaceClaim]:
     size, stays = size_of(run, plan), datasets_after(run, plan)
     workload = workloads()[run.workload.name]
     rules = plan.rules_of(run.configuration)
-    data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.moved(size, rules.name)
+    data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.data_moved(size, rules.name)
     # An iteration's output is deleted when the next output is written.
     output = min(moved.written, 2 * flow.written)
     if stays and not stays[-1].made_before:

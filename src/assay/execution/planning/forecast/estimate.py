@@ -144,7 +144,7 @@ def _guess_s(planned: PlannedRun, plan: Plan) -> float:
     """Return a job's start-up time plus the time in which the devices move the workload's bytes."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
     data_bytes = planned.workload.data_bytes * plan.cluster.scale
-    moved = workload.moved(size, planned.configuration.engine or plan.engine)
+    moved = workload.data_moved(size, planned.configuration.engine or plan.engine)
     read, written = moved.read + moved.shuffled, moved.shuffled + moved.written * workload.output_copies(size)
     return JOB_START_S + _devices_s(planned, plan, data_bytes * read, data_bytes * written)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.analysis.comparison.details.summary import LevelSummary
+from assay.analysis.comparison.details.level_summary import LevelSummary
 from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (

@@ -23,7 +23,7 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.explain.run_text import configuration_text
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
 from assay.questions.runs.runs import in_order_of_start, levels_in, selected
-from assay.questions.trust.flags import flagged_runs, flags_in, odd_kinds
+from assay.questions.trust.flags import flagged_runs, flags_in, outlier_kinds
 from assay.store import Repository, short_length
 from assay.text import workload_named
 
@@ -71,7 +71,7 @@ def runs(
             chosen = selected(table, conditions) if conditions else table
             total = len(chosen)
             shown = opened.runs_at(chosen, in_order_of_start(opened, chosen)[-rows if rows else 0 :])
-    kinds = odd_kinds(opened, flagged)
+    kinds = outlier_kinds(opened, flagged)
     if as_json:
         print_json([_without_environment(run) | {"anomaly": kinds.get(run.run_id)} for run in shown])
     elif shown:

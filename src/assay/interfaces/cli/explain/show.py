@@ -10,7 +10,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.explain.run_text import part_lines, run_lines
 from assay.questions.json_values import json_value
-from assay.questions.runs.whole_run import CompleteRun, whole_run
+from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.questions.trust.flags import flags_in, flags_of_run
 from assay.store import Repository
 
@@ -35,7 +35,7 @@ def show(
     if log_name is not None:
         click.echo(opened.log(chosen.run_id, log_name), nl=False)
         return
-    whole = whole_run(opened, chosen)
+    whole = read_complete_run(opened, chosen)
     flags = () if phases or attempts or counters else flags_of_run(opened, flags_in(opened), chosen)
     if as_json:
         print_json(_as_json(whole) | {"anomalies": json_value(flags)})

@@ -21,7 +21,7 @@ def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence
 
     Raises SpecificationError if both are given, or two files for one engine.
     """
-    from assay.questions.forecasts.learning import learned_from, shipped_profile
+    from assay.questions.forecasts.learning import learn_profile, shipped_profile
     from assay.specs.profiles import load_profile
 
     if files and learn_from is not None:
@@ -33,7 +33,7 @@ def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence
                 "two of the files after --profile are for one engine", hint="give one for each engine"
             )
         return profiles[0].together_with(profiles[1:])
-    return learned_from(learn_from, where) if learn_from is not None else shipped_profile()
+    return learn_profile(learn_from, where) if learn_from is not None else shipped_profile()
 
 
 @click.command(cls=AssayCommand)
@@ -48,11 +48,11 @@ def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json
     Simulations use it: `assay run --simulate --profile FILE`, `assay whatif --profile FILE`.
     """
     from assay.foundation.output import write_whole
-    from assay.questions.forecasts.learning import learned_from
+    from assay.questions.forecasts.learning import learn_profile
     from assay.questions.json_values import json_value
     from assay.specs.profiles import profile_text
 
-    profile = learned_from(repository, where, name)
+    profile = learn_profile(repository, where, name)
     if output is not None and profile.other_engines:
         engines = ", ".join(engine_profile.engine for engine_profile in (profile, *profile.other_engines))
         hint = "choose one with --where engine=NAME, and write a file for each"

@@ -17,7 +17,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.reading import read_table
 from assay.questions.json_values import json_value
-from assay.questions.runs.whole_run import workload_profile
+from assay.questions.runs.complete_run import workload_profile
 from assay.text import NO_VALUE, share, size
 
 

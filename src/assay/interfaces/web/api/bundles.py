@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"
 PAGE = 1000
 BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
 _TAR = "application/x-tar"
-_MORE: dict[int | str, dict[str, Any]] = {
+_UPLOAD_PROBLEMS: dict[int | str, dict[str, Any]] = {
     411: {"model": Problem, "description": "The size is not said before."},
     413: {"model": Problem, "description": "The bundle is larger than the server takes."},
 }
@@ -63,7 +63,7 @@ def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
     "/{bundle_id}",
     status_code=201,
     dependencies=[Depends(require(AccessRole.UPLOAD))],
-    responses={200: {"model": Uploaded, "description": "It was there already."}, **_MORE},
+    responses={200: {"model": Uploaded, "description": "It was there already."}, **_UPLOAD_PROBLEMS},
     openapi_extra={
         "requestBody": {"required": True, "content": {_TAR: {"schema": {"type": "string", "format": "binary"}}}}
     },

@@ -14,11 +14,11 @@ from assay.interfaces.web.api.models import LogPart, RunParts, ServerInfo, Summa
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import API_VERSION, PROBLEMS, READERS, Context, ContextOf, RolesOf, Where
 from assay.model import Run, Task
-from assay.questions.runs.limits import limits_of_whole_run
+from assay.questions.runs.complete_run import CompleteRun, read_complete_run
+from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.runs import NEWEST_FIRST, RunPage, run_page
-from assay.questions.runs.task_durations import durations_of_whole_run
-from assay.questions.runs.whole_run import CompleteRun, whole_run
+from assay.questions.runs.task_durations import durations_of_complete_run
 from assay.store.exchange.transfer import bundle_ids
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["runs"])
@@ -87,7 +87,9 @@ def run(context: ContextOf, run_id: RunId) -> RunParts:
 def close_view(context: Context, run_id: str) -> CompleteRun:
     """Return a run with its tasks, trace, logs and files, and the results derived from them."""
     repository = context.store.repository
-    return context.store.answer(("observed", run_id), lambda _: whole_run(repository, find_run(context, run_id)))
+    return context.store.answer(
+        ("observed", run_id), lambda _: read_complete_run(repository, find_run(context, run_id))
+    )
 
 
 @router.get("/runs/{run_id}/detail")
@@ -99,7 +101,7 @@ def detail(context: ContextOf, run_id: RunId) -> RunDetail:
 @router.get("/runs/{run_id}/limits")
 def limits(context: ContextOf, run_id: RunId) -> Limits:
     """Return the limiting resource over time, and the maximum speedup from a faster one."""
-    run_limits = limits_of_whole_run(close_view(context, run_id))
+    run_limits = limits_of_complete_run(close_view(context, run_id))
     if run_limits is None:
         raise NotFoundError("there are no traces of the run's workers", hint="the limits follow from the traces")
     return run_limits
@@ -121,7 +123,9 @@ def get_task_durations(
     seen = close_view(context, run_id)
     if not seen.tasks:
         raise NotFoundError("this run has no task attempts", hint="importing its job history adds them")
-    return context.store.answer(("task durations", seen.run.run_id, node), lambda _: durations_of_whole_run(seen, node))
+    return context.store.answer(
+        ("task durations", seen.run.run_id, node), lambda _: durations_of_complete_run(seen, node)
+    )
 
 
 @router.get("/runs/{run_id}/trace")

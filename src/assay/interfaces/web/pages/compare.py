@@ -27,7 +27,7 @@ from assay.interfaces.web.state.answering import Text, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.side_by_side import Of
-from assay.questions.runs.whole_run import CompleteRun
+from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)

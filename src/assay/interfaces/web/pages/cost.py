@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.cost.repricing import amounts_of, price_names, repriced
-from assay.analysis.outliers.flagging import TIME_ODD
+from assay.analysis.outliers.flagging import TIME_KINDS
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.money import cost_bars
@@ -58,7 +58,7 @@ _FROM_NOTHING = 100.0
 ROWS_OF_YEARS_MAX = 12
 """Maximum number of jobs listed on the page of years."""
 _NOTHING: dict[str, Any] = {
-    "odd_kinds": tuple(TIME_ODD),
+    "odd_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
     "plane": None,
     "narrowed": {},

@@ -20,7 +20,7 @@ from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
-from assay.questions.costs.mix import OFTEN
+from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Choice, Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
@@ -141,7 +141,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "rows": (rows := max(ROWS_MIN, len(asked.workloads) + 1)),
         "works": _fields_of(asked.workloads, rows),
         "workload_names": list(workloads()),
-        "often_choices": list(OFTEN),
+        "often_choices": list(RUNS_PER_DAY),
         "catalogues": catalogues,
         "search": search,
         "key": key,

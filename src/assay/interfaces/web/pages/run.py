@@ -33,9 +33,9 @@ from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.questions.runs.limits import limits_of_whole_run
+from assay.questions.runs.complete_run import CompleteRun
+from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
-from assay.questions.runs.whole_run import CompleteRun
 from assay.questions.trust.flags import flags_of_run
 from assay.text import joined
 
@@ -75,7 +75,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
     if close.run.run_id != run_id:
         return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
     views = views_of([close.trace])
-    limits = limits_of_whole_run(close)
+    limits = limits_of_complete_run(close)
     return page_of(
         request,
         "run",

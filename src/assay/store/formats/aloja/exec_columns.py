@@ -107,7 +107,7 @@ class ColumnReader:
             left |= {numbers[row]: why for row, why in mistakes.items()}
             good = [row for row in range(len(numbers)) if row not in mistakes]
             numbers = [numbers[row] for row in good]
-            cut = cut.taken(good)
+            cut = cut.subset(good)
         return None
 
     def _cells(self, piece: str, first: int, left: dict[int, str]) -> tuple[list[int], SplitRows]:
@@ -189,7 +189,7 @@ class ColumnReader:
         )
         doubled = self._register_runs(part, keys, [text.strip() for text in identities])
         left |= {part.numbers[row]: why for row, why in doubled.items()}
-        return rows.taken(np.array([row not in doubled for row in range(len(keys))])) if doubled else rows
+        return rows.subset(np.array([row not in doubled for row in range(len(keys))])) if doubled else rows
 
     def _texts(self, part: _Part, name: str) -> Sequence[str]:
         """Return a field of each row; empty texts if the table has no column for it."""

@@ -51,7 +51,7 @@ class SplitRows:
         """Return the number of rows."""
         return len(self.cells[0] if self.cells else self.rest or ())
 
-    def taken(self, rows: Sequence[int]) -> SplitRows:
+    def subset(self, rows: Sequence[int]) -> SplitRows:
         """Return some of the rows."""
         picked = [[column[row] for row in rows] for column in self.cells]
         return SplitRows(picked, None if self.rest is None else [self.rest[row] for row in rows])

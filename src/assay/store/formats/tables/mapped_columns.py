@@ -171,7 +171,7 @@ class MappedReader:
                     left[numbers[row]] = self._rows.skipped(numbers[row], cells)
             if bad.any():
                 good = np.flatnonzero(~bad).tolist()
-                numbers, cut = [numbers[row] for row in good], cut.taken(good)
+                numbers, cut = [numbers[row] for row in good], cut.subset(good)
                 parsed = self._parse(numbers, cut)[0] if good else parsed
         yield from (left[line] for line in sorted(left))
         if len(cut):

@@ -35,7 +35,7 @@ class CompleteRun:
     """The bundle's files with their sizes in bytes."""
 
 
-def whole_run(store: Repository, run: Run) -> CompleteRun:
+def read_complete_run(store: Repository, run: Run) -> CompleteRun:
     """Return ``run`` with the contents of its bundle."""
     tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
     whole = with_jobs(store, run)
@@ -79,7 +79,7 @@ def jobs_in_logs_only(run: Run) -> bool:
 
 
 def _completed(store: Repository, run: Run) -> Run:
-    return replace(run, metrics=detail_metrics(whole_run(store, run).detail) | run.metrics)
+    return replace(run, metrics=detail_metrics(read_complete_run(store, run).detail) | run.metrics)
 
 
 def examples_of(repository: Repository, table: RunTable) -> list[Run]:
