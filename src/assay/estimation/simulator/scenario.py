@@ -372,7 +372,7 @@ class _MapReduceJobs:
         usual, cpu = CODECS.get(name, CODECS["default"])
         codec = self.profile.compression.get(name)
         if codec is None:
-            self.assumptions.append(f"{name} leaves {usual.value:.0%} of map output: no run that was learned from says")
+            self.assumptions.append(f"{name} is assumed to leave {usual.value:.0%} of map output: no run shows it")
         return (codec or usual).value, cpu
 
     def _output(self, ratio: float) -> StageOutput:

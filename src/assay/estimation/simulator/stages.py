@@ -214,5 +214,5 @@ class StagedJob:
         usual = COMPRESSED_SHARES.get(name, COMPRESSED_SHARES[DEFAULT_CODEC])
         codec = self.profile.compression.get(name)
         if codec is None or not codec.n:
-            self.assumptions.append(f"{name} leaves {usual:.0%} of shuffled bytes: no run that was learned from says")
+            self.assumptions.append(f"{name} is assumed to leave {usual:.0%} of shuffled bytes: no run shows it")
         return (codec.value if codec else usual), CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])

@@ -25,8 +25,8 @@ PAGE = 1000
 BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
 _TAR = "application/x-tar"
 _UPLOAD_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    411: {"model": Problem, "description": "The size is not said before."},
-    413: {"model": Problem, "description": "The bundle is larger than the server takes."},
+    411: {"model": Problem, "description": "The upload has no Content-Length."},
+    413: {"model": Problem, "description": "The bundle exceeds the server's upload limit."},
 }
 
 
@@ -73,12 +73,12 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
     size = request.headers.get("content-length", "")
     wanted = digest_of(request.headers.get("repr-digest"))
     if not size.isdecimal():
-        raise DeniedError(411, "the size of the upload is not said", "send Content-Length")
+        raise DeniedError(411, "the upload has no Content-Length", "send Content-Length")
     if int(size) > context.upload_bytes_max:
         raise DeniedError(
             413,
-            f"{int(size):,} bytes, and this server takes {context.upload_bytes_max:,} at most",
-            "its --upload-limit sets that",
+            f"the upload has {int(size):,} bytes, and the server accepts at most {context.upload_bytes_max:,}",
+            "`assay serve --upload-limit` sets the limit",
         )
     if wanted is None:
         raise RefusedBundleError("the upload has no checksum", hint="send Repr-Digest: sha-256=:BASE64:")
@@ -87,7 +87,7 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
         async for chunk in request.stream():
             taken += len(chunk)
             if taken > context.upload_bytes_max:
-                raise DeniedError(413, "the upload is longer than it said", "send Content-Length")
+                raise DeniedError(413, "the upload is longer than its Content-Length", "send Content-Length")
             digest.update(chunk)
             await run_in_threadpool(file.write, chunk)
         if taken != int(size) or digest.hexdigest() != wanted:

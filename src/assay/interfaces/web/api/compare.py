@@ -52,9 +52,9 @@ def export(context: ContextOf, form: Form = "csv", where: Where = []) -> Respons
     chosen = selected(context.store.table(), where)
     if len(chosen) > EXPORT_RUNS_MAX:
         raise SpecificationError(
-            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be sent at most",
+            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be exported at most",
             where="where",
-            hint="choose fewer; `assay export` on the server writes any number",
+            hint="choose fewer; `assay export` on the server has no limit",
         )
     runs = context.store.repository.runs_at(chosen, range(len(chosen)))
     name = {"Content-Disposition": f'attachment; filename="runs.{form}"'}

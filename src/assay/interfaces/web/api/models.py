@@ -42,7 +42,7 @@ class ServerInfo(Model):
     assay: str = Field(description="Version of assay.")
     api: int = Field(description="Version of this API.")
     roles: list[str]
-    prices: str | None = Field(description="Name of the price book that the server shows costs with.")
+    prices: str | None = Field(description="Name of the server's price book.")
 
 
 class Summary(Model):
@@ -75,7 +75,7 @@ class LogPart(Model):
     name: str
     offset_bytes: int
     text: str
-    next_offset_bytes: int | None = Field(description="Where the rest begins; null at the end.")
+    next_offset_bytes: int | None = Field(description="Offset of the rest; null at the end.")
 
 
 class FigureRow(Model):
@@ -94,7 +94,7 @@ class BundlePage(Model):
     """Ids of bundles, sorted."""
 
     bundles: list[str]
-    more: bool = Field(description="Whether there are more behind the last.")
+    more: bool = Field(description="Whether more ids follow.")
 
 
 class Uploaded(Model):
@@ -105,20 +105,20 @@ class Uploaded(Model):
 
 
 class CostQuestion(Model):
-    """A request to price runs. Nothing of it is stored."""
+    """A request to price runs. Nothing is stored."""
 
     prices: str | None = Field(
-        None, max_length=BOOK_CHARACTERS_MAX, description="A price book (YAML); the server's own when left out."
+        None, max_length=BOOK_CHARACTERS_MAX, description="A price book (YAML); default: the server's."
     )
     changes: dict[ShortText, float] = Field(
-        default_factory=dict, max_length=200, description="Prices that are other than in the book, by their names."
+        default_factory=dict, max_length=200, description="Changed prices, by name."
     )
     by: list[ShortText] = Field(default_factory=list, max_length=10, description="Factors that make a row.")
     where: list[ShortText] = Field(default_factory=list, max_length=50, description="COLUMN=LEVEL.")
     take: Literal["best", "all", "fastest"] = "all"
-    on: ShortText | None = Field(None, description="The day whose prices count.")
+    on: ShortText | None = Field(None, description="Date of the prices.")
     currency: ShortText | None = None
-    exclude_flagged: bool = Field(False, description="Leave out runs whose times are flagged as outliers.")
+    exclude_flagged: bool = Field(False, description="Exclude runs whose times are flagged as outliers.")
     seed: int = Field(0, ge=0, le=2**31)
 
 
@@ -140,7 +140,7 @@ class CostRow(Model):
     cost: float
     cost_low: float | None
     cost_high: float | None
-    borrowed: bool = Field(description="Whether the interval is from the pooled scatter of its kind: of few runs.")
+    borrowed: bool = Field(description="Whether the interval uses pooled spread, because the row has few runs.")
     on_pareto_front: bool
     pareto_front_probability: float | None
 
@@ -170,21 +170,21 @@ class CostEffectivenessAnswer(Model):
     take: str
     rows: list[CostRow]
     break_even_prices: list[BreakEvenPriceField]
-    quadrants: Quadrants | None = Field(description="Where fast ends and slow begins, and cheap and dear.")
+    quadrants: Quadrants | None = Field(description="Limits between fast and slow, cheap and expensive.")
     unpriced: dict[str, str]
-    set_apart: dict[str, str] = Field(description="Not ranked, as the recorded data size is implausible; and why.")
+    set_apart: dict[str, str] = Field(description="Rows without a rank, with the reason: an implausible data size.")
     left_out: int
     flagged: int
     flagged_count: bool
     size_recorded: bool
-    decision: Decision | None = Field(description="Which row costs least, over runs that are equal in all else.")
+    decision: Decision | None = Field(description="The cheapest row, over matched groups.")
     headline: str = Field(description="The same in words.")
-    note: str | None = Field(description="What to keep in mind of a lab's absolute times and money.")
+    note: str | None = Field(description="Caveat on the absolute times and amounts of a lab.")
     draws: int
 
 
 class TcoQuestion(Model):
-    """A request to price years of use. Nothing of it is stored."""
+    """A request to price years of use. Nothing is stored."""
 
     prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)
     changes: dict[ShortText, float] = Field(default_factory=dict, max_length=200)

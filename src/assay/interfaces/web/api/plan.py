@@ -1,4 +1,4 @@
-"""The API of plans to be made: clusters that are served, a plan from its parts, and starting one where that is allowed.
+"""Serve cluster files, assemble plans from their parts, and start plans as campaigns where that is allowed.
 
 A campaign is started only by a server that was started with ``--campaigns``, for a token with the role ``run``, and
 only on a cluster of a file that the server itself has: the text of a cluster says which hosts are reached and which
@@ -62,7 +62,7 @@ class PlannedWorkload(Model):
 
     name: ShortText
     data: ShortText = Field(description="At full scale, such as 2GB.")
-    per_node: bool = Field(False, description="The data is what each worker gets.")
+    per_node: bool = Field(False, description="Whether the data is per worker.")
     options: dict[ShortText, ShortText] = Field(default_factory=dict, max_length=20)
 
 
@@ -133,9 +133,9 @@ def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
     count = len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
     if count > RUNS_MAX:
         raise SpecificationError(
-            f"these are {count:,} runs, and a plan may have {RUNS_MAX:,} here",
+            f"the plan has {count:,} runs, and the server accepts at most {RUNS_MAX:,}",
             where="the plan",
-            hint="fewer levels or repetitions; `assay run` takes larger plans",
+            hint="use fewer levels or repetitions; `assay run` accepts larger plans",
         )
     return plan_of_texts(content_of(asked), cluster_text)
 
@@ -178,7 +178,7 @@ def start(context: ContextOf, asked: PlanQuestion) -> Started:
     if asked.cluster_text is not None:
         raise DeniedError(
             403,
-            "a campaign starts on a cluster that the server has a file of",
+            "a campaign needs a cluster file of the server",
             "put the file into the folder of `assay serve --clusters`",
         )
     text = cluster_text_of(context, asked)
@@ -191,7 +191,7 @@ def start(context: ContextOf, asked: PlanQuestion) -> Started:
         last = context.started[-1] if context.started else None
         if running or (last is not None and last.process.poll() is None):
             name = running[0].plan if running else checked.name
-            raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
+            raise RepositoryError(f"a campaign is running: {name}", hint="wait for its end, or run it elsewhere")
         stamp = hashlib.sha256(f"{checked.source}{text}".encode()).hexdigest()[:12]
         folder = folders.plans.resolve() / stamp
         process = _run(write_plan(folder, checked), folders.root.resolve(), folder / "log")
@@ -230,7 +230,7 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
         for line in filter(str.strip, field_text(name).splitlines()):
             left, colon, right = line.partition(":")
             if not colon or not right.strip():
-                raise SpecificationError(f"{line.strip()[:80]!r} has no form NAME: VALUE", where=name)
+                raise SpecificationError(f"{line.strip()[:80]!r} is not of the form NAME: VALUE", where=name)
             pairs[left.strip()] = right.strip()
         return pairs
 
@@ -246,7 +246,7 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
         if name and data.strip()
     ]
     if not workloads:
-        raise SpecificationError("choose a workload, and say how much data it gets", where="workloads")
+        raise SpecificationError("choose a workload and its data size", where="workloads")
     values = {
         "name": field_text("name", "plan"),
         "workloads": workloads,
@@ -270,7 +270,7 @@ def _listed(text: str) -> list[str]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
-        raise SpecificationError(f"{text[:80]!r} has no form NAME=VALUE", where="options of a workload")
+        raise SpecificationError(f"{text[:80]!r} is not of the form NAME=VALUE", where="options of a workload")
     return name, value
 
 

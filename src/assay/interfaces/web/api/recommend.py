@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 class SearchState(Model):
     """The progress of a search, and its answer after the end."""
 
-    key: str = Field(description="By which it is asked again.")
+    key: str = Field(description="Identifies the search in later requests.")
     over: bool
     step: str
     done: int

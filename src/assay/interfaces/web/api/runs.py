@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 LIMIT_MAX = 1000
 OFFSET_MAX = 10**9
 LOG_BYTES_MAX = 256_000
-RunId = Annotated[str, Path(max_length=100, description="A run's id, or a beginning that only one has.")]
+RunId = Annotated[str, Path(max_length=100, description="A run's id, or a unique prefix of it.")]
 
 
 @router.get("/about", tags=["server"])
@@ -52,12 +52,12 @@ def runs(
     context: ContextOf,
     where: Where = [],  # noqa: B006 - FastAPI copies it
     sort: Annotated[
-        str, Query(max_length=200, description="A column or value; with - before it descending.")
+        str, Query(max_length=200, description="A column or value; a leading - sorts in descending order.")
     ] = NEWEST_FIRST,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 50,
     columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
-    facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
+    facets: Annotated[bool, Query(description="Count the runs for each further condition.")] = True,
 ) -> RunPage:
     """List the matching runs by page, with the number of runs for each further filter."""
     key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, facets)
@@ -135,9 +135,9 @@ def trace(
     node: Annotated[list[str], Query(max_length=100, description="Nodes; all when left out.")] = [],  # noqa: B006
     subject: Annotated[list[str], Query(max_length=100, description="Such as cpu or disk:hdd1.")] = [],  # noqa: B006
     metric: Annotated[list[str], Query(max_length=100, description="Such as read_bytes.")] = [],  # noqa: B006
-    start_s: Annotated[float | None, Query(allow_inf_nan=False, description="From then on, s of the run.")] = None,
+    start_s: Annotated[float | None, Query(allow_inf_nan=False, description="Start, s from the run's start.")] = None,
     end_s: Annotated[float | None, Query(allow_inf_nan=False, description="Until then, s of the run.")] = None,
-    windows: Annotated[int, Query(ge=1, le=WINDOWS_MAX, description="Spans of time; four points of each stay.")] = 300,
+    windows: Annotated[int, Query(ge=1, le=WINDOWS_MAX, description="Time spans; four points of each are kept.")] = 300,
 ) -> TraceAnswer:
     """Return series of the run's trace: counters as rates, thinned so that every peak stays (M4)."""
     run_trace = context.store.repository.trace(find_run(context, run_id).run_id)

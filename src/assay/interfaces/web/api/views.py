@@ -40,12 +40,12 @@ Name = Annotated[str | None, Query(max_length=300)]
 
 
 def few(chosen: RunTable) -> RunTable:
-    """Return ``runs``. Raises SpecificationError for more runs than a view can read whole."""
+    """Return ``runs``. Raises SpecificationError for more runs than a view can read completely."""
     if len(chosen) > RUNS_MAX:
         raise SpecificationError(
-            f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most",
+            f"{len(chosen):,} runs match, and this view shows at most {RUNS_MAX:,}",
             where="where",
-            hint="choose fewer, such as one workload and one cluster; `speedup` takes any number",
+            hint="choose fewer, such as one workload and one cluster; `speedup` has no limit",
         )
     return chosen
 
@@ -69,12 +69,12 @@ def compare(
 @router.get("/speedup")
 def speedup(
     context: ContextOf,
-    by: Annotated[list[str], Query(min_length=1, max_length=5, description="Factors; several are joined.")] = [  # noqa: B006
+    by: Annotated[list[str], Query(min_length=1, max_length=5, description="Factors; several are combined.")] = [  # noqa: B006
         LAYOUT_FACTOR
     ],
     baseline: Name = None,
-    group: Annotated[str, Query(max_length=300, description="What makes groups; none: one figure.")] = "workload",
-    ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
+    group: Annotated[str, Query(max_length=300, description="Columns that form groups.")] = "workload",
+    ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a matched group.")] = [],  # noqa: B006
     where: Where = [],  # noqa: B006
 ) -> SpeedupView:
     """Decide on a factor, with each level against the baseline over all matched groups as a detail."""
@@ -121,7 +121,7 @@ def speedup_published(
 def findings(
     context: ContextOf,
     where: Where = [],  # noqa: B006
-    exclude_flagged: Annotated[bool, Query(description="Leave out runs whose times are outliers.")] = False,
+    exclude_flagged: Annotated[bool, Query(description="Exclude runs whose times are outliers.")] = False,
 ) -> FindingsView:
     """Check the field's common claims against the runs, by origin."""
     # costs follow the server's price book

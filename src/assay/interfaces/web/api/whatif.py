@@ -17,7 +17,7 @@ from assay.questions.forecasts.whatif import Anchor, WhatIf, answered
 from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices, anchor_of
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
-RunId = Annotated[str, Query(min_length=4, max_length=100, description="The beginning of a run's id.")]
+RunId = Annotated[str, Query(min_length=4, max_length=100, description="A prefix of a run's id.")]
 Changes = Annotated[list[str], Query(alias="set", max_length=50, description="NAME=VALUE, as `assay whatif --set`.")]
 
 

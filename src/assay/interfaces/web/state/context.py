@@ -139,12 +139,12 @@ RolesOf = Annotated[Roles, Depends(get_roles)]
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": Problem, "description": text}
     for code, text in {
-        400: "The request does not make sense.",
+        400: "The request is invalid.",
         401: "A token is needed.",
         403: "The sender lacks a role.",
         404: "Not found.",
         409: "The repository can't answer this in its present state.",
-        421: "This server answers only on its own machine.",
+        421: "The server accepts requests from its own machine only.",
         422: "A parameter is invalid.",
         429: "Too many wrong tokens.",
     }.items()
