@@ -115,7 +115,7 @@ def test_only_who_may_run_starts_a_campaign_where_the_server_may(
     assert client.post("/api/v1/plan/start", json=ASKED, headers=read).status_code == 403
     assert client.post("/api/v1/plan/start", json=ASKED).status_code == 401
     pasted = client.post("/api/v1/plan/start", json={**ASKED, "cluster_text": CLUSTER}, headers=run)
-    assert (pasted.status_code, "has a file of" in pasted.json()["message"]) == (403, True)
+    assert (pasted.status_code, "needs a cluster file" in pasted.json()["message"]) == (403, True)
 
     called = []
 
