@@ -240,7 +240,7 @@ LABEL = _matching(
 _FACTOR = _matching(
     f"[A-Za-z0-9][A-Za-z0-9_-]{{0,63}}|{DOTTED}",
     "a factor",
-    "write layout, network, workers, containers, compression, an engine parameter such as dfs.blocksize, "
+    "write layout, network, workers, containers, compression, profile, an engine parameter such as dfs.blocksize, "
     "WORKLOAD.option such as terasort.reduces, or a name of your own with levels that set several of these",
     "layout",
     "dfs.blocksize",
@@ -253,9 +253,9 @@ _DIRECTORY = _matching(
     r"(?:/[A-Za-z0-9._+@=-]+)+/?", "a directory", "write an absolute path without spaces, commas and colons", "/data1"
 )
 _PARAMETER = _matching(
-    f"network|workers|containers|compression|{DOTTED}",
+    f"network|workers|containers|compression|profile|{DOTTED}",
     "an engine parameter",
-    "write words joined by dots, or one of network, workers, containers, compression",
+    "write words joined by dots, or one of network, workers, containers, compression, profile",
     "dfs.replication",
     "dfs.blocksize",
 )

@@ -48,6 +48,7 @@ parameters:
   dfs.blocksize: 16MiB
   mapreduce.job.ubertask.enable: true
   mapreduce.job.ubertask.maxmaps: 1
+  profile: cpu
 workloads:
 {workloads}
 factors: {{mapreduce.job.reduce.slowstart.completedmaps: [0.05]}}
@@ -111,6 +112,28 @@ def test_streams_are_kept_byte_by_byte_of_time(repository: Path, runs: dict[str,
     has_aggregate = "gated_aggregate_mb_per_s" in shown["metrics"]
     assert has_aggregate or name == "dfsioe-read"
     assert has_aggregate == ("NameNode's clock" in shown["sources"].get("gated_aggregate_mb_per_s", ""))
+
+
+def test_a_profile_has_the_stacks_of_each_phase_of_each_attempt(
+    repository: Path, runs: dict[str, dict[str, Any]]
+) -> None:
+    shown = assay_json("show", runs["shuffle"]["run_id"], "--repository", repository)
+    profile = shown["environment"]["profile"]
+    assert (profile["kind"], profile["attempts_stored"]) == ("cpu", 4)
+    assert profile["method"]
+    (folder,) = repository.glob(f"bundles/{runs['shuffle']['run_id']}/logs/profiles")
+    phases = {path.name.split(".")[1] for path in folder.glob("*.collapsed.gz")}
+    assert phases >= {"map", "shuffle"}
+    stacks = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("*.map.collapsed.gz"))
+    assert b"YarnChild" in stacks
+
+
+def test_a_job_in_its_application_masters_jvm_is_valid_without_a_profile(
+    repository: Path, runs: dict[str, dict[str, Any]]
+) -> None:
+    shown = assay_json("show", runs["wordcount"]["run_id"], "--repository", repository)
+    assert shown["environment"]["profile"]["attempts_stored"] == 0
+    assert any("have no readable profile" in str(warning) for warning in shown["warnings"])
 
 
 def test_without_java_the_error_says_what_and_where_and_what_to_do(tmp_path: Path) -> None:

@@ -275,8 +275,8 @@ MISTAKES = [
         "terasort.reduces:",
         "reduces:",
         "plan.yaml:11: unknown factor 'reduces'; valid: layout, engine, network, workers, containers, compression, "
-        "an engine parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own "
-        "with levels that set several of these",
+        "profile, an engine parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of "
+        "your own with levels that set several of these",
     ),
     (
         "dfs.replication: 3",
@@ -287,7 +287,7 @@ MISTAKES = [
         "dfs.replication: 3",
         "replication: 3",
         "plan.yaml:3: replication: 'replication' is not an engine parameter; write words joined by dots, or one of "
-        "network, workers, containers, compression",
+        "network, workers, containers, compression, profile",
     ),
     ("cluster: cluster.yaml", "cluster: clutser.yaml", "plan.yaml:2: cluster: clutser.yaml: there is no such file"),
     (

@@ -217,8 +217,8 @@ MISTAKES = [
         "network: [ETH, 40Gbit/s]",
         "netwrok: [ETH]",
         "plan.yaml:7: unknown factor 'netwrok'; did you mean 'network'? valid: layout, engine, network, workers, "
-        "containers, compression, an engine parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, "
-        "or a name of your own with levels that set several of these",
+        "containers, compression, profile, an engine parameter such as dfs.blocksize, "
+        "WORKLOAD.option such as terasort.reduces, or a name of your own with levels that set several of these",
     ),
     (
         "network: [ETH, 40Gbit/s]",

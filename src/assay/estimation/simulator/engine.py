@@ -255,7 +255,7 @@ class Simulator(LockedProvider[SimulatedEngine]):
         known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
         return SimulatedEngine(self.facts, storage, *known)
 
-    async def on_reuse(self, engine: SimulatedEngine, configuration: Configuration) -> None:
+    async def on_reuse(self, engine: SimulatedEngine, configuration: Configuration, show: Show) -> None:
         """Keep the engine if only parameters of jobs differ."""
         engine.use(configuration)
 

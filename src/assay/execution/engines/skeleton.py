@@ -358,7 +358,7 @@ class LockedProvider(ABC, Generic[EngineT]):
     async def start(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
         """Start the engine of :meth:`engine_for`. The previous engine has been stopped."""
 
-    async def on_reuse(self, engine: EngineT, configuration: Configuration) -> None:
+    async def on_reuse(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
         """Called when ``engine`` continues with ``configuration`` without a restart."""
 
     async def stop(self, engine: EngineT) -> None:
@@ -383,7 +383,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         _ = self.facts
         key = self.rules.deployment_key(configuration, self.cluster)
         if self._engine and key == self._key and await self._engine.health_check() is None:
-            await self.on_reuse(self._engine, configuration)
+            await self.on_reuse(self._engine, configuration, show)
             return ProvidedEngine(self._engine, restarted=False)
         engine = await self.engine_for(configuration)
         if self._engine:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 CONTAINERS = "containers"
 COMPRESSION = "compression"
+PROFILE = "profile"
 MAP_SLOTS = "mapreduce.tasktracker.map.tasks.maximum"
 """Concurrent map tasks per worker in Hadoop 1; later versions have containers."""
 NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
@@ -20,6 +21,9 @@ MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
 SHUFFLE_COMPRESS, SHUFFLE_CODEC = "spark.shuffle.compress", "spark.io.compression.codec"
 REPLICATION = "dfs.replication"
 BLOCK_SIZE = "dfs.blocksize"
+PROFILED = "mapreduce.assay.profile"
+"""Kind of the recorded profile. assay reads it; Hadoop does not. Without a profile the parameter is absent."""
+PROFILE_KINDS = ("cpu", "wall", "alloc", "lock", "off")
 
 
 class Meaning(Enum):
@@ -78,6 +82,7 @@ SHORT_PARAMETER_NAMES: Mapping[str, str] = MappingProxyType(
 HADOOP_TARGETS = {
     CONTAINERS: (NODE_MEMORY, "yarn.nodemanager.resource.cpu-vcores", "yarn.scheduler.capacity.resource-calculator"),
     COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
+    PROFILE: (PROFILED,),
 }
 SPARK_COMPRESSION = (SHUFFLE_COMPRESS, "spark.shuffle.spill.compress", SHUFFLE_CODEC)
 TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}

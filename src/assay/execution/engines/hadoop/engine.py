@@ -8,7 +8,9 @@ from assay.execution.engines.hadoop.deployment.daemons import Daemons, health_te
 from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
+from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder
 from assay.execution.engines.hadoop.rules import HadoopRules
+from assay.execution.engines.hadoop.settings import containers
 from assay.execution.engines.hadoop.settings.configuration import SMALL_JVM, is_job_parameter, job_options, properties
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.foundation.errors import EngineError, HostError
@@ -28,6 +30,9 @@ _LOCAL_CHECK_BYTES_MAX = 1 << 30
 _LOCAL_CHECK_S_MAX = 8.0
 """Maximum bytes of a check in the client, and maximum time to read them, in seconds. A check within both limits ends
 before a job on the cluster would have started."""
+_TASK_JVMS = tuple(containers.JAVA_OPTIONS[memory] for memory in (containers.MAP_MEMORY, containers.REDUCE_MEMORY))
+_TIMED_JOB = "job"
+"""Label of the job that a run times. Only its tasks are profiled, not those that make input or check output."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 
@@ -35,6 +40,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
     """The daemons of one deployment, and the client that runs programs on them.
 
     ``link_bits_per_s``: the present emulated rate of the master's link; it changes without a restart.
+    ``profiler``: records profiles of the timed job's tasks; None without profiles.
     """
 
     rules = HadoopRules()
@@ -43,6 +49,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         super().__init__(facts, Hdfs(daemons.namenode, user="root"), daemons.deployment.cluster, daemons.transports)
         self.daemons = daemons
         self.link_bits_per_s = link_bits_per_s
+        self.profiler: ProfileRecorder | None = None
         self._jobs = jobs
 
     @property
@@ -97,12 +104,19 @@ class HadoopEngine(ClientEngine[Hdfs]):
         self._jobs.require_for(program)
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
+        profiler = self.profiler if label == _TIMED_JOB else None
+        recordings = await profiler.begin() if profiler and profiler.method else None
+        if profiler and recordings:
+            options |= {name: f"{options[name]} {profiler.option(recordings)}" for name in _TASK_JVMS}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
         ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
         if ended.outcome.exit_status != 0:
             await self.end_applications()
-        return await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
+        result = await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
+        if profiler is None:
+            return result
+        return await profiler.end(recordings, result) if recordings else profiler.unprofiled(result)
 
     async def end_jobs(self) -> None:
         """End the jobs of a client that was cancelled."""

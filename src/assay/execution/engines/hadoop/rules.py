@@ -23,6 +23,9 @@ from assay.model import (
     MAP_OUTPUT_COMPRESS,
     MAP_SLOTS,
     NODE_MEMORY,
+    PROFILE,
+    PROFILE_KINDS,
+    PROFILED,
     REPLICATION,
     Cluster,
     Configuration,
@@ -67,7 +70,7 @@ class HadoopRules:
 
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
-        """``containers`` and ``compression``."""
+        """``containers``, ``compression`` and ``profile``."""
         return HADOOP_TARGETS
 
     @property
@@ -76,7 +79,8 @@ class HadoopRules:
         return CONTAINERS, MAP_SLOTS, NODE_MEMORY
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """Convert ``compression`` into the switch and codec of map output, and ``containers`` into a node's size."""
+        """Convert ``compression`` into the switch and codec of map output, ``containers`` into a node's size, and
+        ``profile`` into the parameter that assay reads; ``off`` sets none."""
         engine_parameters = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
         if COMPRESSION in settings:
             codec = CODECS[settings[COMPRESSION]]
@@ -85,6 +89,8 @@ class HadoopRules:
             )
         if CONTAINERS in settings:
             engine_parameters |= containers.parameters_for(int(settings[CONTAINERS]), engine_parameters)
+        if settings.get(PROFILE, "off") != "off":
+            engine_parameters[PROFILED] = settings[PROFILE]
         return engine_parameters
 
     def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -113,6 +119,8 @@ class HadoopRules:
             return _block_mistake(value)
         if name == CONTAINERS:
             return _count_mistake(value)
+        if name in (PROFILE, PROFILED):
+            return _profile_mistake(name, value, cluster)
         if name == COMPRESSION and value not in CODECS:
             return (
                 f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop lacks: "
@@ -222,6 +230,14 @@ def _block_mistake(text: str) -> str | None:
         return str(error)
     if length < BLOCK_MIN_BYTES or length % 512:
         return f"{text} is not a block size: HDFS accepts multiples of 512 bytes, at least 1 MiB"
+    return None
+
+
+def _profile_mistake(name: str, value: str, cluster: Cluster) -> str | None:
+    if value not in PROFILE_KINDS:
+        return unknown(name, value, PROFILE_KINDS)
+    if cluster.attached and value != "off":
+        return f"{name}: profiles are recorded on clusters that assay deploys; this one is externally managed"
     return None
 
 

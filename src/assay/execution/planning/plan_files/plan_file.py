@@ -147,8 +147,8 @@ class PlanFile(Section):
     factors: dict[FactorName, Annotated[Levels, FieldFormat(_parse_levels, _LEVELS_SCHEMA)]] = Field(
         default_factory=dict
     )
-    """Factors with their levels: layout, engine, network, workers, containers, compression, an engine parameter,
-    WORKLOAD.option, or a name that you choose, whose levels contain settings.
+    """Factors with their levels: layout, engine, network, workers, containers, compression, profile, an engine
+    parameter, WORKLOAD.option, or a name that you choose, whose levels contain settings.
     """
     only: list[dict[str, Scalar]] = Field(default_factory=list)
     """Combinations to run, if not all: each gives levels of factors, and a workload."""

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     "--profile",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="With --simulate: simulation profile. Default: the one shipped with assay. Repeatable, one for each engine.",
+    metavar="cpu|wall|alloc|lock|FILE",
+    help="Record which code the tasks execute (cpu), wait in (wall, lock) or allocate in (alloc). With --simulate: "
+    "file of a simulation profile; default: the one shipped with assay; repeatable, one for each engine.",
 )
 @click.option(
     "--learn-from",
@@ -84,6 +86,8 @@ def run(
     from assay.interfaces.cli.forecast.learn import profile_from
 
     described = load_plan(plan)
+    if profile and not (simulate or described.cluster.simulated):
+        described, profile = _profiled(described, profile), ()
     choices["stop"] = parse_stop(until, datetime.now().astimezone()) if until else None
     if dry_run:
         if simulate:
@@ -93,10 +97,8 @@ def run(
     costs: CostProfile | None = None
     if simulate or described.cluster.simulated:
         costs = profile_from(profile, learn_from, where)
-    elif profile or learn_from or where or trace_by != "group":
-        raise SpecificationError(
-            "--profile, --learn-from, --where and --trace-by apply to simulations", hint="add --simulate"
-        )
+    elif learn_from or where or trace_by != "group":
+        raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
     request = replace(campaign_request(described, costs, trace_by), **choices)
     done = run_campaign_request(request, repository, costs)
     if as_json:
@@ -104,6 +106,19 @@ def run(
     statuses = done.get("statuses", {})
     if statuses.get("failed") or statuses.get("invalid"):
         sys.exit(1)
+
+
+def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
+    """Return the plan with a profile of each run. Raises SpecificationError for a file: only simulations read files."""
+    from assay.execution.planning.plan_files.plan_reader import checked
+    from assay.model import PROFILE, PROFILE_KINDS
+
+    if len(kinds) > 1 or str(kinds[0]) not in PROFILE_KINDS:
+        raise SpecificationError(
+            f"--profile {kinds[-1]}: a measured run records a profile of one kind: {', '.join(PROFILE_KINDS)}",
+            hint="to simulate with the profile in a file, add --simulate",
+        )
+    return checked(replace(plan, parameters={**plan.parameters, PROFILE: str(kinds[0])}))
 
 
 def run_campaign_request(

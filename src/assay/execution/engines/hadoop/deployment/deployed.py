@@ -8,7 +8,7 @@ machine they are removed at the end.
 import asyncio
 import hashlib
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from assay.execution.engines.contract import EngineFacts, Show
 from assay.execution.engines.free_ports import free_ports
@@ -18,6 +18,7 @@ from assay.execution.engines.hadoop.deployment.distribution import require
 from assay.execution.engines.hadoop.engine import HadoopEngine
 from assay.execution.engines.hadoop.hdfs import ROOT
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar, ship
+from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder, prepare
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, daemon_parameters
 from assay.execution.engines.hadoop.settings.memory import free_blocks, in_memory
@@ -25,7 +26,7 @@ from assay.execution.engines.shipping import ship_jars
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, LockedProvider
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
-from assay.model import Configuration, Layout, Placement, StoragePolicy
+from assay.model import PROFILED, Configuration, Layout, Placement, StoragePolicy
 
 FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
 """Messages of HDFS and Hadoop's disk checker about full devices."""
@@ -44,6 +45,8 @@ class _InstalledHadoop:
     classpath: str
     native: str
     classes: ClassArchive | None
+    recorders: dict[str, ProfileRecorder] = field(default_factory=dict)
+    """The recorder of each kind of profile that a run has asked for."""
 
 
 class DeployedHadoop(LockedProvider[HadoopEngine]):
@@ -118,17 +121,29 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
 
     async def start(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
-        """Start the daemons, and set the layout's storage policy in HDFS."""
+        """Start the daemons, set the layout's storage policy in HDFS, and prepare the profiler if one is wanted."""
         await engine.daemons.start(show)
         classes = self._installed.classes
         if classes and classes.must_be_made:
             await classes.make(show)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
+        engine.profiler = await self._profiler(configuration, show)
 
-    async def on_reuse(self, engine: HadoopEngine, configuration: Configuration) -> None:
-        """Record the link's rate, which changes without a restart."""
+    async def on_reuse(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
+        """Record the link's rate and the profiler, which change without a restart."""
         engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
+        engine.profiler = await self._profiler(configuration, show)
+
+    async def _profiler(self, configuration: Configuration, show: Show) -> ProfileRecorder | None:
+        """Return the recorder of the kind that ``configuration`` asks for; prepare it on all workers once."""
+        kind, recorders = configuration.parameters.get(PROFILED), self._installed.recorders
+        if kind is None:
+            return None
+        if kind not in recorders:
+            workers = {node.name: self.transports[node.name] for node in self.cluster.workers}
+            recorders[kind] = await prepare(kind, workers, str(self.facts.java), self.cluster.home, show)
+        return recorders[kind]
 
     async def stop(self, engine: HadoopEngine) -> None:
         """Stop its daemons."""

@@ -1,0 +1,1 @@
+"""Find which code the task attempts of a run execute, from profiles. Pure."""

@@ -1,0 +1,1 @@
+"""Record which code the task attempts of a job execute."""

@@ -1,0 +1,136 @@
+"""Test recording profiles of task attempts: the plan's word, methods that a host lacks, phases, and bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.execution.engines.contract import ProgramResult
+from assay.execution.engines.hadoop.profiling import agent
+from assay.execution.engines.hadoop.profiling.recording import METHODS, phase_cuts, prepare, sampled
+from assay.execution.engines.hadoop.rules import HadoopRules
+from assay.execution.engines.spark.rules import SparkRules
+from assay.execution.hosts import LocalTransport
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import EngineError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model import PROFILED, Outcome, Task
+from cluster_texts import HDD, cluster_text
+
+PLAN = """\
+plan: p
+cluster: cluster.yaml
+layout: HDD
+{parameters}
+workloads:
+  - terasort: {{data: 1GB, maps: 2, reduces: 1}}
+"""
+
+
+def write_plan(folder: Path, parameters: str = "") -> Path:
+    (folder / "cluster.yaml").write_text(cluster_text({"hdd": HDD}, header="lab: {scale: 1/20, memory_floor: 4GiB}"))
+    path = folder / "plan.yaml"
+    path.write_text(PLAN.format(parameters=parameters))
+    return path
+
+
+def attempt(name: str, kind: str, **times: float | None) -> Task:
+    ends = {"shuffle_end_s": None, "merge_end_s": None} | times
+    return Task(
+        "job_1", name, name, kind, "worker1", "succeeded", 1.0, 9.0, ends["shuffle_end_s"], ends["merge_end_s"],
+        0, 0, 0, 0, None, None, None,
+    )  # fmt: skip
+
+
+def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> None:
+    rules = HadoopRules()
+    assert rules.parameters({"profile": "cpu"}) == {PROFILED: "cpu"}
+    assert rules.parameters({"profile": "off"}) == {}
+    assert rules.carried_by_job(PROFILED), "a profile needs no restart of daemons"
+    with pytest.raises(SpecificationError, match="unknown profile 'cpus'; did you mean 'cpu'"):
+        load_plan(write_plan(tmp_path, "parameters: {profile: cpus}"))
+    plan = load_plan(write_plan(tmp_path, "parameters: {profile: wall}"))
+    assert "MapReduce tasks only" in str(SparkRules(rules).setting_mistake("profile", "cpu", plan.cluster))
+    attached = replace(plan.cluster, attached=object())  # type: ignore[arg-type]
+    assert "externally managed" in str(rules.setting_mistake("profile", "cpu", attached))
+    assert rules.setting_mistake("profile", "off", attached) is None
+
+
+def test_profile_on_the_command_line_is_another_campaign_than_the_plan_without(tmp_path: Path) -> None:
+    path = write_plan(tmp_path)
+    command = ["run", str(path), "--dry-run", "--json", "--repository", str(tmp_path / "repository")]
+    plain, profiled = (CliRunner().invoke(assay, [*command, *more]) for more in ((), ("--profile", "cpu")))
+    assert (plain.exit_code, profiled.exit_code) == (0, 0), profiled.output
+    assert '"planned"' in profiled.output
+    from assay.execution.planning.plan_files.plan_reader import checked
+
+    plan = load_plan(path)
+    assert checked(replace(plan, parameters={**plan.parameters, "profile": "cpu"})).fingerprint != plan.fingerprint
+
+
+def test_a_profile_file_without_a_simulation_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(assay, ["run", str(write_plan(tmp_path)), "--dry-run", "--profile", "costs.yaml"])
+    assert done.exit_code != 0
+    assert "add --simulate" in str(done.exception) + done.output
+
+
+def test_phases_of_an_attempt_cover_it_from_the_start_to_the_end_of_its_jvm() -> None:
+    tasks = [attempt("m", "map"), attempt("r", "reduce", shuffle_end_s=3.0, merge_end_s=4.5)]
+    assert list(phase_cuts(tasks, 1000.0, ["m", "r", "other"])) == [
+        ("m", "map", "", ""),
+        ("r", "shuffle", "1", "1003000"),
+        ("r", "merge", "1003000", "1004500"),
+        ("r", "reduce", "1004500", ""),
+        ("other", "unknown", "", ""),
+    ]
+
+
+@pytest.mark.parametrize(("limit", "count"), [(100, 10), (99, 5), (30, 3), (10, 1), (9, 0)])
+def test_recordings_above_the_limit_are_sampled_evenly(limit: int, count: int) -> None:
+    sizes = {f"a{number}": 10 for number in range(10)}
+    chosen = sampled(sizes, limit)
+    assert len(chosen) == count
+    assert sum(sizes[name] for name in chosen) <= limit
+
+
+def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
+    name = f"async-profiler-{agent.VERSION}.jar"
+    (tmp_path / name).write_bytes(b"changed")
+    with pytest.raises(EngineError, match=hashlib.sha256(b"changed").hexdigest()):
+        agent.verify(tmp_path)
+
+
+def agent_files(folder: Path) -> Path:
+    """Write a native library that no JVM can load, as on a host with another C library."""
+    for name in (*agent.LIBRARIES.values(), agent.CONVERTER):
+        (folder / name).write_bytes(b"not a library")
+    return folder
+
+
+def test_without_java_the_job_runs_unprofiled_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "require", lambda _: agent_files(tmp_path))
+    workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
+    recorder = asyncio.run(prepare("cpu", workers, "/nonexistent/java", home, lambda _: None))
+    assert recorder.method is None
+    result = recorder.unprofiled(ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0))
+    assert "no cpu profile was recorded: " in result.warnings[0].words
+    assert all(method.name in result.warnings[0].words for method in METHODS["cpu"])
+    assert result.environment["profile"]["method"] is None
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="java is not installed")
+def test_flight_recorder_replaces_an_agent_that_does_not_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "require", lambda _: agent_files(tmp_path))
+    workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
+    recorder = asyncio.run(prepare("cpu", workers, "java", home, lambda _: None))
+    assert recorder.method is not None
+    assert recorder.method.name == "JDK Flight Recorder"
+    assert "agent.so" in recorder.reason
+    wall = asyncio.run(prepare("wall", workers, "java", home, lambda _: None))
+    assert wall.method is None, "Flight Recorder records no time of waiting threads"
