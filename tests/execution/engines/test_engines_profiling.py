@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from assay.analysis.statistics.factors import matching_factors
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.recording import METHODS, phase_cuts, prepare, sampled
@@ -21,6 +22,7 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import PROFILED, Outcome, Task
+from builders import make_run
 from cluster_texts import HDD, cluster_text
 
 PLAN = """\
@@ -42,10 +44,8 @@ def write_plan(folder: Path, parameters: str = "") -> Path:
 
 def attempt(name: str, kind: str, **times: float | None) -> Task:
     ends = {"shuffle_end_s": None, "merge_end_s": None} | times
-    return Task(
-        "job_1", name, name, kind, "worker1", "succeeded", 1.0, 9.0, ends["shuffle_end_s"], ends["merge_end_s"],
-        0, 0, 0, 0, None, None, None,
-    )  # fmt: skip
+    where = ("job_1", name, name, kind, "worker1", "succeeded")
+    return Task(*where, 1.0, 9.0, ends["shuffle_end_s"], ends["merge_end_s"], 0, 0, 0, 0, None, None, None)
 
 
 def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> None:
@@ -134,3 +134,9 @@ def test_flight_recorder_replaces_an_agent_that_does_not_load(tmp_path: Path, mo
     assert "agent.so" in recorder.reason
     wall = asyncio.run(prepare("wall", workers, "java", home, lambda _: None))
     assert wall.method is None, "Flight Recorder records no time of waiting threads"
+
+
+def test_profiled_runs_are_not_matched_with_unprofiled_runs() -> None:
+    plain = make_run(1)
+    profiled = replace(plain, parameters={**plain.parameters, PROFILED: "cpu"})
+    assert matching_factors(plain, "layout") != matching_factors(profiled, "layout")

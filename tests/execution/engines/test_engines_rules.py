@@ -59,7 +59,9 @@ def test_configurations_share_daemons_and_file_systems_as_far_as_jobs_carry_what
 
 
 def test_words_become_the_parameters_that_they_name() -> None:
-    parameters = RULES.parameters({"containers": "3", "compression": "snappy", "dfs.replication": "2"})
+    parameters = RULES.parameters(
+        {"containers": "3", "compression": "snappy", "profile": "cpu", "dfs.replication": "2"}
+    )
     targets = {name for names in RULES.words.values() for name in names}
     assert set(parameters) == {*targets, "dfs.replication"}
     assert containers.containers_per_node(parameters, containers.MAP_MEMORY) == 3

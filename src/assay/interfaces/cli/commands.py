@@ -168,6 +168,12 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Show which resource limited a run, and its largest possible speedup.",
             ("assay limits 01890a5d", "assay limits 01890a5d --seconds"),
         ),
+        "profile": CommandEntry(
+            "explain.profile",
+            "profile_command",
+            "Show which code the tasks of a run executed.",
+            ("assay profile 01890a5d", "assay profile 01890a5d --phase map --all"),
+        ),
         "explain": CommandEntry(
             "explain.explain",
             "explain",
@@ -237,11 +243,11 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Learn a simulation profile from measured runs.",
             ("assay learn -o profile.yaml", "assay learn --where engine=spark -o spark.yaml"),
         ),
-        "profile": CommandEntry(
-            "forecast.profile",
-            "profile_command",
+        "data-flow": CommandEntry(
+            "forecast.data_flow",
+            "data_flow_command",
             "Compare what workloads read, shuffle, write and compute.",
-            ("assay profile", "assay profile --reference wordcount --where layout=SS2"),
+            ("assay data-flow", "assay data-flow --reference wordcount --where layout=SS2"),
         ),
     },
     "Data": {

@@ -1,4 +1,4 @@
-"""``assay profile``: the data flow and CPU use of each workload, relative to a reference workload."""
+"""``assay data-flow``: the data flow and CPU use of each workload, relative to a reference workload."""
 
 from pathlib import Path
 
@@ -21,14 +21,14 @@ from assay.questions.runs.complete_run import workload_profile
 from assay.text import NO_VALUE, share, size
 
 
-@click.command("profile", cls=AssayCommand)
+@click.command("data-flow", cls=AssayCommand)
 @click.option("--reference", default=REFERENCE, show_default=True, help="Workload to compare the others with.")
 @click.option("--layout", help="Only runs on this layout.", hidden=True)
 @where_option
 @all_option
 @json_option
 @repository_option
-def profile_command(
+def data_flow_command(
     reference: str, layout: str | None, where: tuple[str, ...], every: bool, as_json: bool, repository: Path
 ) -> None:
     """Compare what workloads read, shuffle, write and compute, as table 3 of the LISA'14 paper does.

@@ -1,0 +1,91 @@
+"""``assay profile RUN``: the code that the task attempts of a run executed, by category and method."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, repository_option, row_limit
+from assay.interfaces.cli.forecast.data_flow import REFERENCE, data_flow_command
+from assay.store import Repository
+from assay.text import plural
+
+if TYPE_CHECKING:
+    from assay.questions.runs.code_profile import CodeProfile
+
+_UNITS = {"alloc": "bytes", "lock": "ns waited"}
+
+
+@click.command("profile", cls=AssayCommand)
+@click.argument("run", required=False)
+@click.option("--phase", help="Only this phase: map, shuffle, merge or reduce.")
+@click.option("--node", help="Only attempts on this node.")
+@click.option("--attempt", help="Only this task attempt.")
+@click.option("--reference", default=REFERENCE, hidden=True)
+@click.option("--layout", hidden=True)
+@click.option("--where", multiple=True, hidden=True)
+@all_option
+@json_option
+@repository_option
+@click.pass_context
+def profile_command(
+    context: click.Context,
+    run: str | None,
+    phase: str | None,
+    node: str | None,
+    attempt: str | None,
+    reference: str,
+    layout: str | None,
+    where: tuple[str, ...],
+    every: bool,
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Show which code the tasks of a run executed: categories first, then methods by what they execute themselves.
+
+    RUN is the beginning of the id of a run that was recorded with `assay run PLAN --profile cpu`. Without RUN, this is
+    `assay data-flow`, which had this name before.
+    """
+    if run is None:
+        context.invoke(
+            data_flow_command,
+            reference=reference,
+            layout=layout,
+            where=where,
+            every=every,
+            as_json=as_json,
+            repository=repository,
+        )
+        return
+    from assay.questions.json_values import json_value
+    from assay.questions.runs.code_profile import code_profile
+
+    answer = code_profile(Repository.open(repository), run, phase=phase, node=node, attempt=attempt)
+    if as_json:
+        print_json(json_value(answer))
+        return
+    _show(answer, row_limit(every))
+
+
+def _show(answer: CodeProfile, limit: int | None) -> None:
+    unit = _UNITS.get(answer.kind, f"samples of {answer.interval_ms:g} ms" if answer.interval_ms else "samples")
+    phases = ", ".join(f"{name} {count}" for name, count in answer.phases)
+    if not answer.categories:
+        click.echo("the profile has no samples")
+        return
+    first = answer.categories[0]
+    click.echo(f"{first.category} has {first.share:.0%} of the {answer.kind} profile")
+    click.echo(f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'task attempt')}")
+    click.echo(f"{answer.total} {unit}: {phases}; {answer.named_share:.1%} in a named phase")
+    if answer.reason:
+        click.echo(f"not used: {answer.reason}")
+    if answer.skipped_lines:
+        click.echo(f"{plural(answer.skipped_lines, 'line')} of the profile could not be read")
+    counted = [(row.category, str(row.count), f"{row.share:.1%}") for row in answer.categories]
+    print_rows(("category", "count", "share"), counted, limit=None, title="categories")
+    click.echo()
+    frames = [(row.frame, row.category, str(row.count), f"{row.share:.1%}") for row in answer.frames]
+    print_rows(("method", "category", "count", "share"), frames, limit=limit, title="methods, by self time")

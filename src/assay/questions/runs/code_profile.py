@@ -1,0 +1,102 @@
+"""Answer which code the task attempts of a run executed: categories and methods, by phase, node and attempt.
+
+In: a repository, a run, and the wanted phase, node or attempt. Out: a :class:`CodeProfile`, from the collapsed stacks
+in the run's bundle.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.analysis.code_profile.stacks import Stack, parse_collapsed
+from assay.analysis.code_profile.summary import CategoryCount, FrameCount, category_counts, frame_counts
+from assay.foundation.errors import FormatError
+from assay.store import Repository
+
+_FOLDER, _ENDING = "profiles/", ".collapsed"
+_UNKNOWN_PHASE = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeProfile:
+    """The code of a run's task attempts. Counts are samples; of ``alloc`` bytes, of ``lock`` nanoseconds."""
+
+    run_id: str
+    kind: str
+    method: str
+    reason: str | None
+    """Why a better method does not work on these hosts; None for the best."""
+    interval_ms: float | None
+    """Time between two samples; None if counts are not samples."""
+    attempts: tuple[str, ...]
+    phases: tuple[tuple[str, int], ...]
+    """The chosen phases, each with its count."""
+    named_share: float
+    """Share of the counts that fall into a named phase."""
+    total: int
+    categories: tuple[CategoryCount, ...]
+    frames: tuple[FrameCount, ...]
+    skipped_lines: int
+    """Lines of the profile's files that are no stack."""
+
+
+def code_profile(
+    store: Repository, prefix: str, *, phase: str | None = None, node: str | None = None, attempt: str | None = None
+) -> CodeProfile:
+    """Return the profile of the run whose id begins with ``prefix``, limited to a phase, a node or an attempt.
+
+    Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
+    """
+    run = store.run(prefix)
+    recorded = run.environment.get("profile") or {}
+    files = [_parts(name) for name in store.logs(run.run_id) if name.startswith(_FOLDER) and name.endswith(_ENDING)]
+    if not files:
+        reason = recorded.get("reason")
+        raise FormatError(
+            f"it has no profile{f': {reason}' if reason else ''}",
+            where=run.run_id,
+            hint="record one: assay run PLAN --profile cpu",
+        )
+    nodes = {task.attempt_id: task.node for task in store.tasks(run.run_id)} if node else {}
+    chosen = [
+        (name, at)
+        for name, at in files
+        if phase in (None, at) and attempt in (None, name) and (node is None or nodes.get(name) == node)
+    ]
+    if not chosen:
+        raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
+    stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
+    for name, at in chosen:
+        text = store.log(run.run_id, f"{_FOLDER}{name}.{at}{_ENDING}").decode(errors="replace")
+        counted, ignored = parse_collapsed(text)
+        stacks.update(counted)
+        phases[at] += counted.total()
+        skipped += ignored
+    total = stacks.total()
+    return CodeProfile(
+        run_id=run.run_id,
+        kind=str(recorded.get("kind", "")),
+        method=str(recorded.get("method", "")),
+        reason=recorded.get("reason"),
+        interval_ms=recorded.get("interval_ms"),
+        attempts=tuple(dict.fromkeys(name for name, _ in chosen)),
+        phases=tuple(phases.most_common()),
+        named_share=1 - phases[_UNKNOWN_PHASE] / total if total else 0.0,
+        total=total,
+        categories=category_counts(stacks),
+        frames=frame_counts(stacks),
+        skipped_lines=skipped,
+    )
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Return attempt and phase of a file's name."""
+    attempt, _, phase = name.removeprefix(_FOLDER).removesuffix(_ENDING).rpartition(".")
+    return attempt, phase
+
+
+def _choices(files: Sequence[tuple[str, str]], nodes: dict[str, str]) -> str:
+    phases = ", ".join(sorted({phase for _, phase in files}))
+    attempts = ", ".join(sorted({attempt for attempt, _ in files})[:3])
+    where = f"; nodes: {', '.join(sorted({nodes[name] for name, _ in files if name in nodes}))}" if nodes else ""
+    return f"phases: {phases}; attempts: {attempts}, …{where}"

@@ -1,0 +1,75 @@
+"""Test ``assay profile``: phases, attempts, runs without a profile, and the former meaning of the command."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.foundation.errors import FormatError
+from assay.interfaces.cli.main import assay
+from assay.questions.runs.code_profile import code_profile
+from assay.store import Repository
+from builders import build_repository, make_run
+
+RECORDED = Path(__file__).parents[1] / "data" / "profiles" / "terasort-merge.collapsed.gz"
+FACTS = {"kind": "cpu", "method": "async-profiler 4.6, ctimer", "reason": "no perf_events", "interval_ms": 10}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    store = Repository.create(tmp_path / "repository")
+    merge = gzip.decompress(RECORDED.read_bytes())
+    logs = {
+        "profiles/attempt_1.merge.collapsed": merge,
+        "profiles/attempt_1.reduce.collapsed": b"a;com/example/Join.reduce 30\nno stack\n",
+        "profiles/attempt_2.unknown.collapsed": b"a;b 5\n",
+        "profiles/attempt_1.jfr": b"FLR",
+    }
+    run = make_run(1)
+    store.publish(replace(run, environment={**run.environment, "profile": FACTS}), logs=logs)
+    store.publish(make_run(2))
+    return store
+
+
+def test_counts_of_all_phases_and_the_share_in_a_named_phase(repository: Repository) -> None:
+    answer = code_profile(repository, make_run(1).run_id)
+    assert answer.phases == (("merge", 65), ("reduce", 30), ("unknown", 5))
+    assert (answer.total, answer.named_share, answer.skipped_lines) == (100, 0.95, 1)
+    assert (answer.method, answer.reason) == ("async-profiler 4.6, ctimer", "no perf_events")
+
+
+def test_one_phase_or_attempt_is_chosen_and_a_wrong_choice_lists_the_right_ones(repository: Repository) -> None:
+    answer = code_profile(repository, make_run(1).run_id, phase="reduce")
+    assert (answer.total, answer.categories[0].category) == (30, "user code")
+    assert code_profile(repository, make_run(1).run_id, attempt="attempt_2").total == 5
+    with pytest.raises(FormatError) as error:
+        code_profile(repository, make_run(1).run_id, phase="map")
+    assert "merge, reduce, unknown" in str(error.value.hint)
+
+
+def test_a_run_without_a_profile_says_how_to_record_one(repository: Repository) -> None:
+    done = CliRunner().invoke(assay, ["profile", make_run(2).run_id, "--repository", str(repository.root)])
+    assert done.exit_code != 0
+    assert "--profile cpu" in done.output + str(getattr(done.exception, "hint", ""))
+
+
+def test_the_command_prints_categories_and_methods(repository: Repository) -> None:
+    done = CliRunner().invoke(assay, ["profile", make_run(1).run_id, "--repository", str(repository.root)])
+    assert done.exit_code == 0, done.output
+    assert "100 samples of 10 ms: merge 65, reduce 30, unknown 5; 95.0% in a named phase" in done.output
+    assert "not used: no perf_events" in done.output
+    assert "com/example/Join.reduce" in done.output
+
+
+def test_without_a_run_the_command_still_prints_the_data_flow(tmp_path: Path) -> None:
+    build_repository(tmp_path / "repository")
+    old, new = (
+        CliRunner().invoke(assay, [name, "--repository", str(tmp_path / "repository")])
+        for name in ("profile", "data-flow")
+    )
+    assert (old.exit_code, new.exit_code) == (0, 0), old.output
+    assert old.output == new.output
