@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.analysis.run_profile.profile import REFERENCE
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, repository_option, row_limit
-from assay.interfaces.cli.forecast.data_flow import REFERENCE, data_flow_command
+from assay.interfaces.cli.forecast.data_flow import data_flow_command
 from assay.store import Repository
 from assay.text import plural
 
