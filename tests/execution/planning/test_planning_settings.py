@@ -224,7 +224,7 @@ MISTAKES = [
         "network: [ETH, 40Gbit/s]",
         "s: {a: {conteiners: 3}}",
         "plan.yaml:7: unknown setting 'conteiners'; did you mean 'containers'? valid: network, workers, containers, "
-        "compression, or an engine parameter such as dfs.blocksize",
+        "compression, profile, or an engine parameter such as dfs.blocksize",
     ),
     (
         "network: [ETH, 40Gbit/s]",
