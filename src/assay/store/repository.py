@@ -342,6 +342,10 @@ class Repository:
         self._warn()
         return table
 
+    def metrics(self) -> list[str]:
+        """Return the names of the values that :meth:`table` can have."""
+        return self._index.metrics()
+
     def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
         """Return the complete runs at these positions of :meth:`table`, in the same order.
 

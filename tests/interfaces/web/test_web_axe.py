@@ -35,6 +35,7 @@ PAGES = {
     "log": f"/runs/{make_run(0).run_id}/logs/job.log",
     "compare": f"/compare?run={RUNS[0]}&run={RUNS[-1]}&of=runs",
     "compare nothing": "/compare",
+    "scatter": "/scatter?by=layout",
     "speedup": "/speedup?by=layout",
     "aloja": "/speedup?method=aloja",
     "cost": "/cost?workload=terasort",

@@ -162,6 +162,15 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Show how long a run's tasks took by phase and node, and which are outliers.",
             ("assay tasks 01890a5d", "assay tasks 01890a5d --node worker1"),
         ),
+        "scatter": CommandEntry(
+            "explain.scatter",
+            "scatter",
+            "List two metrics of the matching runs, as the scatter chart of the web app shows them.",
+            (
+                "assay scatter --x disk_read_bytes --by layout",
+                "assay scatter --x gc_s --y cpu_s --where workload=terasort",
+            ),
+        ),
         "limits": CommandEntry(
             "explain.limits",
             "limits",

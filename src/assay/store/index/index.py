@@ -100,6 +100,14 @@ class Index:
 
         return self._answer(query)
 
+    def metrics(self) -> list[str]:
+        """Return the names of all metrics that a run can have in :meth:`table`, without those of the base."""
+
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[str]:
+            return list(read_coding(opened, index.paths[-1]).values)
+
+        return self._answer(query)
+
     def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
         """Return the complete runs at these positions of a table, in the same order.
 

@@ -30,6 +30,7 @@ from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_cos
 from assay.questions.decisions.sentences import answer_of
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.runs.runs import selected
+from assay.questions.runs.scatter import ScatterRequest, ScatterView, scatter
 from assay.specs.prices import checked_date, prices_of
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
@@ -64,6 +65,20 @@ def compare(
         return comparison_view(context.store.repository, selected(table, where), decisions, by, session_spread(table))
 
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
+
+
+@router.get("/scatter")
+def get_scatter(
+    context: ContextOf,
+    x: Annotated[str, Query(max_length=300, description="Metric of the x axis.")] = "",
+    y: Annotated[str, Query(max_length=300, description="Metric of the y axis.")] = "duration_s",
+    by: Annotated[str, Query(max_length=300, description="Factor of the colour; empty: none.")] = "",
+    shape: Annotated[str, Query(max_length=300, description="Factor of the shape; empty: none.")] = "",
+    where: Where = [],  # noqa: B006
+) -> ScatterView:
+    """Return two metrics of the matching valid runs, at most 2,000 of them, with the numbers of runs left out."""
+    request = ScatterRequest(x, y, by, shape, tuple(filter(None, where)))
+    return context.store.answer(request, lambda _: scatter(context.store.repository, request))
 
 
 @router.get("/speedup")

@@ -45,7 +45,11 @@ AREAS: Final = (
     ),
     Area(
         "Explore",
-        (PageLink("/runs", "Runs", filtered=True), PageLink("/compare", "Compare")),
+        (
+            PageLink("/runs", "Runs", filtered=True),
+            PageLink("/compare", "Compare"),
+            PageLink("/scatter", "Scatter", filtered=True),
+        ),
         ("/clusters", "/configurations", "/campaigns", "/tuning"),
     ),
     Area(

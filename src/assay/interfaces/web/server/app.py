@@ -41,6 +41,7 @@ from assay.interfaces.web.pages import plan as pages_plan
 from assay.interfaces.web.pages import predict as pages_predict
 from assay.interfaces.web.pages import recommend as pages_recommend
 from assay.interfaces.web.pages import run as pages_run
+from assay.interfaces.web.pages import scatter as pages_scatter
 from assay.interfaces.web.pages import tuning as pages_tuning
 from assay.interfaces.web.pages import whatif as pages_whatif
 from assay.interfaces.web.pages import why as pages_why
@@ -69,6 +70,34 @@ RUNS_AS_OF = "Assay-Runs-As-Of"
 """Header of answers that lack newer runs: when their runs were read, in ISO 8601."""
 UNCOMPRESSED_PATH = "/api/v1/bundles"
 """Bundles are compressed already, and their content is streamed."""
+ROUTED = (
+    api_runs,
+    api_views,
+    api_compare,
+    api_decisions,
+    api_plan,
+    api_quality,
+    api_bundles,
+    api_why,
+    api_recommend,
+    api_whatif,
+    api_predict,
+    pages,
+    pages_cost,
+    pages_compare,
+    pages_hosts,
+    pages_places,
+    pages_plan,
+    pages_predict,
+    pages_run,
+    pages_scatter,
+    pages_campaign,
+    pages_tuning,
+    pages_recommend,
+    pages_whatif,
+    pages_why,
+)
+"""Modules with routes, in the order in which addresses are matched."""
 _STATUS: tuple[tuple[type[AssayError], int], ...] = (
     (NotFoundError, 404),
     (RefusedBundleError, 422),
@@ -113,33 +142,7 @@ def create_app(
         campaigns,
     )
     context.store.prepare = partial(api_predict.prepare, context)
-    routers = (
-        api_runs,
-        api_views,
-        api_compare,
-        api_decisions,
-        api_plan,
-        api_quality,
-        api_bundles,
-        api_why,
-        api_recommend,
-        api_whatif,
-        api_predict,
-        pages,
-        pages_cost,
-        pages_compare,
-        pages_hosts,
-        pages_places,
-        pages_plan,
-        pages_predict,
-        pages_run,
-        pages_campaign,
-        pages_tuning,
-        pages_recommend,
-        pages_whatif,
-        pages_why,
-    )
-    for module in routers:
+    for module in ROUTED:
         app.include_router(module.router)
     app.add_exception_handler(AssayError, _assay_error)
     app.add_exception_handler(RequestValidationError, _invalid)

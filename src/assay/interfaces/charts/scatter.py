@@ -1,0 +1,50 @@
+"""Draw any metric against any other: a point for each run, which leads to the run's page.
+
+In: a view of :mod:`assay.questions.runs.scatter`. Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale
+from assay.questions.runs.scatter import ScatterView
+from assay.text import metric_text
+
+
+def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
+    """Return the points, coloured by level of the factor, with shapes by the second factor."""
+    rows = [
+        {
+            view.x: point.x,
+            view.y: point.y,
+            "run": point.run_id,
+            "address": f"/runs/{quote(point.run_id, safe='')}",
+            **({"colour": point.colour} if point.colour is not None else {}),
+            **({"shape": point.shape} if point.shape is not None else {}),
+        }
+        for point in view.points
+    ]
+    axes: Spec = {
+        axis: {
+            "field": name,
+            "type": "quantitative",
+            "title": f"{metric_text(name, 0.0)[0]} ({name})",
+            "scale": {"zero": False},
+            "axis": {"format": "~s"},
+        }
+        for axis, name in (("x", view.x), ("y", view.y))
+    }
+    encoding: Spec = {
+        **axes,
+        "href": {"field": "address"},
+        "tooltip": [{"field": name} for name in ("run", view.x, view.y)],
+    }
+    if view.by:
+        levels = sorted({point.colour or "" for point in view.points})
+        colours = {level: palette.get(level, PALETTE[number % len(PALETTE)]) for number, level in enumerate(levels)}
+        encoding["color"] = {"field": "colour", "type": "nominal", "scale": colour_scale(colours)}
+    if view.shape:
+        encoding["shape"] = {"field": "shape", "type": "nominal"}
+    mark = {"type": "point", "filled": True, "size": 46, "opacity": 0.7, "cursor": "pointer", "color": PALETTE[0]}
+    body: Spec = {"width": width_px, "height": 420, "data": {"values": rows}, "mark": mark, "encoding": encoding}
+    return chart(f"{metric_text(view.y, 0.0)[0]} against {metric_text(view.x, 0.0)[0]}, one point for each run", body)

@@ -1,0 +1,54 @@
+"""``assay scatter``: two metrics of the matching runs."""
+
+from pathlib import Path
+
+import click
+
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import (
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+    where_option,
+)
+from assay.store import Repository
+from assay.text import metric_text, run_id_text
+
+
+@click.command("scatter", cls=AssayCommand)
+@click.option("--x", default="", help="Metric of the x axis. Default: the first metric by name.")
+@click.option("--y", default="duration_s", show_default=True, help="Metric of the y axis.")
+@click.option("--by", default="", help="Factor of the colour.")
+@click.option("--shape", default="", help="Factor of the shape.")
+@all_option
+@where_option
+@repository_option
+@json_option
+def scatter(
+    x: str, y: str, by: str, shape: str, every: bool, where: tuple[str, ...], repository: Path, as_json: bool
+) -> None:
+    """List two metrics of the matching valid runs, in the order of x. --json also lists the choices."""
+    from assay.questions.json_values import json_value
+    from assay.questions.runs.scatter import ScatterRequest, counts_text
+    from assay.questions.runs.scatter import scatter as answer
+
+    view = answer(Repository.open(repository), ScatterRequest(x, y, by, shape, where))
+    if as_json:
+        print_json(json_value(view))
+        return
+    click.echo(counts_text(view))
+    headers = ("Run", view.x, view.y, *filter(None, (view.by, view.shape)))
+    rows = [
+        (
+            run_id_text(point.run_id),
+            metric_text(view.x, point.x)[1],
+            metric_text(view.y, point.y)[1],
+            *(level for level in (point.colour, point.shape) if level is not None),
+        )
+        for point in view.points
+    ]
+    if rows:
+        print_rows(headers, rows, limit=row_limit(every))

@@ -1,0 +1,44 @@
+"""The page that shows any metric against any other over the matching runs."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+
+from assay.interfaces.charts.scatter import scatter_points
+from assay.interfaces.web.api import views as api_views
+from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
+from assay.interfaces.web.state.context import READERS, ContextOf
+from assay.interfaces.web.state.page_cache import cached_page
+from assay.questions.runs.scatter import counts_text
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+ROWS_LISTED = 20
+
+
+@router.get("/scatter")
+@cached_page
+def scatter(
+    request: Request,
+    context: ContextOf,
+    x: Text = None,
+    y: Text = None,
+    by: Text = None,
+    shape: Text = None,
+    where: Texts = [],  # noqa: B006
+) -> Response:
+    """Show the points, with pickers for axes, colour and shape."""
+    table = context.store.table()
+    if len(table) == 0:
+        return page_of(request, "scatter", view=None)
+    usual = "layout" if "layout" in table.columns else ""
+    view = api_views.get_scatter(context, x or "", y or "duration_s", usual if by is None else by, shape or "", where)
+    colours = palette(table, view.by) if view.by else {}
+    return page_of(
+        request,
+        "scatter",
+        filtered=table,
+        view=view,
+        drawn=scatter_points(view, colours) if view.points else None,
+        counts=counts_text(view),
+        where=[condition for condition in where if condition],
+        listed=sorted(view.points, key=lambda point: -point.y)[:ROWS_LISTED],
+    )

@@ -1,0 +1,157 @@
+"""Show any metric against any other over the matching runs.
+
+In: a repository, two metrics, conditions, and factors for colour and shape. Out: :class:`ScatterView`: a point for each
+valid run that has both metrics. At most :data:`POINTS_MAX` runs are points: evenly spaced in the order of x, with the
+smallest and largest y. The answer counts the runs that are left out, by reason.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import ABSENT, Ints, RunTable
+from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
+from assay.questions.runs.runs import comparable, selected
+from assay.store import Repository
+
+POINTS_MAX = 2000
+LEVELS_MAX = 6
+"""Maximum number of levels with a colour or shape; the less frequent ones share one."""
+OTHER_LEVELS = "other levels"
+NO_LEVEL = "not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterRequest:
+    """Two metrics, factors for colour and shape (empty: none), and conditions. Empty ``x``: the first metric."""
+
+    x: str = ""
+    y: str = "duration_s"
+    by: str = ""
+    shape: str = ""
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """One run."""
+
+    run_id: str
+    x: float
+    y: float
+    colour: str | None
+    """Level of the factor; None without a factor."""
+    shape: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterView:
+    """The points, what they are of, and the runs that have none."""
+
+    x: str
+    y: str
+    by: str
+    shape: str
+    matching: int
+    """Runs that match the conditions."""
+    not_valid: int
+    without_metrics: int
+    """Valid runs that lack one of the metrics."""
+    not_drawn: int
+    """Valid runs with both metrics that are left out because there are more than the maximum."""
+    points: tuple[ScatterPoint, ...]
+    metrics: tuple[str, ...]
+    """Metrics to choose from."""
+    factors: tuple[str, ...]
+    """Factors to choose from."""
+
+
+def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
+    """Return the points. Raises SpecificationError, with the choices, for an unknown metric or factor."""
+    names = repository.metrics()
+    if not names:
+        raise RepositoryError("there are no runs yet", hint="create runs with `assay import PATH` or `assay demo`")
+    metrics = tuple(sorted({*names, "duration_s", "started_unix_s"}))
+    x = request.x or next((name for name in metrics if name not in ("duration_s", "started_unix_s")), "started_unix_s")
+    for option, name in (("x", x), ("y", request.y)):
+        if name not in metrics:
+            raise SpecificationError(
+                f"no run has a metric {name!r}",
+                where=option,
+                hint=f"{did_you_mean(name, metrics)}metrics: {', '.join(metrics)}",
+            )
+    whole = repository.table([x, request.y])
+    factors = tuple(comparable(whole))
+    for option, name in (("by", request.by), ("shape", request.shape)):
+        if name and name not in whole.columns:
+            raise SpecificationError(
+                f"no run has a factor {name!r}",
+                where=option,
+                hint=f"{did_you_mean(name, factors)}factors: {', '.join(factors)}",
+            )
+    table = selected(whole, request.where)
+    valid = table.columns["status"].codes == table.columns["status"].code("valid")
+    xs, ys = table.values[x], table.values[request.y]
+    complete = np.flatnonzero(valid & np.isfinite(xs) & np.isfinite(ys))
+    shown = _drawn(complete, table, x, request.y)
+    colours, shapes = _levels(table, request.by, complete), _levels(table, request.shape, complete)
+    points = (
+        tuple(
+            ScatterPoint(run_id, float(xs[row]), float(ys[row]), colours.get(row), shapes.get(row))
+            for run_id, row in zip(repository.ids_at(table, shown), shown, strict=True)
+        )
+        if shown
+        else ()
+    )
+    left_out = int(valid.sum()) - len(complete)
+    return ScatterView(
+        x,
+        request.y,
+        request.by,
+        request.shape,
+        len(table),
+        len(table) - int(valid.sum()),
+        left_out,
+        len(complete) - len(shown),
+        points,
+        metrics,
+        factors,
+    )
+
+
+def _drawn(complete: Ints, table: RunTable, x: str, y: str) -> list[int]:
+    """Return the rows that become points, in the order of x."""
+    ordered = complete[np.argsort(table.values[x][complete], kind="stable")]
+    if len(ordered) <= POINTS_MAX:
+        return [int(row) for row in ordered]
+    of_y = table.values[y][ordered]
+    at = {int(of_y.argmin()), int(of_y.argmax())}
+    at |= set(np.linspace(0, len(ordered) - 1, POINTS_MAX - 2).round().astype(int).tolist())
+    return [int(ordered[position]) for position in sorted(at)]
+
+
+def _levels(table: RunTable, name: str, rows: Ints) -> dict[int, str]:
+    """Return each row's level of a factor; the most frequent levels have their name. Empty without a factor."""
+    if not name:
+        return {}
+    column = table.columns[name]
+    codes, counts = np.unique(column.codes[rows], return_counts=True)
+    frequent = set(codes[np.argsort(-counts, kind="stable")][:LEVELS_MAX].tolist())
+    return {
+        int(row): NO_LEVEL if code == ABSENT else column.levels[code] if code in frequent else OTHER_LEVELS
+        for row, code in zip(rows.tolist(), column.codes[rows].tolist(), strict=True)
+    }
+
+
+def counts_text(view: ScatterView) -> str:
+    """Return which runs are points, and why others are not."""
+    text = f"{len(view.points):,} of {view.matching:,} matching runs"
+    reasons = [
+        (view.not_valid, "not valid"),
+        (view.without_metrics, "without one of the metrics"),
+        (
+            view.not_drawn,
+            "left out: of many runs, those evenly spaced in the order of x and the extremes of y are drawn",
+        ),
+    ]
+    return "; ".join([text, *(f"{number:,} {reason}" for number, reason in reasons if number)]) + "."
