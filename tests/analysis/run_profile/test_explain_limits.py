@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assay.analysis.run_profile.limits import Limits, limits_of
+from assay.analysis.run_profile.limits import LimitMoment, Limits, limit_spans, limits_of
 from assay.analysis.run_profile.loads import Resource
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.cli.main import assay
@@ -60,6 +60,26 @@ def _limits(disk_busy: float, cpu_busy: float, tasks: list[Task] | None = None) 
     limits = limits_of(_run(), _tasks() if tasks is None else tasks, _trace(disk_busy, cpu_busy))
     assert limits is not None
     return limits
+
+
+def test_the_limit_over_time_covers_the_run_without_gaps() -> None:
+    spans = limit_spans(_limits(0.9, 0.6))
+    assert [(span.start_s, span.end_s, span.limit) for span in spans] == [
+        (0.0, 4.0, Resource.FIXED),
+        (4.0, 16.0, Resource.DISK_HDFS),
+        (16.0, DURATION_S, Resource.FIXED),
+    ]
+
+
+def test_the_limit_of_most_workers_is_the_limit_of_the_moment() -> None:
+    workers = {0.0: ("disk:hdfs", "cpu", "cpu"), 10.0: ("disk:hdfs", "cpu", "network")}
+    moments = tuple(
+        LimitMoment(t_s, node, "map", Resource(limit), 0.9)
+        for t_s, limits in workers.items()
+        for node, limit in zip(WORKERS, limits, strict=True)
+    )
+    spans = limit_spans(replace(_limits(0.9, 0.6), moments=moments))
+    assert [span.limit for span in spans] == [Resource.CPU, Resource.DISK_HDFS], "the limit with the longer time wins"
 
 
 def test_the_busiest_resource_is_the_limit_and_all_time_is_assigned() -> None:

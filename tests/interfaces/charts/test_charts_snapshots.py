@@ -18,6 +18,8 @@ from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
 from assay.analysis.comparison.joint import LevelNetwork
+from assay.analysis.run_profile.limits import LimitSpan
+from assay.analysis.run_profile.loads import Resource
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.tasks import lanes
@@ -96,6 +98,7 @@ def specs() -> dict[str, Spec]:
     sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
     series = [Series("w1", "disk:sda", "read_bytes", "MB/s", True, 2, (0.0, 1.0), (1.0, 2.0))]
     phases = (Phase("map", 0.0, 20.0), Phase("reduce", 15.0, 40.0))
+    limits = (LimitSpan(0.0, 30.0, Resource.DISK_HDFS), LimitSpan(30.0, 40.0, Resource.NONE))
     lines = one_run.Lines("Disk reads", series, ["w1", "w2"], ["sda", "sdb"])
     detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
     assert detail.breakdown.phases
@@ -109,7 +112,9 @@ def specs() -> dict[str, Spec]:
         "phase_timeline": phase_timeline(summaries, palette),
         "disk_traffic_areas": disk_traffic_areas(sides, palette),
         "cost_bars": cost_bars(view.rows, palette, view.titles),
-        "over_time": one_run.over_time(one_run.OverTime(0.0, 40.0, phases, lanes(hybrid_tasks()), "Tasks", (lines,))),
+        "over_time": one_run.over_time(
+            one_run.OverTime(0.0, 40.0, phases, lanes(hybrid_tasks()), "Tasks", (lines,), limits)
+        ),
         "trace_lines": one_run.trace_lines(lines, 10.0),
         "cost_effectiveness_chart": plane.cost_effectiveness_chart(
             points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"
@@ -232,12 +237,17 @@ def test_a_line_has_the_same_form_whichever_columns_of_the_run_are_shown() -> No
 
 def test_all_panels_of_a_run_have_one_axis_of_time() -> None:
     panels = specs()["over_time"]["vconcat"]
-    assert [panel["title"]["text"] for panel in panels] == ["Phases", "Tasks", "Disk reads (MB/s)"]
+    assert [panel["title"]["text"] for panel in panels] == [
+        "What limited most workers",
+        "Phases",
+        "Tasks",
+        "Disk reads (MB/s)",
+    ]
     assert {str(panel["encoding"]["x"]["scale"]) for panel in panels} == {
         str({"domain": [0.0, 40.0], "nice": False, "zero": False})
     }
     assert len({panel["width"] for panel in panels}) == 1
-    colours = [panel["encoding"]["color"]["scale"] for panel in panels[:2]]
+    colours = [panel["encoding"]["color"]["scale"] for panel in panels[1:3]]
     of_phase = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in colours]
     assert of_phase[0]["map"] == of_phase[1]["map"], "phases are coloured as tasks are"
 

@@ -74,6 +74,7 @@ def test_the_list_leads_to_a_run_and_its_log(watched: ObservedRun) -> None:
     page = watched.open("/runs?where=workload%3Dterasort&where=status%3Dvalid&sort=duration_s")
     page.locator("table.runs tbody a").first.click()
     page.wait_for_selector("h1:has-text('TeraSort on 2 SSDs per worker (SS2)')")
+    page.get_by_role("tab", name="Checks and files").click()
     page.get_by_role("link", name="job.log").click()
     page.wait_for_selector("pre.log:has-text('line 1')")
     watched.check()

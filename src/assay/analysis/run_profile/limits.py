@@ -12,8 +12,10 @@ small, as long as data, placement and order stay the same. A faster run can have
 caches: docs/measurements/limits.md has how often a bound is beaten.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,6 +50,15 @@ class LimitMoment:
     limit: Resource
     share: float | None
     """None if the limit is not measured, for example fixed costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSpan:
+    """A time in which ``limit`` was the limit of more workers than any other resource."""
+
+    start_s: float
+    end_s: float
+    limit: Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,24 @@ class Limits:
     def total_s(self, limit: Resource) -> float:
         """Return the time for which ``limit`` was the limit, over all phases."""
         return sum(entry.time_s for entry in self.times if entry.limit is limit)
+
+
+def limit_spans(limits: Limits) -> tuple[LimitSpan, ...]:
+    """Return the limit of most workers over time; between equally many, the limit with the longer time in the run."""
+    by_step: dict[float, Counter[Resource]] = {}
+    for moment in limits.moments:
+        by_step.setdefault(moment.t_s, Counter())[moment.limit] += 1
+    total_s = {limit: limits.total_s(limit) for limit in {moment.limit for moment in limits.moments}}
+    starts_s = sorted(by_step)
+    spans: list[LimitSpan] = []
+    for start_s, end_s in pairwise([*starts_s, limits.duration_s]):
+        workers = by_step[start_s]
+        limit = max(workers, key=lambda resource: (workers[resource], total_s[resource]))
+        if spans and spans[-1].limit is limit:
+            spans[-1] = replace(spans[-1], end_s=end_s)
+        else:
+            spans.append(LimitSpan(start_s, end_s, limit))
+    return tuple(spans)
 
 
 def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:

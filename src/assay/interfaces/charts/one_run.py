@@ -8,10 +8,20 @@ and devices of the run, so they stay the same when only a span or one node is sh
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.analysis.run_profile.limits import LimitSpan
 from assay.analysis.run_profile.phases import task_phases
 from assay.analysis.run_profile.series import Series
+from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
 from assay.analysis.run_profile.tasks import PlacedTask
-from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, PHASE_COLOURS, Spec, chart
+from assay.interfaces.charts.drawing.style import (
+    FULL_PX,
+    LIMIT_COLOURS,
+    PALETTE,
+    PHASE_COLOURS,
+    Spec,
+    chart,
+    colour_scale,
+)
 from assay.model import Phase
 
 TIME_TITLE = "Time since the run's start (s)"
@@ -20,6 +30,7 @@ LABELS_PX = 112
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
 _DASHES_SIZE = 1200
 """Size of a legend symbol; its length in pixels is the square root, long enough to show the longest dashes."""
+_STRIP_PX = 28
 _PHASE_PX = 20
 _LANE_PX = 14
 _LANES_PX = 360
@@ -46,6 +57,7 @@ class OverTime:
     placed: Sequence[PlacedTask] = ()
     tasks_title: str = "Tasks, a lane for each container"
     lines: Sequence[Lines] = ()
+    limits: Sequence[LimitSpan] = ()
 
 
 def device_of(series: Series) -> str:
@@ -56,6 +68,8 @@ def device_of(series: Series) -> str:
 def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
     """Return the chart, with a panel for each kind of data and one time axis."""
     panels = []
+    if seen.limits:
+        panels.append(_limit_panel(seen, width_px))
     if seen.phases:
         panels.append(_phase_panel(seen, width_px))
     if seen.placed:
@@ -124,6 +138,21 @@ def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverT
             },
         },
     }
+
+
+def _limit_panel(seen: OverTime, width_px: int) -> Spec:
+    """Return one strip with the limit of each moment; what takes no resource is neutral."""
+    rows = [
+        {"row": title, "phase": title, "start": max(span.start_s, seen.start_s), "end": min(span.end_s, seen.end_s)}
+        for span in seen.limits
+        for title in (LIMIT_TITLES[span.limit],)
+        if span.end_s > seen.start_s and span.start_s < seen.end_s
+    ]
+    panel = _bars("What limited most workers", rows, {}, _STRIP_PX, seen, width_px)
+    colours = {LIMIT_TITLES[span.limit]: LIMIT_COLOURS.get(span.limit, PALETTE[-1]) for span in seen.limits}
+    panel["encoding"]["y"] = {"datum": "limit", "type": "nominal", "title": None}
+    panel["encoding"]["color"] |= {"scale": colour_scale(colours), "sort": list(colours), "legend": {"columns": 4}}
+    return panel
 
 
 def _phase_panel(seen: OverTime, width_px: int) -> Spec:

@@ -6,18 +6,9 @@ In: the answer's numbers. Out: Vega-Lite specifications. Nothing is computed her
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
+from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, LIMIT_COLOURS, PALETTE, Spec, chart, colour_scale
 
-LIMIT_COLOURS = {
-    "cpu": "#3A9C8C",
-    "disk:hdfs": PALETTE[0],
-    "disk:intermediate": PALETTE[5],
-    "network": PALETTE[1],
-    "memory": "#7A6FD0",
-    "containers": "#A08A28",
-    "fixed": "#8F8F8F",
-}
-"""Colours of limits: other colours than those of configurations and phases."""
 _HEIGHT_PX = 260
 
 
@@ -89,12 +80,13 @@ def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int =
     """Return a bar for each side, divided by the limiting resource of its tasks, as shares of their time."""
     names = [name for name in LIMIT_COLOURS if any(side.get(name, 0.0) > 0 for _, side in sides)]
     names += [name for _, side in sides for name in side if name not in LIMIT_COLOURS and name not in names]
+    titles = {name: name for name in names} | {str(limit): title for limit, title in LIMIT_TITLES.items()}
     rows = [
-        {"side": label, "limit": name, "share": shares.get(name, 0.0), "rank": names.index(name)}
+        {"side": label, "limit": titles[name], "share": shares.get(name, 0.0), "rank": rank}
         for label, shares in sides
-        for name in names
+        for rank, name in enumerate(names)
     ]
-    palette = {name: LIMIT_COLOURS.get(name, PALETTE[-1]) for name in names}
+    palette = {titles[name]: LIMIT_COLOURS.get(name, PALETTE[-1]) for name in names}
     return chart(
         "What limited the tasks, as shares of their time, before and with the changes",
         {
@@ -113,7 +105,7 @@ def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int =
                     "scale": {"domain": [0, 1]},
                 },
                 "order": {"field": "rank", "type": "quantitative"},
-                "color": {"field": "limit", "type": "nominal", "sort": names, "scale": colour_scale(palette)},
+                "color": {"field": "limit", "type": "nominal", "sort": list(palette), "scale": colour_scale(palette)},
                 "tooltip": [
                     {"field": "side", "title": "When"},
                     {"field": "limit", "title": "Limit"},

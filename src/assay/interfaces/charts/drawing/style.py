@@ -29,6 +29,18 @@ PHASE_COLOURS = {
     "result": "#CC6677",
 }
 """Colours of phases: other hues than those of configurations, with the same contrast."""
+LIMIT_COLOURS = {
+    "cpu": "#3A9C8C",
+    "disk:hdfs": PALETTE[0],
+    "disk:shared": PALETTE[0],
+    "disk": PALETTE[0],
+    "disk:intermediate": PALETTE[5],
+    "network": PALETTE[1],
+    "memory": "#7A6FD0",
+    "containers": "#A08A28",
+    "fixed": "#8F8F8F",
+}
+"""Colours of limits: a kind of resource has one colour on all charts. Limits without an entry are neutral."""
 INK = "currentColor"
 FULL_PX = 980
 HALF_PX = 470

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from assay.analysis.outliers.anomalies import Anomaly
+from assay.analysis.run_profile.limits import Limits, limit_spans
 from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.tables.environment_tables import environment_tables
 from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
@@ -83,7 +84,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         run=close.run,
         groups=groups_of(views),
         span=span,
-        over_time=_over_time(close, span),
+        over_time=_over_time(close, span, limits),
         nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
@@ -110,7 +111,7 @@ def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
     return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
 
 
-def _over_time(close: CompleteRun, span: Span) -> Spec | None:
+def _over_time(close: CompleteRun, span: Span, limits: Limits | None) -> Spec | None:
     """Return the chart of the run over time; None without phases, tasks or trace."""
     shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
     lines = _lines(close, span)
@@ -121,7 +122,8 @@ def _over_time(close: CompleteRun, span: Span) -> Spec | None:
     end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
     left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
     title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
-    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines))
+    spans = limit_spans(limits) if limits is not None and span.node is None else ()
+    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines, spans))
 
 
 def _lines(close: CompleteRun, span: Span) -> list[Lines]:
@@ -159,7 +161,8 @@ def tasks(request: Request, context: ContextOf, run_id: api_runs.RunId, node: Te
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
     """Send the chart of a span of the run: what zooming asks for."""
-    chart = _over_time(api_runs.close_view(context, run_id), span)
+    close = api_runs.close_view(context, run_id)
+    chart = _over_time(close, span, limits_of_complete_run(close))
     if chart is None:
         raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
     return chart

@@ -163,6 +163,7 @@ if (tuning) setInterval(() => followTuning(tuning).catch(() => {}), 3000);
 
 drawAll();
 if (document.getElementById("cost-form")) import("./cost.js");
+if (document.getElementById("run-tabs")) import("./tabs.js");
 if (document.getElementById("trace-form")) import("./trace.js");
 if (document.getElementById("plan-form")) import("./plan.js");
 if (document.getElementById("whatif-form")) import("./whatif.js");

@@ -7,6 +7,7 @@ const LEAST_S = 0.05;
 const LISTED_MAX = 12;
 let spec = JSON.parse(document.querySelector('script[data-for="over-time"]').textContent);
 let asked = 0;
+let shownQuery = location.search;
 
 // The cursor, the span that is being dragged, and what went on at the moment: above the drawing, not part of it.
 const layer = document.createElement("div");
@@ -37,7 +38,10 @@ async function show(push) {
   }
   if (number !== asked) return; // a later question was asked meanwhile
   say("");
-  if (push) history.pushState(null, "", `?${query}`);
+  if (push) {
+    history.pushState(null, "", `?${query}${location.hash}`);
+    shownQuery = location.search;
+  }
   spec = found;
   panelsOf = undefined;
   hide();
@@ -165,7 +169,8 @@ place.addEventListener("pointercancel", () => { from = undefined; hide(); });
 
 form.addEventListener("submit", (event) => { event.preventDefault(); show(true); });
 form.addEventListener("change", () => show(true));
-addEventListener("popstate", () => location.reload());
+// A tab changes the fragment alone, which needs no new page.
+addEventListener("popstate", () => { if (location.search !== shownQuery) location.reload(); });
 document.getElementById("whole").addEventListener("click", (event) => {
   event.preventDefault();
   form.elements.start_s.value = form.elements.end_s.value = "";
