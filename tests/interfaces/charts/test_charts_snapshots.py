@@ -22,6 +22,7 @@ from assay.analysis.run_profile.limits import LimitSpan
 from assay.analysis.run_profile.loads import Resource
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.series import Series
+from assay.analysis.run_profile.task_durations import DurationBin, PhaseDurations
 from assay.analysis.run_profile.tasks import lanes
 from assay.analysis.run_profile.traffic import disk_traffic
 from assay.analysis.statistics.run_table import table_of
@@ -31,9 +32,11 @@ from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
+from assay.interfaces.charts.durations import duration_histograms
 from assay.interfaces.charts.history import run_history
 from assay.interfaces.charts.money import cost_bars
 from assay.interfaces.charts.network import comparison_network
+from assay.interfaces.charts.scatter import scatter_points
 from assay.interfaces.charts.speedups import named_speedups, speedup_domain, speedup_forest
 from assay.interfaces.charts.storage import storage_costs
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
@@ -44,6 +47,7 @@ from assay.questions.costs.job_cost import cost_view
 from assay.questions.forecasts.tuning import TuningTrial
 from assay.questions.runs.clusters import HistoryPoint
 from assay.questions.runs.hardware import DeviceRow, NodeRow
+from assay.questions.runs.scatter import ScatterPoint, ScatterView
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from matching import matched_speedups
@@ -162,6 +166,18 @@ def specs() -> dict[str, Spec]:
                 DeviceRow("c", "worker", ("hdd1", "hdd2"), "hdd", "Maker HD-500", 5 * 10**11, 1.2e8, 1.1e8, None, None),
                 DeviceRow("c", "worker", ("ssd1",), "ssd", "", 48 * 10**10, 5e8, 4.6e8, None, None),
             ],
+        ),
+        "duration_histograms": duration_histograms(
+            [PhaseDurations("map", None, 6, 1, 3.0, 9.0, (DurationBin(2.0, 5.0, 5, 0), DurationBin(5.0, 9.0, 1, 1)))]
+        ),
+        "scatter_points": scatter_points(
+            ScatterView(
+                *("map_s", "duration_s", "layout", "network", 2, 0, 0, 0),
+                (ScatterPoint("r1", 10.0, 60.0, "HD2", "ETH"), ScatterPoint("r2", 5.0, 35.0, "SS2", "IB")),
+                ("map_s", "duration_s"),
+                ("layout", "network"),
+            ),
+            palette,
         ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }

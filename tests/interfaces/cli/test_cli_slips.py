@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.foundation.errors import AssayError, RepositoryError, SpecificationError, did_you_mean
+from assay.foundation.errors import AssayError, RepositoryError, did_you_mean
 from assay.interfaces.cli.common import print_table
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
@@ -99,16 +99,17 @@ def test_prices_of_a_day_before_the_book_are_reported(stored: Path, tmp_path: Pa
     assert "before" not in run("cost", *options, "--on", "2026-01-01").stderr
 
 
-def test_prices_by_cluster_limit_the_tables_of_tco_and_lead_from_report_to_cost(stored: Path, tmp_path: Path) -> None:
+def test_prices_by_cluster_limit_tables_of_tco_and_price_each_cluster_in_reports(stored: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(BOOK)
     tco = run("tco", "--prices", book, "--repository", stored)
     assert tco.exit_code == 0, tco.exception
     assert "Tables: runs with Cluster a, the most common level." in tco.stdout
-    report = run("report", "-o", tmp_path / "r.html", "--prices", book, "--repository", stored)
-    assert isinstance(report.exception, SpecificationError)
-    assert "`assay cost" in str(report.exception)
-    assert "--by layout,cluster" in str(report.exception)
+    report = run("report", "-o", tmp_path / "r.md", "--prices", book, "--repository", stored)
+    assert report.exit_code == 0, report.exception
+    chapter = (tmp_path / "r.md").read_text().split("Cost per run")[1]
+    assert "Cluster a" in chapter
+    assert "Cluster b" in chapter
 
 
 def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def _where(workloads: tuple[str, ...]) -> str:
 
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
     """Return the verdict on ``level`` as text, without its evidence and full stop."""
-    changed = time is not None and time.low is not None and time.high is not None and not time.low <= 1 <= time.high
+    changed = time is not None and _excludes_one(time)
     return verdict_text(
         verdict,
         option_text(decision.factor, level),
@@ -124,7 +124,13 @@ def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = option_text(decision.factor, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
-    return f"{name}: {option.verdict} ({format_ratio(option.time.ratio)}×{sure})"
+    open_verdict = option.verdict is Verdict.NOT_DISTINGUISHABLE and _excludes_one(option.time)
+    after = f" after correction for {plural(decision.family, 'comparison')}" if open_verdict else ""
+    return f"{name}: {option.verdict}{after} ({format_ratio(option.time.ratio)}×{sure})"
+
+
+def _excludes_one(time: TimeRatio) -> bool:
+    return time.low is not None and time.high is not None and not time.low <= 1 <= time.high
 
 
 def _spread(decision: Decision, option: str) -> str:
@@ -158,7 +164,11 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
     amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
     break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price of {baseline}"
     if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
-        return capitalised(f"not enough runs to compare the cost per job of {option} and {baseline}: {amount}.")
+        return capitalised(
+            f"not enough runs for a verdict on the cost per job of {option}: the estimate is "
+            f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) that of {baseline}, at "
+            f"{format_ratio(cost.price_ratio)}× the price."
+        )
     if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE:
         return capitalised(
             f"the cost per job of {option} and {baseline} is not distinguishable: {amount}. "

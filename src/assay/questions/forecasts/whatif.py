@@ -141,8 +141,8 @@ def what_if(
     impossible, or does not fit on the devices.
     """
     runs = _asked_runs(store, asked)
-    profile = profile or profile_of(store, runs, "these runs")
     groups = measured_of(store, runs, asked.cluster)
+    profile = profile or profile_of(store, runs, "these runs")
     anchors = [anchored(group, profile.of_engine(group.runs[0].engine), simulate) for group in groups]
     return tuple(answered(anchor, asked.changes, book, simulate) for anchor in anchors)
 
@@ -199,9 +199,10 @@ def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str
     cluster = given_cluster or texts.cluster
     if not cluster:
         raise RepositoryError(
-            "neither this repository nor the run's bundle has the cluster that it was made on",
+            "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
             where=f"run {run.run_id[:13]}",
-            hint="give its cluster file with --cluster FILE, or ask in the repository that the campaign was made in",
+            hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
+            " `assay predict` also works with imported runs",
         )
     return texts.plan or recorded_plan(run), cluster
 

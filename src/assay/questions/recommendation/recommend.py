@@ -14,6 +14,7 @@ from assay.analysis.statistics import Floats, Mask
 from assay.estimation.recommendation.candidates import candidates
 from assay.estimation.simulator.draws import SCATTER_SIGMA
 from assay.estimation.simulator.pool import SimulatorPool
+from assay.estimation.simulator.process import simulator
 from assay.foundation.errors import SpecificationError
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
@@ -162,7 +163,11 @@ def recommend(
     pool: SimulatorPool,
     progress: Progress | None = None,
 ) -> Recommendation:
-    """Return the recommendation. Raises SpecificationError for a request that can't be answered or priced."""
+    """Return the recommendation.
+
+    Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
+    """
+    simulator()  # if it is missing, the error comes before the search
     works, constraints = parse_mix(request.workloads), request.constraints(book)
     unknown = [work.workload for work in works if work.workload not in profile.workloads]
     if unknown:

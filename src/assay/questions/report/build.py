@@ -63,6 +63,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     if configurations:
         warnings = (*warnings, *(warning for c in configurations.comparisons for warning in c.warnings))
     written_on = request.date or datetime.now(UTC).date().isoformat()
+    job_costs = _job_costs(configurations, decisions, book)
     return Report(
         request=request,
         written_on=written_on,
@@ -78,8 +79,8 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         hardware=hardware_of(repository, whole),
         configurations=configurations,
         groups=groups,
-        job_costs=_job_costs(configurations, decisions, book),
-        run_costs=_run_costs(repository, table, book) if book and not configurations else None,
+        job_costs=job_costs,
+        run_costs=_run_costs(repository, table, book) if book and not job_costs else None,
         whatif=_what_if(repository, request, book),
         findings=findings_view(repository, table, book),
         warnings=tuple(dict.fromkeys(warnings)),
@@ -181,11 +182,17 @@ def _workloads_not_compared(table: RunTable, decisions: Sequence[Decision]) -> t
 def _job_costs(
     configurations: ConfigurationDetails | None, decisions: Sequence[Decision], book: PriceBook | None
 ) -> CostView | None:
-    """Return the cost of a job on each layout, spread over the same years as in the decisions."""
+    """Return the cost of a job on each layout, spread over the same years as in the decisions.
+
+    None where no layout has one price, for example because prices also depend on the network.
+    """
     if book is None or configurations is None:
         return None
     years = float(book.amortisation.years) if book.amortisation else YEARS
-    return cost_view(configurations.runs, book, decisions=decisions, years=years)
+    try:
+        return cost_view(configurations.runs, book, decisions=decisions, years=years)
+    except SpecificationError:
+        return None
 
 
 def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCostSection:

@@ -45,6 +45,8 @@ def recorded_plan(run: Run) -> str:
     It serves bundles of older versions, which hold no plan.
     """
     options = {name: value for name, value in run.workload_parameters.items() if name != "program"}
+    if "waves" in options:
+        options.pop("reduces", None)  # recorded as the number that the waves resulted in
     program, scale = run.workload_parameters.get("program", run.workload), run.lab_scale or 1.0
     if not {"data", "data_per_node"} & options.keys() and run.data_bytes:
         options["data"] = f"{round(run.data_bytes / scale)}B"

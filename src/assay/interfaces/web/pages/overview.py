@@ -35,7 +35,7 @@ from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
 from assay.questions.runs.overview import counts_of
-from assay.questions.runs.run_quality import NO_PLAN, PRECISION
+from assay.questions.runs.run_quality import NO_PLAN, PRECISION, traced_rows
 from assay.questions.runs.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected, usual_order
 from assay.store import Repository
 from assay.text import workload_title
@@ -84,6 +84,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         broken=broken,
         simulable=bool(len(table) and api_whatif.get_configurations(context)),
         budget=pages_recommend.default_request(context),
+        traced=len(traced_rows(context.store.repository, table)),
     )
 
 
