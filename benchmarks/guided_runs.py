@@ -2,7 +2,7 @@
 
 Reads ALOJA's ``execs`` table and its list of clusters. In the two replays a run is made by looking it up:
 
-- a new cluster, with all runs of the others (``assay characterise``);
+- a new cluster, with all runs of the others (``assay next CLUSTER --precision``);
 - one workload on one cluster, after ten random configurations (``assay next``).
 
 The factorial design takes the configuration with the least used levels. Errors are the MAE in seconds and the median

@@ -1,4 +1,4 @@
-"""Measure how often `assay limits` names the wrong resource, and how often a bound is exceeded, on simulated runs.
+"""Measure how often `assay show --limits` names the wrong resource, or a bound is exceeded, on simulated runs.
 
 Draws clusters and workloads, simulates a run of each with its trace and attempts, and asks what limited it as `assay
 limits` does. The truth is simulated with the same seed: the same run with disks, links or CPUs twice as fast, one at a

@@ -1,7 +1,7 @@
 """How often statements over matched groups are right: intervals for each scope, the joint estimate, the fastest.
 
 Draws tables of runs whose truth is known. What a level gains differs from cluster to cluster and from configuration to
-configuration (10 % each), and a run scatters by 5 %. They are matched and judged as ``assay speedup`` does.
+configuration (10 % each), and a run scatters by 5 %. ``assay decide`` matches and judges them.
 
 - *tested settings*: the truth is the mean gain of the configurations that were drawn;
 - *similar settings*: the mean gain on the clusters that were drawn; *one similar setting*: the gain that one more

@@ -1,7 +1,7 @@
 """Measure how often a comparison's verdict is wrong, and how often it finds a real difference.
 
 Draws campaigns of two levels with a known ratio in a plan's order (a block per repetition, A B, B A, …) with the noise
-of real campaigns, and judges them as ``assay compare`` does: pairs within blocks from five on, Welch's t on logarithms
+of real campaigns, and judges them as ``assay decide`` does: pairs within blocks from five on, Welch's t on logarithms
 below, no verdict from fewer than three runs per side.
 
 Noise, as a share of a run's time: *log-normal* scatter of 5 %; *unequal*: 3 % and 10 %; *skewed*: an exponential delay

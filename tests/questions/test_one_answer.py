@@ -153,7 +153,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def printed(case: Case, command: str, *arguments: str) -> str:
-    prices = ["--prices", str(case.prices)] if case.prices and command in ("decide", "tco") else []
+    prices = ["--prices", str(case.prices)] if case.prices and command in ("decide", "cost") else []
     result = CliRunner().invoke(assay, [command, *arguments, *prices, "--repository", str(case.root)])
     assert result.exit_code == 0, result.output
     return result.output
@@ -247,16 +247,16 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
 
 
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
-def test_compare_speedup_and_tco_print_the_same_decisions(case: Case, name: str, factor: str) -> None:
+def test_details_and_costs_over_years_begin_with_the_same_decisions(case: Case, name: str, factor: str) -> None:
     texts = [text_of(case.client.get(f"/speedup?by={factor}").text)] if case.answers[name].decisions else []
-    texts += [printed(case, "tco")] if case.prices and name == "storage" else []
+    texts += [printed(case, "cost", "--years", "3")] if case.prices and name == "storage" else []
     for decision in case.answers[name].decisions:
         for text in texts:
             assert_printed(text, decision)
     repository = Repository.open(case.root)
     of_time = decisions_of(repository, flags_in(repository).table, DecisionRequest(name)) if texts else ()
-    for command in ("compare", "speedup") if texts else ():
-        text = printed(case, command, "--by", factor, "--all")
+    for details in ("groups", "options") if texts else ():
+        text = printed(case, "decide", factor, "--details", details, "--all")
         for decision in of_time:
             assert_printed(text, decision)
 
@@ -379,7 +379,9 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     book = load_prices(prices)
     client = client_of(root, book=book)
     arguments = ["--prices", str(prices), "--repository", str(root)]
-    plain = json.loads(CliRunner().invoke(assay, ["tco", *arguments, "--json"], catch_exceptions=False).output)
+    plain = json.loads(
+        CliRunner().invoke(assay, ["cost", "--years", "3", *arguments, "--json"], catch_exceptions=False).output
+    )
     answer = client.post("/api/v1/tco", json={}).json()
     page = text_of(client.get("/cost?view=years").text)
     assert plain["narrowed"] == answer["narrowed"] == {"network": "ETH"}
@@ -392,6 +394,6 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     assert sentence is not None
     assert sentence in page
     assert "Of runs with network Ethernet" in page or "Of runs with network ETH" in page
-    text = CliRunner().invoke(assay, ["tco", *arguments], catch_exceptions=False).output
+    text = CliRunner().invoke(assay, ["cost", "--years", "3", *arguments], catch_exceptions=False).output
     assert sentence in text
     assert "Tables: runs with Network ETH, the most common level." in text

@@ -91,7 +91,7 @@ def test_unsupported_options_of_the_command_are_reported(tmp_path: Path) -> None
 
     assert "no output format" in refused("export", *here)
     assert "takes all runs" in refused("export", "csv", "--dataset", dataset, *here)
-    assert "need each other" in refused("speedup", "--by", "layout", "--on", "local", *here)
+    assert "need each other" in refused("decide", "layout", "--on", "local", *here)
     with pytest.raises(RepositoryError, match="there is no dataset"):
         dataset_table(dataset, "local", (), print)
     CliRunner().invoke(assay, ["export", "--dataset", dataset, *here])

@@ -118,7 +118,7 @@ def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
     made, pulled = build_repository(tmp_path / "made"), tmp_path / "pulled"
     assert _asked("pull", str(made.root), "--repository", str(pulled)).exit_code == 0
     run_id = next(run.run_id for run in made.runs() if run.workload == "terasort")
-    answers = [_asked("limits", run_id, "--json", "--repository", str(root)) for root in (made.root, pulled)]
+    answers = [_asked("show", run_id, "--limits", "--json", "--repository", str(root)) for root in (made.root, pulled)]
     assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
     assert answers[0].stdout == answers[1].stdout
 
@@ -222,14 +222,14 @@ def test_a_plan_runs_in_virtual_time_and_every_view_shows_it(measured: Path, tmp
     again = _asked(*plan)
     assert again.exit_code == 0
     assert len(json.loads(_asked("runs", "--json", "--repository", target).output)) == 6
-    compared = _asked("compare", "--baseline", "HD2", "--repository", target).output
+    compared = _asked("decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", target).output
     assert "simulated" in compared
     assert "measured" not in compared
     shown = _asked("show", rows[0]["run_id"], "--repository", target).output
     assert "disks of 3 workers" in shown
     assert "nine of ten run times lie between" in shown
     assert "no speculative attempts" in shown
-    assert _asked("limits", rows[0]["run_id"], "--repository", target).exit_code == 0
+    assert _asked("show", rows[0]["run_id"], "--limits", "--repository", target).exit_code == 0
 
 
 @needs_simulator

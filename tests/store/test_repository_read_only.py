@@ -84,7 +84,7 @@ print(json.dumps({
     "files": len(list(Path(tempfile.gettempdir()).glob("assay-index~*/*.parquet"))),
     "commands": [
         subprocess.run([*assay, *command, "--repository", str(root)], capture_output=True).returncode
-        for command in (["compare"], ["show", ids[0]], ["speedup", "--by", "layout"])
+        for command in (["decide"], ["show", ids[0]], ["decide", "layout", "--details", "options"])
     ],
 }))
 """

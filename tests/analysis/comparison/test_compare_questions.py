@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.analysis.comparison.comparison import compare
-from assay.interfaces.cli.decide.compare import compare as compare_command
+from assay.interfaces.cli.decide.decide import decide as decide_command
 from assay.questions.comparisons.comparison import comparison_view
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.questions.comparisons.why import of_decision, of_result, pair_of
@@ -92,7 +92,7 @@ def test_levels_and_times_of_a_comparison_stand_in_the_same_order(tmp_path: Path
     ]
     folder = tmp_path / "r"
     build_repository(folder, runs)
-    output = CliRunner().invoke(compare_command, ["--by", "dfs.blocksize", "--repository", str(folder)])
+    output = CliRunner().invoke(decide_command, ["dfs.blocksize", "--details", "groups", "--repository", str(folder)])
     assert output.exit_code == 0, output.output
     row = next(line for line in output.output.splitlines() if "→" in line)
     assert "64MiB → 16MiB" in row

@@ -203,7 +203,7 @@ def test_the_command_prints_limits_bounds_and_what_they_rest_on(tmp_path: Path) 
     store = Repository.create(tmp_path / "r")
     run = _run()
     store.publish(run, tasks=_tasks(), trace=_trace(0.9, 0.6))
-    options = ["limits", run.run_id, "--repository", str(store.root)]
+    options = ["show", run.run_id, "--limits", "--repository", str(store.root)]
     text = CliRunner().invoke(assay, options).output
     assert "HDFS disks" in text
     assert re.search(r"^HDFS disks limited [\d.]+ of [\d.]+ s\.$", text, re.MULTILINE)

@@ -79,7 +79,7 @@ repetitions: 1
 
 
 def _check_answers(repository: Path, folder: Path) -> None:
-    compared = assay_json("compare", "--by", "layout", "--baseline", "HDD", "--repository", repository)
+    compared = assay_json("decide", "layout", "--details", "groups", "--baseline", "HDD", "--repository", repository)
     results = compared["results"]
     by_workload = {row["group"]: row for row in results}
     assert set(by_workload) == {"dfsio-write", "terasort"}

@@ -121,7 +121,7 @@ def test_without_sudo_hosts_are_discovered_checked_measured_and_hadoop_is_deploy
     runs = assay_json("runs", "--repository", walk.root)
     assert [run["status"] for run in runs] == ["valid", "valid"]
     assert {run["cold"] for run in runs} == {None}
-    output_of("compare", "--by", "layout", "--baseline", "HDD", "--repository", walk.root)
+    output_of("decide", "layout", "--details", "groups", "--baseline", "HDD", "--repository", walk.root)
     for run in Repository.open(walk.root).runs():
         assert set(run.environment["nodes"]) == set(HOSTS)
 
@@ -140,6 +140,6 @@ def test_with_sudo_jobs_run_on_an_external_hadoop_and_everything_is_reported(wal
     assert [run["status"] for run in runs] == ["valid", "valid"]
     assert {run["cold"] for run in runs} == {True}
     output_of("show", runs[0]["run_id"], "--repository", walk.root)
-    output_of("compare", "--by", "dfs.blocksize", "--repository", walk.root)
+    output_of("decide", "dfs.blocksize", "--details", "groups", "--repository", walk.root)
     output_of("report", "-o", walk.folder / "report.html", "--by", "dfs.blocksize", "--repository", walk.root)
     assert (walk.folder / "report.html").stat().st_size > 20_000

@@ -33,7 +33,7 @@ from lab_support import left_of, require_lab, unique_name
 
 pytestmark = [pytest.mark.lab, pytest.mark.hadoop, pytest.mark.long]
 
-ASKED = ("speedup", "--by", "layout", "--where", "workload=terasort")
+ASKED = ("decide", "layout", "--details", "options", "--where", "workload=terasort")
 STANDING = """
 layout: HDD
 parameters: {dfs.replication: 2, spark.master: standalone}

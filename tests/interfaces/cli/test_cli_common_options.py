@@ -73,7 +73,7 @@ def test_a_warning_that_many_comparisons_share_is_printed_once(tmp_path: Path) -
                         warnings=coded_warnings("the same"),
                     )
                 )
-    printed = output("compare", "--repository", tmp_path / "r")
+    printed = output("decide", "layout", "--details", "groups", "--repository", tmp_path / "r")
     kernels = [line for line in printed.splitlines() if "kernel" in line]
     assert len(kernels) == 1
     assert kernels[0].startswith("warning, 3 of 3 comparisons: ")
@@ -81,7 +81,7 @@ def test_a_warning_that_many_comparisons_share_is_printed_once(tmp_path: Path) -
 
 def test_the_examples_measured_runs_repeat_no_line_of_the_verdicts(tmp_path: Path) -> None:
     output("import", *sorted((ROOT / "examples").glob("*/measured/**/*.csv")), "--repository", tmp_path / "r")
-    lines = output("compare", "--repository", tmp_path / "r").splitlines()
+    lines = output("decide", "layout", "--details", "groups", "--repository", tmp_path / "r").splitlines()
     notes = [line for line in lines if line.startswith(("warning", "caveat"))]
     assert notes
     assert len(notes) == len(set(notes))

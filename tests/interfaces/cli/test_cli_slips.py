@@ -57,7 +57,7 @@ def test_a_name_that_fits_exactly_goes_before_one_in_other_case() -> None:
 
 
 def test_where_accepts_the_title_of_a_workload_too(stored: Path) -> None:
-    result = run("speedup", "--by", "layout", "--where", "workload=TeraSort", "--repository", stored)
+    result = run("decide", "layout", "--details", "options", "--where", "workload=TeraSort", "--repository", stored)
     assert result.exit_code == 0, result.exception
     assert "4 runs read" in result.stdout
 
@@ -102,7 +102,7 @@ def test_prices_of_a_day_before_the_book_are_reported(stored: Path, tmp_path: Pa
 def test_prices_by_cluster_limit_tables_of_tco_and_price_each_cluster_in_reports(stored: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(BOOK)
-    tco = run("tco", "--prices", book, "--repository", stored)
+    tco = run("cost", "--years", "3", "--prices", book, "--repository", stored)
     assert tco.exit_code == 0, tco.exception
     assert "Tables: runs with Cluster a, the most common level." in tco.stdout
     report = run("report", "-o", tmp_path / "r.md", "--prices", book, "--repository", stored)
@@ -129,16 +129,16 @@ def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (("comapre",), "Did you mean 'compare'?"),
-        (("compare", "--by", "disk"), "did you mean 'layout'?"),
-        (("speedup", "--by", "layuot"), "did you mean 'layout'?"),
-        (("speedup", "--by", "layout", "--where", "layout=HDD2"), "did you mean 'HD2'?"),
-        (("speedup", "--by", "layout", "--where", "storage=HD2"), "did you mean 'layout'?"),
-        (("compare", "--by", "layout", "--baseline", "hd2"), "did you mean 'HD2'?"),
+        (("dceide",), "Did you mean 'decide'?"),
+        (("decide", "disk", "--details", "groups"), "did you mean 'layout'?"),
+        (("decide", "layuot", "--details", "options"), "did you mean 'layout'?"),
+        (("decide", "layout", "--where", "layout=HDD2"), "did you mean 'HD2'?"),
+        (("decide", "layout", "--where", "storage=HD2"), "did you mean 'layout'?"),
+        (("decide", "layout", "--details", "groups", "--baseline", "hd2"), "did you mean 'HD2'?"),
     ],
 )
 def test_a_misspelt_name_gets_a_suggestion(arguments: tuple[str, ...], hint: str, stored: Path) -> None:
-    where = () if arguments == ("comapre",) else ("--repository", stored)
+    where = () if arguments == ("dceide",) else ("--repository", stored)
     result = run(*arguments, *where)
     assert result.exit_code != 0
     shown = (

@@ -1,4 +1,4 @@
-"""Test ``assay speedup``, ``findings``, ``anomalies`` and ``import``."""
+"""Test ``assay decide --details options``, ``findings``, ``anomalies`` and ``import``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from click.testing import CliRunner, Result
 
 from assay.foundation.errors import AssayError
 from assay.interfaces.cli.data.imports import import_results
-from assay.interfaces.cli.decide.compare import compare
+from assay.interfaces.cli.decide.decide import decide
 from assay.interfaces.cli.decide.findings import findings
 from assay.interfaces.cli.decide.report import report
-from assay.interfaces.cli.decide.speedup import speedup
 from assay.interfaces.cli.explain.anomalies import anomalies
 from assay.interfaces.cli.explain.changes import changes
 from assay.interfaces.cli.explain.runs import runs
@@ -31,6 +30,10 @@ FIELDS = (
     "status=status",
 )
 MAP = [word for field in FIELDS for word in ("--map", field)]
+
+
+OPTIONS = ("--details", "options")
+GROUPS = ("--details", "groups")
 
 
 def invoke(command: Any, *arguments: str) -> Result:
@@ -56,14 +59,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path) -> None:
-    shown = invoke(speedup, "--by", "layout", "--baseline", "HDD", "--repository", str(folder))
+    shown = invoke(decide, "layout", *OPTIONS, "--baseline", "HDD", "--repository", str(folder))
     assert shown.exit_code == 0
     assert "1 SSD per worker (SSD) is 2.00× as fast as 1 hard disk per worker (HDD)" in shown.output
     assert "16 matched groups" in shown.output
     assert "TeraSort NFS" in shown.output
     assert "34 runs read, 1 invalid" in shown.output
     answer = json.loads(
-        invoke(speedup, "--by", "layout", "--baseline", "HDD", "--json", "--repository", str(folder)).output
+        invoke(decide, "layout", *OPTIONS, "--baseline", "HDD", "--json", "--repository", str(folder)).output
     )
     by_level = {item["candidate"]: item for item in answer["results"]}
     assert by_level["SSD"]["ratio"] == pytest.approx(2.0)
@@ -75,29 +78,29 @@ def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path
 def test_published_definitions_are_there_by_name(folder: Path) -> None:
     aloja = json.loads(
         invoke(
-            speedup, "--by", "layout", "--method", "aloja", "--baseline", "HDD", "--json", "--repository", str(folder)
+            decide, "layout", *OPTIONS, "--method", "aloja", "--baseline", "HDD", "--json", "--repository", str(folder)
         ).output
     )
     assert next(item["value"] for item in aloja if item["level"] == "SSD") == pytest.approx(2.0)
-    lisa = invoke(speedup, "--by", "layout", "--method", "lisa14", "--baseline", "HDD", "--repository", str(folder))
+    lisa = invoke(decide, "layout", *OPTIONS, "--method", "lisa14", "--baseline", "HDD", "--repository", str(folder))
     assert "mean gain of SSD: 2.00" in lisa.output
-    refused = invoke(speedup, "--by", "layout", "--method", "lisa14", "--repository", str(folder))
+    refused = invoke(decide, "layout", *OPTIONS, "--method", "lisa14", "--repository", str(folder))
     assert isinstance(refused.exception, AssayError)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--by", "colour"], "colour"),
-        (["--by", "layout", "--baseline", "SS9"], "SS9"),
-        (["--by", "layout", "--where", "layout=SS9"], "its levels: HDD, SSD, NFS"),
-        (["--by", "layout", "--where", "colour=red"], "columns: "),
+        (["colour"], "colour"),
+        (["layout", "--baseline", "SS9"], "SS9"),
+        (["layout", "--where", "layout=SS9"], "its levels: HDD, SSD, NFS"),
+        (["layout", "--where", "colour=red"], "columns: "),
     ],
 )
 def test_a_name_that_no_run_has_is_answered_with_those_that_there_are(
     folder: Path, arguments: list[str], words: str
 ) -> None:
-    done = invoke(speedup, *arguments, "--repository", str(folder))
+    done = invoke(decide, *arguments, *OPTIONS, "--repository", str(folder))
     assert isinstance(done.exception, AssayError)
     assert words in str(done.exception)
 
@@ -145,13 +148,13 @@ def test_the_newest_runs_are_listed_first_hand(folder: Path) -> None:
 
 
 def test_many_comparisons_are_cut_and_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.interfaces.cli.decide.compare.ROWS_SHOWN", 5)
-    arguments = ("--by", "layout", "--baseline", "HDD", "--repository", str(folder))
-    shown = invoke(compare, *arguments).output
+    monkeypatch.setattr("assay.interfaces.cli.decide.group_details.ROWS_SHOWN", 5)
+    arguments = ("layout", *GROUPS, "--baseline", "HDD", "--repository", str(folder))
+    shown = invoke(decide, *arguments).output
     assert "… 11 more (--all)" in shown
-    assert "In 1 of 17 matched groups, valid runs have one level" in shown
-    assert "more (--all)" not in invoke(compare, *arguments, "--all").output
-    answer = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)
+    assert "In 1 of 17 matched groups, all valid runs have the same level of layout" in shown
+    assert "more (--all)" not in invoke(decide, *arguments, "--all").output
+    answer = json.loads(invoke(decide, "layout", *GROUPS, "--json", "--repository", str(folder)).output)
     assert len(answer["results"]) == 16
 
 
@@ -192,7 +195,7 @@ def test_a_correlation_of_zero_is_not_printed(tmp_path: Path) -> None:
 
 
 def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
-    answer = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)["results"]
+    answer = json.loads(invoke(decide, "layout", *GROUPS, "--json", "--repository", str(folder)).output)["results"]
     tested = [item for item in answer if item["runs"]["rank_test"] is not None]
     assert tested
     assert all(item["holm_p"] is None for item in tested if item["verdict"] == "not enough runs")
@@ -213,7 +216,7 @@ def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tm
     assert taken("hdd_s", "HDD", str(table), str(tmp_path / "copy.csv")) == (2, 0)
     assert taken("ssd_s", "SSD", str(table)) == (2, 0)
     assert taken("ssd_s", "SSD", str(tmp_path / "copy.csv")) == (0, 2)
-    shown = json.loads(invoke(speedup, "--by", "layout", "--baseline", "HDD", *repository).output)
+    shown = json.loads(invoke(decide, "layout", *OPTIONS, "--baseline", "HDD", *repository).output)
     assert [round(item["ratio"], 2) for item in shown["results"]] == [2.0, 1.03]
     words = ["--map", "workload=workload", "--map", "ssd_s=duration_min", "--set", "layout=SSD"]
     output = invoke(import_results, "table", str(table), *words, *repository[:2]).output
@@ -239,7 +242,7 @@ def test_one_run_against_several_with_equal_times_is_compared(tmp_path: Path) ->
     words = [w for field in ("job=workload", "s=duration_s", "disk=layout") for w in ("--map", field)]
     repository = ["--repository", str(tmp_path / "repository")]
     assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
-    (comparison,) = json.loads(invoke(compare, "--json", *repository).output)["results"]
+    (comparison,) = json.loads(invoke(decide, *GROUPS, "--json", *repository).output)["results"]
     assert (comparison["baseline"], comparison["runs_baseline"], comparison["runs_candidate"]) == (
         "HD2",
         2,
@@ -276,8 +279,8 @@ def test_other_differences_between_hosts_are_a_warning(tmp_path: Path) -> None:
         layout, kernel = ("HD2", "6.1") if number % 2 else ("SS2", "6.12")
         environment = {"kernel": kernel, "jvm": "17"}
         repository.publish(make_run(number, layout=layout, duration_s=10.0 + number, environment=environment))
-    words = ["--by", "layout", "--baseline", "HD2", "--repository", str(tmp_path / "repository")]
-    shown = invoke(speedup, *words).output
+    words = ["layout", *OPTIONS, "--baseline", "HD2", "--repository", str(tmp_path / "repository")]
+    shown = invoke(decide, *words).output
     assert "warning: kernel was not the same in all runs: 6.1 against 6.12" in shown
     assert "jvm" not in shown
-    assert len(json.loads(invoke(speedup, *words, "--json").output)["warnings"]) == 1
+    assert len(json.loads(invoke(decide, *words, "--json").output)["warnings"]) == 1

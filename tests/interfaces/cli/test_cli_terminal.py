@@ -71,7 +71,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "file"])
-@pytest.mark.parametrize("command", [["runs"], ["show", make_run(9).run_id], ["compare"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "command", [["runs"], ["show", make_run(9).run_id], ["decide", "--details", "groups"]], ids=lambda words: words[0]
+)
 def test_evil_text_of_a_run_is_shown_not_carried_out(
     repository: Repository, command: list[str], terminal: bool
 ) -> None:

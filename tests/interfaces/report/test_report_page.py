@@ -221,7 +221,7 @@ def test_measured_and_simulated_runs_are_kept_apart() -> None:
 
 @pytest.mark.slow
 def test_compare_prints_the_contracts_json(root: Path) -> None:
-    result = call("compare", "--by", "layout", "--baseline", "HD2", "--repository", root, "--json")
+    result = call("decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", root, "--json")
     answer = json.loads(result.stdout)
     assert answer["decisions"][0]["headline"]
     results = answer["results"]
@@ -246,7 +246,7 @@ def test_compare_prints_the_contracts_json(root: Path) -> None:
 
 
 def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
-    text = call("compare", "--workload", "terasort", "--repository", root).stdout
+    text = call("decide", "layout", "--details", "groups", "--where", "workload=terasort", "--repository", root).stdout
     assert text.startswith("2 SSDs per worker (SS2) are 2.08× as fast as 2 hard disks per worker (HD2) on TeraSort")
     assert "no rank test can reach 5 %" in text
     assert "CPU was the limit in 3 of 6 runs" in text
@@ -256,13 +256,13 @@ def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--by", "colour"), "factors of these runs: "),
-        (("--baseline", "HD9"), "HD2, SS2"),
-        (("--workload", "sleep"), "dfsio-write, dfsio-read, terasort"),
+        (("colour",), "factors of these runs: "),
+        (("layout", "--baseline", "HD9"), "HD2, SS2"),
+        (("layout", "--where", "workload=sleep"), "dfsio-write, dfsio-read, terasort"),
     ],
 )
 def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, arguments: tuple[str, ...], words: str) -> None:
-    result = call("compare", *arguments, "--repository", root)
+    result = call("decide", *arguments, "--details", "groups", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert words in str(result.exception)
 
@@ -270,10 +270,10 @@ def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, argument
 def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES_YAML)
-    text = call("tco", "--prices", prices, "--repository", root).stdout
+    text = call("cost", "--years", "3", "--prices", prices, "--repository", root).stdout
     assert "Read the ratios between layouts" in text
     assert "Jobs in 3 years" in text
-    answer = json.loads(call("tco", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
+    answer = json.loads(call("cost", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
     assert answer["years"] == 5
     assert answer["bills"]["SS2"]["total"] == 46567
     assert len(answer["rows"]) == 6

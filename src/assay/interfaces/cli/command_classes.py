@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from assay.foundation.errors import did_you_mean
-from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS
+from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS, OLD_NAMES
 from assay.interfaces.cli.terminal import paged_output
 
 
@@ -63,7 +63,15 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; for an unknown name, the error suggests similar names."""
+        """Find the command; for an unknown name, the error suggests similar names.
+
+        An old name is replaced by its command, and a note on stderr states the new name.
+        """
+        if args and args[0] in OLD_NAMES:
+            replacement = OLD_NAMES[args[0]]
+            now = f"assay {' '.join(replacement)}"
+            click.echo(f"note: `assay {args[0]}` is now `{now}`; the next release removes the old name", err=True)
+            args = [*replacement, *args[1:]]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = did_you_mean(args[0], COMMANDS)
             raise click.UsageError(f"No such command {args[0]!r}. {near[:1].upper()}{near[1:]}".strip(), ctx)

@@ -1,4 +1,4 @@
-"""List every command: its group in ``assay --help``, the module that holds it, a summary, and examples.
+"""List every command: its group in ``assay --help``, the module that holds it, a summary, examples, and old names.
 
 The table imports no command, so that ``assay --help`` starts quickly.
 """
@@ -94,35 +94,29 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "decide": CommandEntry(
             "decide.decide",
             "decide",
-            "Decide which option is faster, and what it costs.",
-            ("assay decide", "assay decide storage --where workload=terasort --prices prices.yaml"),
+            "Decide which option is faster, how much, and what it costs.",
+            (
+                "assay decide",
+                "assay decide storage --where workload=terasort --prices prices.yaml",
+                "assay decide network --baseline ETH --details options",
+                "assay decide layout --details groups --all",
+            ),
         ),
         "compare": CommandEntry(
             "decide.compare",
             "compare",
-            "Compare the levels of a factor with each matched group, or chosen runs side by side.",
-            ("assay compare terasort", "assay compare --by network --all", "assay compare 01890a5d 01890b11"),
-        ),
-        "speedup": CommandEntry(
-            "decide.speedup",
-            "speedup",
-            "Estimate how much faster each level of a factor is, over all matched groups.",
-            ("assay speedup --by layout", "assay speedup --by network --where workload=terasort --baseline ETH"),
+            "Compare chosen runs, or their configurations, side by side.",
+            ("assay compare 01890a5d 01890b11", "assay compare 01890a5d 01890b11 --of runs"),
         ),
         "cost": CommandEntry(
             "decide.cost",
             "cost",
-            "Rank configurations by cost per run, with the Pareto front and break-even prices.",
+            "Rank configurations by cost per run, or by cost per job over years of use.",
             (
-                "assay cost --prices prices.yaml --workload terasort",
+                "assay cost --prices prices.yaml --where workload=terasort",
                 "assay cost --prices prices.yaml --by layout,cluster --currency EUR",
+                "assay cost --prices prices.yaml --years 3",
             ),
-        ),
-        "tco": CommandEntry(
-            "decide.tco",
-            "tco",
-            "Compute jobs per day, jobs over three years, and cost per job.",
-            ("assay tco --prices prices.yaml", "assay tco --prices prices.yaml --years 5 --where workload=terasort"),
         ),
         "report": CommandEntry(
             "decide.report",
@@ -153,8 +147,8 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "show": CommandEntry(
             "explain.show",
             "show",
-            "Show one run: phases, tasks, checks, metrics, environment.",
-            ("assay show 01890a5d", "assay show 01890a5d --phases"),
+            "Show one run: phases, tasks, checks, metrics, and which resource limited it.",
+            ("assay show 01890a5d", "assay show 01890a5d --limits"),
         ),
         "tasks": CommandEntry(
             "explain.tasks",
@@ -170,12 +164,6 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
                 "assay scatter --x disk_read_bytes --by layout",
                 "assay scatter --x gc_s --y cpu_s --where workload=terasort",
             ),
-        ),
-        "limits": CommandEntry(
-            "explain.limits",
-            "limits",
-            "Show which resource limited a run, and its largest possible speedup.",
-            ("assay limits 01890a5d", "assay limits 01890a5d --seconds"),
         ),
         "profile": CommandEntry(
             "explain.profile",
@@ -234,17 +222,12 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "next": CommandEntry(
             "forecast.next",
             "next_command",
-            "Choose the runs that reduce uncertainty most.",
+            "Choose the runs that reduce uncertainty most, or count how many are enough.",
             (
                 "assay next --budget 20runs --where workload=terasort",
                 "assay next --budget 2h --about layout -o plan.yaml",
+                "assay next lab --precision 5",
             ),
-        ),
-        "characterise": CommandEntry(
-            "forecast.characterise",
-            "characterise",
-            "Count the runs that a new cluster needs for accurate predictions.",
-            ("assay characterise lab", "assay characterise lab --precision 5"),
         ),
         "learn": CommandEntry(
             "forecast.learn",
@@ -339,6 +322,14 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         ),
     },
 }
+
+OLD_NAMES: dict[str, tuple[str, ...]] = {
+    "speedup": ("decide", "--details", "options"),
+    "tco": ("cost", "--years", "3"),
+    "limits": ("show", "--limits"),
+    "characterise": ("next", "--precision", "10"),
+}
+"""Names of commands that became a part of another one, with the words that replace them. They work for one release."""
 
 COMMANDS: dict[str, CommandEntry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 

@@ -76,6 +76,13 @@ def all_option(command: F) -> F:
     return click.option("--all", "every", is_flag=True, help="Print every row.")(command)
 
 
+def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
+    """Return the options of these parameters that the command line has, in the order of ``names``."""
+    options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    source = click.core.ParameterSource.COMMANDLINE
+    return [options[name] for name in names if context.get_parameter_source(name) is source]
+
+
 def row_limit(every: bool, limit: int | None = None) -> int | None:
     """Return the maximum number of rows of a table: None with ``--all``, else ``limit`` or the default."""
     return None if every else limit or ROWS_SHOWN

@@ -38,7 +38,7 @@ class ClaimEvidence:
     high_90: float | None = None
     """Ends of the 90 % interval, which are compared with a margin; each end is a test at 5 %."""
     few: bool = False
-    """Whether there are too few matched groups and runs for a conclusion, by the rule of ``assay compare``."""
+    """Whether there are too few matched groups and runs for a conclusion, by the rule of ``assay decide``."""
     above: tuple[str, ...] = ()
     """Workloads with an interval above 1; ``below``: with one below 1."""
     below: tuple[str, ...] = ()

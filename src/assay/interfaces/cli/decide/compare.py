@@ -1,178 +1,62 @@
-"""``assay compare``: the decision on a factor and each matched group by itself, or chosen runs side by side."""
+"""``assay compare``: chosen runs, or their configurations, side by side."""
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from assay.analysis.comparison.details.level_summary import LevelSummary
-from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import (
-    ROWS_SHOWN,
-    all_option,
-    json_option,
-    print_json,
-    print_table,
-    repository_option,
-    row_limit,
-    where_option,
-)
+from assay.interfaces.cli.common import all_option, json_option, repository_option, say, where_option
 from assay.interfaces.cli.decide.compare_runs import print_sides
-from assay.interfaces.cli.decide.decide import print_decisions
-from assay.interfaces.cli.reading import read_flagged
-from assay.model import WarningCode
-from assay.questions.comparisons.result_sentences import exclusions_text, name_of
+from assay.interfaces.cli.decide.decide import Details, decide
 from assay.questions.comparisons.side_by_side import Of
-from assay.questions.json_values import json_value
-from assay.text import interval, origin_badge, plural, rate, ratio, seconds
-
-
-def _levels(result: SpeedupResult) -> str:
-    return f"{result.baseline} → {result.candidate}"
-
-
-def _medians(result: SpeedupResult) -> str:
-    if result.runs is None:
-        return ""
-    return f"{seconds(result.runs.baseline.median_s)} → {seconds(result.runs.candidate.median_s)}"
-
-
-def _print_ratios(results: Sequence[SpeedupResult]) -> None:
-    headers = ("Workload", "Compared", "Speedup", "95 % interval", "Verdict", "Runs", "Median (s)", "Origin")
-    rows = [
-        (
-            name_of(result),
-            _levels(result),
-            ratio(result.ratio),
-            interval(result.low, result.high),
-            result.verdict.value,
-            f"{result.runs_baseline}, {result.runs_candidate}",
-            _medians(result),
-            origin_badge(result.origin, result.lab_scale),
-        )
-        for result in results
-    ]
-    print_table(headers, rows)
-
-
-def _throughputs(summary: LevelSummary) -> dict[str, float | None]:
-    return summary.throughputs_mb_per_s
-
-
-def _phases_s(summary: LevelSummary) -> dict[str, float | None]:
-    return {phase.name: phase.duration_s for phase in summary.phases}
-
-
-def _print_details(results: Sequence[SpeedupResult]) -> None:
-    """Print medians of throughputs and phases by side, for the results whose runs recorded them."""
-    for title, values_of, text_of in (
-        ("Throughput, median (MB/s)", _throughputs, rate),
-        ("Phases, median duration (s)", _phases_s, seconds),
-    ):
-        rows = []
-        for result in results:
-            if result.runs is None:
-                continue
-            baseline, candidate = values_of(result.runs.baseline), values_of(result.runs.candidate)
-            for name in dict.fromkeys([*baseline, *candidate]):
-                pair = baseline.get(name), candidate.get(name)
-                if pair != (None, None):
-                    label = name.removesuffix("_mb_per_s").replace("_", " ")
-                    rows.append((name_of(result), result.candidate, label, " → ".join(text_of(x) for x in pair)))
-        if rows:
-            click.echo()
-            print_table(("Workload", "Candidate", title.split(",")[0], "Baseline → candidate"), rows, title=title)
-
-
-def _print_notes(results: Sequence[SpeedupResult]) -> None:
-    """Print each warning once with the results that it is about; the decision's caveats cover caches."""
-    about: dict[str, list[str]] = {}
-    for result in results:
-        for warning in (warning for warning in result.warnings if warning.code is not WarningCode.CACHES):
-            about.setdefault(str(warning), []).append(name_of(result))
-    for text, names in about.items():
-        where = f", {len(names)} of {len(results)} comparisons" if len(names) > 1 else f", {names[0]}"
-        click.echo(f"warning{where}: {text}")
 
 
 @click.command("compare", cls=AssayCommand)
-@click.argument("names", metavar="[WORKLOAD | RUN RUN...]", nargs=-1)
-@click.option(
-    "--by",
-    "factor",
-    default="layout",
-    show_default=True,
-    help="Factor to compare: layout, network, an engine parameter.",
-)
-@click.option("--baseline", help="Option to compare with. Default: that of the decision, such as hard disks.")
+@click.argument("names", metavar="RUN RUN...", nargs=-1)
 @click.option(
     "--of",
     type=click.Choice(["configurations", "runs"]),
     default="configurations",
     show_default=True,
-    help="With RUN RUN: compare all runs of their configurations, or these runs alone.",
+    help="Compare all runs of the configurations of these runs, or these runs alone.",
 )
-@click.option("--workload", help="Only this workload.", hidden=True)
-@all_option
+@click.option("--by", "factor", default="layout", hidden=True)
+@click.option("--baseline", hidden=True)
+@click.option("--workload", hidden=True)
 @where_option
+@all_option
 @repository_option
 @json_option
+@click.pass_context
 def compare(
+    context: click.Context,
     names: tuple[str, ...],
+    of: Of,
     factor: str,
     baseline: str | None,
-    of: Of,
     workload: str | None,
-    every: bool,
     where: tuple[str, ...],
+    every: bool,
     repository: Path,
     as_json: bool,
 ) -> None:
-    """Compare a factor's levels: the decision first, then each matched group by itself.
+    """Compare 2 to 6 runs side by side: times, what differs, and job counters with the largest differences first.
 
-    The speedup is baseline time / candidate time: above 1, the candidate is faster. With the beginnings of 2 to 6 run
-    ids, these are compared side by side: times, what differs, and job counters with the largest differences first.
+    RUN is the beginning of a run id; the first is the baseline. `assay decide QUESTION --details groups` compares the
+    levels of a factor.
     """
     if len(names) > 1:
         print_sides(repository, names, of, every=every, as_json=as_json)
         return
-    from assay.analysis.comparison.matched import session_spread
-    from assay.questions.comparisons.comparison import comparison_view, same_level_text
-    from assay.questions.decisions.ask import decisions_of
-    from assay.questions.decisions.values import DecisionRequest
-    from assay.questions.trust.flags import flag_count
-
-    if chosen := workload or "".join(names):
-        where = (*where, f"workload={chosen}")
-    opened, flagged, table = read_flagged(repository, where)
-    decisions = decisions_of(opened, flagged.table, DecisionRequest(factor, baseline, where))
-    view = comparison_view(opened, table, decisions, factor, session_spread(flagged.table))
-    if as_json:
-        print_json(json_value(view))
-        return
-    if not view.decisions:
-        click.echo(same_level_text(view))
-        return
-    print_decisions(decisions, rows=row_limit(every))
-    shown = view.results if every else view.results[:ROWS_SHOWN]
-    click.echo("\nDetails: each matched group by itself, clearest differences first")
-    _print_ratios(shown)
-    if len(shown) < len(view.results):
-        rest = Counter(result.verdict.value for result in view.results[len(shown) :])
-        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in rest.items())
-        click.echo(f"… {len(view.results) - len(shown)} more (--all): {verdicts}")
-    if view.groups_of_one_level:
-        click.echo(
-            f"In {view.groups_of_one_level:,} of {plural(view.groups, 'matched group')}, valid runs have one level "
-            "only: nothing is compared there."
-        )
-    if view.runs_without_level:
-        click.echo(f"{plural(view.runs_without_level, 'run')} did not record {factor}.")
-    if excluded := exclusions_text(view.results):
-        click.echo(f"Runs of these groups that do not count: {excluded}.")
-    _print_details(shown)
-    _print_notes(shown)
-    if flagged_text := flag_count(table).sentence:
-        click.echo(f"{flagged_text}: they count here as all valid runs do; `assay anomalies` gives the reasons.")
+    say(f"note: `assay compare` without runs is now `assay decide {factor} --details groups`")
+    context.invoke(
+        decide,
+        factor=factor,
+        details=Details.GROUPS.value,
+        baseline=baseline,
+        workload=workload or "".join(names) or None,
+        where=where,
+        every=every,
+        repository=repository,
+        as_json=as_json,
+    )

@@ -1,6 +1,6 @@
-"""``assay cost``: which configuration costs least per run; then time, money and break-even prices in detail."""
+"""``assay cost``: which configuration costs least, per run with break-even prices, or over years."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import click
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
+    given_options,
     json_option,
     print_json,
     print_rows,
@@ -16,7 +17,9 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
+from assay.interfaces.cli.decide.cost_over_years import print_costs_over_years
 from assay.interfaces.cli.reading import read_flagged
+from assay.model import PriceBook
 from assay.questions.costs.cost_effectiveness import (
     BreakEvenRow,
     CostEffectivenessRequest,
@@ -24,6 +27,7 @@ from assay.questions.costs.cost_effectiveness import (
     JobCostEffectiveness,
     cost_effectiveness,
 )
+from assay.questions.costs.years_of_use import JobCostRequest
 from assay.questions.decisions.option_words import context_text
 from assay.questions.json_values import json_value
 from assay.text import (
@@ -164,6 +168,11 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
 
 @click.command("cost", cls=AssayCommand)
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
+@click.option(
+    "--years",
+    type=click.FloatRange(min=0, min_open=True, max=100),
+    help="Instead: jobs per day, jobs over this many years of 365 days, and cost per job of each layout.",
+)
 @click.option("--by", help="Factors that make a row, joined by commas. Default: layout, network and cluster.")
 @click.option("--workload", help="Only this workload.")
 @click.option(
@@ -177,41 +186,82 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     "--on", metavar="DATE", help="Use the prices of this day (2026-11-25). Default: the date of the price book."
 )
 @click.option("--currency", help="Show money in this currency. The price book needs an exchange rate for it.")
-@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
-@where_option
-@all_option
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of the simulations."
 )
+@click.option(
+    "--rounding",
+    type=click.Choice(["none", "paper"]),
+    default="none",
+    show_default=True,
+    help="With --years: paper truncates to whole jobs and whole cents, as SanDisk's paper does.",
+)
+@click.option(
+    "--baseline", help="With --years: option to compare with. Default: hard disks, or the layout of the first run."
+)
+@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
+@where_option
+@all_option
 @repository_option
 @json_option
+@click.pass_context
 def cost(
+    context: click.Context,
+    /,
     prices: Path,
-    by: str | None,
+    years: float | None,
     workload: str | None,
-    on: str | None,
     where: tuple[str, ...],
+    exclude_flagged: bool,
     every: bool,
     repository: Path,
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Decide which configuration costs least per run; show times, costs, the Pareto front and break-even prices."""
-    from assay.analysis.comparison.matched import session_spread
+    """Decide which configuration costs least: per run, with the Pareto front and break-even prices, or over years.
+
+    Per run, prices by the hour apply. With --years, the purchase prices of the hardware apply.
+    """
     from assay.specs import load_prices
+
+    where = (*([f"workload={workload}"] if workload else []), *where)
+    per_run, over_years = ("by", "take", "on", "currency", "seed"), ("rounding", "baseline")
+    for option in given_options(context, over_years if years is None else per_run):
+        raise click.UsageError(f"{option} {'needs' if years is None else 'cannot be combined with'} --years.")
+    book = load_prices(prices)
+    if years is not None:
+        request = JobCostRequest(book, where, years, fields["rounding"], fields["baseline"], exclude_flagged)
+        print_costs_over_years(repository, request, row_limit(every), as_json=as_json)
+        return
+    _print_costs_per_run(repository, book, where, _request(book, prices, fields, exclude_flagged), every, as_json)
+
+
+def _request(book: PriceBook, file: Path, fields: dict[str, Any], exclude_flagged: bool) -> CostEffectivenessRequest:
+    """Return the request of the options; a day before the date of the price book gets a warning."""
     from assay.specs.prices import checked_date
 
-    book = load_prices(prices)
-    opened, flagged, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
-    factors = tuple(part.strip() for part in by.split(",")) if by else ()
-    day = checked_date(on, "--on") if on else None
+    factors = tuple(part.strip() for part in fields["by"].split(",")) if fields["by"] else ()
+    day = checked_date(fields["on"], "--on") if fields["on"] else None
     if day and day < book.date:
         click.echo(
-            f"warning: --on {day} is before {book.date}, the date of {prices.name}: prices without a "
+            f"warning: --on {day} is before {book.date}, the date of {file.name}: prices without a "
             "date may not have applied yet",
             err=True,
         )
-    request = CostEffectivenessRequest(by=factors, on=day, **fields)
+    return CostEffectivenessRequest(factors, fields["take"], day, fields["currency"], fields["seed"], exclude_flagged)
+
+
+def _print_costs_per_run(
+    repository: Path,
+    book: PriceBook,
+    where: Sequence[str],
+    request: CostEffectivenessRequest,
+    every: bool,
+    as_json: bool,
+) -> None:
+    from assay.analysis.comparison.matched import session_spread
+
+    opened, flagged, table = read_flagged(repository, where)
     views = cost_effectiveness(opened, table, book, request, session_spread(flagged.table))
     if as_json:
         print_json([_as_json(view) for view in views])

@@ -1,182 +1,259 @@
-"""``assay decide``: which option is faster, and what does it cost? The answer first, then the evidence."""
+"""``assay decide``: which option is faster, and what does it cost? The answer first, then the evidence and details."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import click
 
-from assay.analysis.comparison.verdict_text import scope_text
+from assay.analysis.statistics import RunTable, usable
+from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
+    given_options,
     json_option,
     print_json,
-    print_rows,
-    print_table,
     repository_option,
     row_limit,
+    say,
     where_option,
 )
+from assay.interfaces.cli.decide.decision_text import print_decisions
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import PriceBook
-from assay.questions.decisions.amount_sentences import amount_sentences
-from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.buyer import factors_to_decide, question_named
 from assay.questions.decisions.question_sentences import QuestionView, view_of
-from assay.questions.decisions.sentences import (
-    answer_of,
-    basis_text,
-    cost_headline,
-    evidence,
-    headline,
-    interval_text,
-    question,
-)
-from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.questions.decisions.sentences import answer_of
+from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
-from assay.text import NO_VALUE, column_title, interval, origin_badge, plural, ratio, workload_title
+from assay.questions.trust.flags import Flagged
+from assay.store import Repository
+
+METHODS = ("matched", "aloja", "lisa14")
 
 
-def print_decision(
-    decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None, asked: str = ""
-) -> None:
-    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet.
+class Details(Enum):
+    """What is printed after the decision."""
 
-    ``view``: the buyer's question that the decision answers; its sentences replace the decision's. ``asked``: the
-    question, for the line under the answer.
-    """
-    if view is not None:
-        answer, *reasons = (view.answer, view.evidence, view.cost)
-        amounts = view.amounts
-    else:
-        answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision))
-        amounts = amount_sentences(decision)
-    click.secho(answer, bold=bool(asked))
-    for sentence in filter(None, (asked, *reasons, *(amounts.every if amounts else ()))):
-        click.echo(sentence)
-    if curve := curve_of(decision):
-        _print_curve(decision, curve)
-    click.echo()
-    results = sorted(decision.results, key=lambda result: result.time is None)
-    priced = any(result.cost for result in results)
-    headers = ["Workload", "Option", "Verdict", f"Speedup vs {decision.baseline}", "95 % interval", "Runs", "Scope"]
-    headers += ["Cost ratio", "95 % interval"] if priced else []
-    print_rows(headers, [_cells(decision, result, priced=priced) for result in results], limit=rows)
-    click.echo()
-    for caveat in decision.caveats:
-        if caveat.text not in printed:
-            click.echo(f"caveat: {caveat.text}")
-            printed.add(caveat.text)
-    for sentence in next_sentences(decision):
-        click.echo(f"next: {sentence}")
-    scale = origin_badge(decision.origin, decision.lab_scale)
-    click.echo(
-        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); "
-        f"equivalent means within {100 * decision.margin:g} %."
-    )
-
-
-def _print_curve(decision: Decision, curve: Curve) -> None:
-    click.echo(f"{curve.sentence}\n")
-    rows = [
-        (
-            f"{point.level:g}",
-            ratio(point.speed),
-            interval(point.low, point.high),
-            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
-            ratio(point.cost),
-        )
-        for point in curve.points
-    ]
-    headers = (column_title(decision.factor), "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
-    print_table(headers, rows)
-
-
-def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
-    time, cost = result.time, result.cost
-    cells = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
-    if time is None:
-        cells += [NO_VALUE] * 4
-    else:
-        interval = interval_text(time) if time.low is not None else NO_VALUE
-        cells += [ratio(time.ratio), interval, basis_text(time), scope_text(time.scope)]
-    if priced:
-        cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NO_VALUE, NO_VALUE]
-    return cells
-
-
-def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: QuestionView | None = None) -> None:
-    """Print each decision with its question and origin, and each caveat once.
-
-    ``view``: the buyer's question that the first decision answers.
-    """
-    printed: set[str] = set()
-    for number, decision in enumerate(decisions):
-        if number:
-            click.echo()
-        asked = ""
-        if len(decisions) > 1:
-            options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
-            badge = origin_badge(decision.origin, decision.lab_scale)
-            asked = f"{question(decision)} {badge}: {options}"
-        print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None, asked=asked)
+    NONE = "none"
+    OPTIONS = "options"
+    """Each option over its own matched groups."""
+    GROUPS = "groups"
+    """Each matched group by itself."""
 
 
 @click.command("decide", cls=AssayCommand)
-@click.argument("factor", metavar="[QUESTION]", required=False)
+@click.argument("question", metavar="[QUESTION]", required=False)
 @click.option("--baseline", help="Option to compare with. Default: hard disks, the smallest number, or the most run.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
     "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
 )
+@click.option(
+    "--details",
+    type=click.Choice([level.value for level in Details]),
+    help="Also print each option with its own matched groups (options), or each matched group by itself (groups).",
+)
+@click.option(
+    "--group",
+    default="workload",
+    show_default=True,
+    help="For the details of options: a row for each level of this factor; 'none' for one row over all runs.",
+)
+@click.option(
+    "--deployments",
+    is_flag=True,
+    help="For the details of options: match within campaigns only; a campaign is the unit of resampling.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="matched",
+    show_default=True,
+    help="matched: runs that are equal in everything else. aloja, lisa14: as these publications define a speedup.",
+)
+@click.option(
+    "--dataset",
+    metavar="DIR|hdfs://…",
+    help="Read a dataset of `assay export --dataset` instead of the repository, with --on.",
+)
+@click.option(
+    "--on",
+    metavar="SPARK",
+    help="With --dataset: the Spark master that selects its runs: local, yarn, spark://HOST:PORT.",
+)
+@click.option("--by", "factor", hidden=True)
+@click.option("--workload", hidden=True)
 @all_option
 @where_option
 @json_option
 @repository_option
+@click.pass_context
 def decide(
+    context: click.Context,
+    /,
+    question: str | None,
+    details: str | None,
     factor: str | None,
-    baseline: str | None,
-    prices: Path | None,
-    ignore: tuple[str, ...],
-    every: bool,
+    workload: str | None,
     where: tuple[str, ...],
-    as_json: bool,
+    prices: Path | None,
     repository: Path,
+    every: bool,
+    as_json: bool,
+    **fields: Any,
 ) -> None:
-    """Decide which option is faster, and what it costs.
+    """Decide which option is faster, how much, and what it costs.
 
     Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
     cheapest. QUESTION is one of them, or any factor of the runs; several joined by commas are compared as one.
-    """
-    from assay.questions.decisions.answers import answer_question, answer_questions
-    from assay.questions.decisions.ask import decisions_of
-    from assay.questions.decisions.buyer import question_named
-    from assay.questions.decisions.values import DecisionRequest
 
-    opened, flagged, _ = read_flagged(repository, where)
-    if factor is None and (baseline or ignore):
-        factor = "storage"
-    request = DecisionRequest(factor or "", baseline, where, ignore, _book(prices))
-    if factor is None:
-        views = [view_of(answer) for answer in answer_questions(opened, flagged.table, request)]
-        if as_json:
-            print_json(json_value(views))
-        else:
-            _print_questions(views)
+    A speedup is baseline time / option time: above 1, the option is faster.
+    """
+    of_options = given_options(context, ("group", "deployments", "method", "dataset", "on"))
+    chosen = Details(details) if details else Details.OPTIONS if of_options else Details.NONE
+    if chosen is not Details.OPTIONS and of_options:
+        raise click.UsageError(f"{of_options[0]} applies to --details options.")
+    if chosen is Details.GROUPS and fields["ignore"]:
+        raise click.UsageError("--ignore and --details groups exclude each other.")
+    if factor:  # the old form: the argument was a workload
+        question, workload = factor, workload or question
+    if workload:
+        where = (*where, f"workload={workload}")
+    if question is None and (chosen is not Details.NONE or fields["baseline"] or fields["ignore"]):
+        question = "storage"
+    request = DecisionRequest(question or "", fields["baseline"], where, fields["ignore"], _book(prices))
+    output = _Output(row_limit(every), as_json)
+    if fields["dataset"] is not None or fields["on"] is not None:
+        table = _dataset_table(fields["dataset"], fields["on"], where)
+        _show_options(None, None, table, request, fields, output)
         return
-    question = question_named(factor)
-    answer = answer_question(opened, flagged.table, question, request) if question else None
-    decisions = answer.decisions if answer else decisions_of(opened, flagged.table, request)
-    if as_json:
+    opened, flagged, table = read_flagged(repository, where)
+    if question is None:
+        _show_questions(opened, flagged, request, output)
+    elif chosen is Details.OPTIONS:
+        _show_options(opened, flagged, table, request, fields, output)
+    elif chosen is Details.GROUPS:
+        _show_groups(opened, flagged, table, request, output)
+    else:
+        _show_decision(opened, flagged, request, output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """How to print an answer."""
+
+    rows: int | None
+    """Maximum number of rows of a table; None: all."""
+    as_json: bool
+
+
+def _answered(
+    opened: Repository, flagged: Flagged, request: DecisionRequest
+) -> tuple[Sequence[Decision], QuestionView | None]:
+    """Return the decisions and, where the request names a question of a buyer, its sentences."""
+    from assay.questions.decisions.answers import answer_question
+    from assay.questions.decisions.ask import decisions_of
+
+    question = question_named(request.factor)
+    if question is None:
+        return decisions_of(opened, flagged.table, request), None
+    answer = answer_question(opened, flagged.table, question, request)
+    return answer.decisions, view_of(answer)
+
+
+def _show_decision(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+    decisions, view = _answered(opened, flagged, request)
+    if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions:
-        print_decisions(decisions, rows=row_limit(every), view=view_of(answer) if answer else None)
-    elif answer is not None:
-        view = view_of(answer)
+        print_decisions(decisions, rows=output.rows, view=view)
+    elif view is not None:
         click.echo(f"{view.answer}\nnext: {view.next_step}")
     else:
-        click.echo(f"Not compared: no two runs differ in {factor} and are equal in everything else.")
+        click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
+
+
+def _show_questions(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+    from assay.questions.decisions.answers import answer_questions
+
+    views = [view_of(answer) for answer in answer_questions(opened, flagged.table, request)]
+    if output.as_json:
+        print_json(json_value(views))
+    else:
+        _print_questions(views)
+
+
+def _factor_of(table: RunTable, request: DecisionRequest) -> str:
+    """Return the factor whose details are shown: for a question, the first of its factors that the runs vary."""
+    question = question_named(request.factor)
+    if question is None:
+        return request.factor
+    varied = factors_to_decide(question, table.subset(usable(table)))
+    return (*varied, *question.factors, request.factor)[0]
+
+
+def _show_groups(
+    opened: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
+) -> None:
+    from assay.analysis.comparison.matched import session_spread
+    from assay.interfaces.cli.decide.group_details import print_groups
+    from assay.questions.comparisons.comparison import comparison_view, same_level_text
+
+    decisions, question = _answered(opened, flagged, request)
+    view = comparison_view(opened, table, decisions, _factor_of(table, request), session_spread(flagged.table))
+    if output.as_json:
+        print_json(json_value(view))
+    elif view.decisions:
+        print_decisions(decisions, rows=output.rows, view=question)
+        print_groups(view, table, every=output.rows is None)
+    else:
+        click.echo(same_level_text(view))
+
+
+def _show_options(
+    opened: Repository | None,
+    flagged: Flagged | None,
+    table: RunTable,
+    request: DecisionRequest,
+    fields: dict[str, Any],
+    output: _Output,
+) -> None:
+    """Print the details of options, of a repository or, where it is None, of a dataset's table."""
+    from assay.analysis.comparison.factors.derived_factors import with_factors
+    from assay.interfaces.cli.decide.option_details import print_confounding, print_options, print_published
+    from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view, speedups_over
+
+    names = tuple(name.strip() for name in _factor_of(table, request).split(","))
+    group = None if fields["group"] == "none" else fields["group"]
+    asked = SpeedupRequest(names, request.baseline, group, request.ignore, fields["deployments"])
+    table = with_factors(table, names)
+    if fields["method"] != "matched":
+        print_published(table, names, request.baseline, fields["method"], output.as_json)
+        return
+    view = speedup_view(opened, table, asked) if opened else speedups_over(table, asked)
+    decisions, question = _answered(opened, flagged, request) if opened and flagged else ((), None)
+    if output.as_json:
+        print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))
+        return
+    print_confounding(view)
+    if decisions:
+        print_decisions(decisions, rows=output.rows, view=question)
+        click.echo("\nDetails: each option with its own matched groups")
+    print_options(view, table, output.rows)
+
+
+def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) -> RunTable:
+    from assay.questions.runs.dataset import dataset_table
+
+    if dataset is None or on is None:
+        raise SpecificationError(
+            "--dataset and --on need each other: Spark selects the runs of a dataset", where="assay decide"
+        )
+    return dataset_table(dataset, on, where, say)
 
 
 def _print_questions(views: Sequence[QuestionView]) -> None:

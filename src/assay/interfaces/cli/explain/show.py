@@ -8,7 +8,7 @@ import msgspec
 
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
-from assay.interfaces.cli.explain.run_text import part_lines, run_lines
+from assay.interfaces.cli.explain.run_text import part_lines, run_lines, table_lines
 from assay.questions.json_values import json_value
 from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.questions.trust.flags import flags_in, flags_of_run
@@ -20,17 +20,38 @@ from assay.store import Repository
 @click.option("--phases", is_flag=True, help="Show only the phases of every job, and which phases overlapped.")
 @click.option("--tasks", "attempts", is_flag=True, help="Show only the list of task attempts.")
 @click.option("--counters", is_flag=True, help="Show only the counters of the jobs, by group.")
+@click.option(
+    "--limits", is_flag=True, help="Show only which resource limited the run, and how fast it could be at most."
+)
+@click.option("--seconds", is_flag=True, help="With --limits: also every second of every worker.")
 @click.option("--log", "log_name", metavar="NAME", help="Print one of the run's logs instead.")
 @json_option
 @repository_option
 def show(
-    run: str, phases: bool, attempts: bool, counters: bool, log_name: str | None, as_json: bool, repository: Path
+    run: str,
+    phases: bool,
+    attempts: bool,
+    counters: bool,
+    limits: bool,
+    seconds: bool,
+    log_name: str | None,
+    as_json: bool,
+    repository: Path,
 ) -> None:
     """Show one run: phases, tasks, disks, nodes, checks, metrics. RUN is the beginning of a run id.
 
     --json prints everything, with task attempts and counters.
+
+    --limits shows for each second and phase what limited the run: CPU, disks by their data, network, containers or
+    fixed costs. Its bounds say how fast the run could be at most if disks, network or CPUs cost no time. They use only
+    the traces and task attempts of this run.
     """
+    if seconds and not limits:
+        raise click.UsageError("--seconds needs --limits.")
     opened = Repository.open(repository)
+    if limits:
+        _show_limits(opened, run, seconds=seconds, as_json=as_json)
+        return
     chosen = opened.run(run)
     if log_name is not None:
         click.echo(opened.log(chosen.run_id, log_name), nl=False)
@@ -43,6 +64,21 @@ def show(
     parts = part_lines(whole.run, whole.detail, whole.tasks, phases=phases, attempts=attempts, counters=counters)
     for line in parts if phases or attempts or counters else run_lines(whole.run, whole.detail, whole.files, flags):
         click.echo(line)
+
+
+def _show_limits(opened: Repository, run: str, *, seconds: bool, as_json: bool) -> None:
+    from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence, seconds_table
+    from assay.questions.runs.limits import limits_of_run
+
+    answer = limits_of_run(opened, run)
+    if as_json:
+        print_json(json_value(answer))
+        return
+    click.echo(limit_sentence(answer))
+    click.echo(f"run {answer.run_id}, {answer.origin}")
+    for table in (*limit_sections(answer), *([seconds_table(answer)] if seconds else [])):
+        for line in table_lines(table):
+            click.echo(line)
 
 
 def _as_json(whole: CompleteRun) -> dict[str, Any]:

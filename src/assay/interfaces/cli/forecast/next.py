@@ -1,4 +1,4 @@
-"""``assay next``: choose the runs that reduce uncertainty most."""
+"""``assay next``: choose the runs that reduce uncertainty most, or count how many a cluster needs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
+    given_options,
     json_option,
     print_json,
     print_rows,
@@ -21,15 +22,24 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
+from assay.interfaces.cli.forecast.enough_runs import print_enough_runs
 from assay.questions.json_values import json_value
 from assay.text import NO_VALUE, column_title, interval_s, level_text, plural, seconds
 
 if TYPE_CHECKING:
+    from assay.questions.forecasts.next_runs import NextRunsAnswer
     from assay.store import Repository
 
 
 @click.command("next", cls=AssayCommand)
-@click.option("--budget", required=True, metavar="N runs|DURATION", help="Number of runs (20runs) or duration (2h).")
+@click.argument("cluster", required=False)
+@click.option("--budget", metavar="N runs|DURATION", help="Number of runs (20runs) or duration (2h).")
+@click.option(
+    "--precision",
+    type=click.FloatRange(1, 90),
+    metavar="PERCENT",
+    help="Instead: count the runs on CLUSTER that are enough to predict its other runs with this median error.",
+)
 @where_option
 @all_option
 @click.option(
@@ -50,8 +60,12 @@ if TYPE_CHECKING:
 )
 @json_option
 @repository_option
+@click.pass_context
 def next_command(
-    budget: str,
+    context: click.Context,
+    cluster: str | None,
+    budget: str | None,
+    precision: float | None,
     where: tuple[str, ...],
     every: bool,
     about: str,
@@ -60,19 +74,39 @@ def next_command(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Choose the configurations to run next, those that reduce uncertainty most first."""
-    from assay.questions.forecasts.next_runs import WIDTH_MAX, budget_of, next_runs
+    """Choose the configurations to run next, those that reduce uncertainty most first.
+
+    CLUSTER limits the choice to configurations of this cluster. With --precision, count how many runs on CLUSTER are
+    enough: they are chosen with a model of the other clusters, and the measured times of CLUSTER show the error.
+    """
+    if (budget is None) == (precision is None):
+        raise click.UsageError("Give either --budget, such as 20runs or 2h, or --precision with CLUSTER.")
+    if precision is not None:
+        if cluster is None:
+            raise click.UsageError("--precision needs the name of a cluster: assay next CLUSTER --precision 10")
+        for option in given_options(context, ("about", "output", "like")):
+            raise click.UsageError(f"{option} cannot be combined with --precision.")
+        print_enough_runs(repository, cluster, precision / 100, where, row_limit(every), as_json=as_json)
+        return
+    from assay.questions.forecasts.next_runs import budget_of, next_runs
     from assay.store import Repository
 
     if like is not None and output is None:
         raise SpecificationError("--like needs -o", hint="name the plan file to write: -o plan.yaml")
     opened = Repository.open(repository)
-    answer = next_runs(opened, where, about, budget_of(budget))
+    conditions = (*where, *([f"cluster={cluster}"] if cluster else []))
+    answer = next_runs(opened, conditions, about, budget_of(budget or ""))
     if output is not None:
         _write(opened, [{**answer.same, **run.configuration} for run in answer.runs], output, like)
     if as_json:
         print_json(json_value(answer))
-        return
+    else:
+        _show(answer, row_limit(every))
+
+
+def _show(answer: NextRunsAnswer, limit: int | None) -> None:
+    from assay.questions.forecasts.next_runs import WIDTH_MAX
+
     left = f"{answer.runs[-1].doubt_left:.1%}" if answer.runs else f"{answer.doubt:.1%}"
     click.echo(
         f"{plural(len(answer.runs), 'run')} would reduce the model's uncertainty from {answer.doubt:.1%} to {left}.\n"
@@ -89,7 +123,7 @@ def next_command(
         for number, run in enumerate(answer.runs, start=1)
     ]
     headers = ("", *map(column_title, names), "Predicted (s)", "90 % interval", "Uncertainty left")
-    print_rows(headers, cells, limit=row_limit(every))
+    print_rows(headers, cells, limit=limit)
     click.echo(
         f"Chosen from {answer.candidates:,} configurations without a run; {answer.measured:,} have some. Uncertainty: "
         f"standard deviation of the model's answer ({answer.about})."

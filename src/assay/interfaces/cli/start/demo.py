@@ -65,10 +65,10 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     request = replace(campaign_request(load_plan(plan)), again=True)
     run_campaign_request(request, repository, first_runs=FirstRuns(factor, baseline))
     click.echo()
-    context.invoke(decide, factor=factor, baseline=baseline, prices=prices, repository=repository)
+    context.invoke(decide, question=factor, baseline=baseline, prices=prices, repository=repository)
     context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
     click.echo(f"\nrepository: {repository}\nreport:     {output}")
-    click.echo(f"details:    assay compare --by {factor} --repository {repository}")
+    click.echo(f"details:    assay decide {factor} --details groups --repository {repository}")
 
 
 def _require_programs(programs: Sequence[str]) -> None:

@@ -1,22 +1,12 @@
-"""``assay tco``: jobs per day, jobs over some years, and cost per job, as SanDisk's tables 4 to 7."""
+"""Print jobs per day, jobs over years, and cost per job, for ``assay cost --years``; as SanDisk's tables 4 to 7."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from assay.analysis.cost.tco import Rounding
-from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import (
-    all_option,
-    json_option,
-    print_json,
-    print_rows,
-    repository_option,
-    row_limit,
-    where_option,
-)
-from assay.interfaces.cli.decide.decide import print_decisions
+from assay.interfaces.cli.common import print_json, print_rows
+from assay.interfaces.cli.decide.decision_text import print_decisions
 from assay.interfaces.cli.reading import read_flagged
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs
@@ -126,60 +116,24 @@ def _print_performance(view: CostView, limit: int | None) -> None:
     print_rows(headers, rows, limit=limit, title=title)
 
 
-@click.command("tco", cls=AssayCommand)
-@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
-@click.option(
-    "--years",
-    type=click.FloatRange(min=0, min_open=True, max=100),
-    default=3,
-    show_default=True,
-    help="Years of use, of 365 days each.",
-)
-@click.option(
-    "--rounding",
-    type=click.Choice(["none", "paper"]),
-    default="none",
-    show_default=True,
-    help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.",
-)
-@click.option("--baseline", help="Option to compare with. Default: hard disks, or the layout of the first run.")
-@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
-@where_option
-@all_option
-@repository_option
-@json_option
-def tco(
-    prices: Path,
-    years: float,
-    rounding: Rounding,
-    baseline: str | None,
-    exclude_flagged: bool,
-    where: tuple[str, ...],
-    every: bool,
-    repository: Path,
-    as_json: bool,
-) -> None:
-    """Compute jobs per day, jobs over the years, and cost per job of each layout."""
-    from assay.specs import load_prices
-
-    opened, known, _ = read_flagged(repository, where)
-    request = JobCostRequest(load_prices(prices), where, years, rounding, baseline, exclude_flagged)
+def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int | None, *, as_json: bool) -> None:
+    """Print what jobs cost over the years of the request."""
+    opened, known, _ = read_flagged(repository, request.where)
     costs = job_costs(opened, known.table, request)
-    view, decisions = costs.view, costs.decisions
+    view = costs.view
     if as_json:
         print_json({**_as_json(view), "narrowed": costs.narrowed})
-    else:
-        limit = row_limit(every)
-        print_decisions(decisions, rows=limit)
-        click.echo()
-        for name, level in costs.narrowed.items():
-            click.echo(
-                f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
-                "depend on it, and a layout has one price here."
-            )
-        _print(view, limit)
-        _print_performance(view, limit)
-        for layout, why in view.unpriced.items():
-            click.echo(f"left out: {layout}: {why}")
-        if costs.excluded:
-            click.echo(f"{runs_flagged(costs.excluded)}, and left out.")
+        return
+    print_decisions(costs.decisions, rows=limit)
+    click.echo()
+    for name, level in costs.narrowed.items():
+        click.echo(
+            f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
+            "depend on it, and a layout has one price here."
+        )
+    _print(view, limit)
+    _print_performance(view, limit)
+    for layout, why in view.unpriced.items():
+        click.echo(f"left out: {layout}: {why}")
+    if costs.excluded:
+        click.echo(f"{runs_flagged(costs.excluded)}, and left out.")

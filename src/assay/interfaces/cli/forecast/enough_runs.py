@@ -1,47 +1,22 @@
-"""``assay characterise``: how many runs a new cluster needs for accurate predictions."""
+"""Print how many runs a cluster needs for accurate predictions, for ``assay next CLUSTER --precision``."""
 
 from pathlib import Path
 
 import click
 
-from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import (
-    all_option,
-    json_option,
-    print_json,
-    print_rows,
-    repository_option,
-    row_limit,
-    where_option,
-)
+from assay.interfaces.cli.common import print_json, print_rows
 from assay.questions.json_values import json_value
 from assay.text import column_title, level_text, plural
 
 
-@click.command(cls=AssayCommand)
-@click.argument("cluster")
-@click.option(
-    "--precision",
-    type=click.FloatRange(1, 90),
-    default=10.0,
-    show_default=True,
-    help="Median error to reach, in percent.",
-)
-@where_option
-@all_option
-@json_option
-@repository_option
-def characterise(
-    cluster: str, precision: float, where: tuple[str, ...], every: bool, as_json: bool, repository: Path
+def print_enough_runs(
+    repository: Path, cluster: str, precision: float, where: tuple[str, ...], limit: int | None, *, as_json: bool
 ) -> None:
-    """Count the runs on CLUSTER that are enough to predict its other runs.
-
-    The runs are chosen with a model of the other clusters; then the measured times of CLUSTER show the error.
-    """
+    """Print the number of runs on ``cluster`` that reach the precision (0.1 is 10 %), and these runs."""
     from assay.questions.forecasts.next_runs import characterise as characterised
     from assay.store import Repository
 
-    answer = characterised(Repository.open(repository), cluster, precision / 100, where)
+    answer = characterised(Repository.open(repository), cluster, precision, where)
     if as_json:
         print_json(json_value(answer))
         return
@@ -54,7 +29,6 @@ def characterise(
         f"{reached} to predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median "
         f"error of {answer.precision:.0%}.\n"
     )
-    limit = row_limit(every)
     print_rows(
         ("Runs on the cluster", "Median error", "Mean error"),
         [(str(step.runs), f"{step.error:.1%}", f"{step.error_mean:.1%}") for step in answer.steps],

@@ -1,0 +1,101 @@
+"""Print decisions: the answer first, then the evidence. The commands that decide share this module."""
+
+from collections.abc import Sequence
+
+import click
+
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.interfaces.cli.common import print_rows, print_table
+from assay.questions.decisions.amount_sentences import amount_sentences
+from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.question_sentences import QuestionView
+from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, interval_text, question
+from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.text import NO_VALUE, column_title, interval, origin_badge, plural, ratio, workload_title
+
+
+def print_decision(
+    decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None, asked: str = ""
+) -> None:
+    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet.
+
+    ``view``: the buyer's question that the decision answers; its sentences replace the decision's. ``asked``: the
+    question, for the line under the answer.
+    """
+    if view is not None:
+        answer, *reasons = (view.answer, view.evidence, view.cost)
+        amounts = view.amounts
+    else:
+        answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision))
+        amounts = amount_sentences(decision)
+    click.secho(answer, bold=bool(asked))
+    for sentence in filter(None, (asked, *reasons, *(amounts.every if amounts else ()))):
+        click.echo(sentence)
+    if curve := curve_of(decision):
+        _print_curve(decision, curve)
+    click.echo()
+    results = sorted(decision.results, key=lambda result: result.time is None)
+    priced = any(result.cost for result in results)
+    headers = ["Workload", "Option", "Verdict", f"Speedup vs {decision.baseline}", "95 % interval", "Runs", "Scope"]
+    headers += ["Cost ratio", "95 % interval"] if priced else []
+    print_rows(headers, [_cells(decision, result, priced=priced) for result in results], limit=rows)
+    click.echo()
+    for caveat in decision.caveats:
+        if caveat.text not in printed:
+            click.echo(f"caveat: {caveat.text}")
+            printed.add(caveat.text)
+    for sentence in next_sentences(decision):
+        click.echo(f"next: {sentence}")
+    scale = origin_badge(decision.origin, decision.lab_scale)
+    click.echo(
+        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); "
+        f"equivalent means within {100 * decision.margin:g} %."
+    )
+
+
+def _print_curve(decision: Decision, curve: Curve) -> None:
+    click.echo(f"{curve.sentence}\n")
+    rows = [
+        (
+            f"{point.level:g}",
+            ratio(point.speed),
+            interval(point.low, point.high),
+            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
+            ratio(point.cost),
+        )
+        for point in curve.points
+    ]
+    headers = (column_title(decision.factor), "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
+    print_table(headers, rows)
+
+
+def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
+    time, cost = result.time, result.cost
+    cells = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
+    if time is None:
+        cells += [NO_VALUE] * 4
+    else:
+        interval = interval_text(time) if time.low is not None else NO_VALUE
+        cells += [ratio(time.ratio), interval, basis_text(time), scope_text(time.scope)]
+    if priced:
+        cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NO_VALUE, NO_VALUE]
+    return cells
+
+
+def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: QuestionView | None = None) -> None:
+    """Print each decision with its question and origin, and each caveat once.
+
+    ``view``: the buyer's question that the first decision answers.
+    """
+    printed: set[str] = set()
+    for number, decision in enumerate(decisions):
+        if number:
+            click.echo()
+        asked = ""
+        if len(decisions) > 1:
+            options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
+            badge = origin_badge(decision.origin, decision.lab_scale)
+            asked = f"{question(decision)} {badge}: {options}"
+        print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None, asked=asked)

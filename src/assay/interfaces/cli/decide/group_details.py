@@ -1,0 +1,108 @@
+"""Print each matched group of a decision by itself, for ``assay decide --details groups``."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from assay.analysis.comparison.details.level_summary import LevelSummary
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.statistics import RunTable
+from assay.interfaces.cli.common import ROWS_SHOWN, print_table
+from assay.model import WarningCode
+from assay.questions.comparisons.comparison import ComparisonView
+from assay.questions.comparisons.result_sentences import exclusions_text, name_of
+from assay.questions.trust.flags import flag_count
+from assay.text import interval, origin_badge, plural, rate, ratio, seconds
+
+
+def _levels(result: SpeedupResult) -> str:
+    return f"{result.baseline} → {result.candidate}"
+
+
+def _medians(result: SpeedupResult) -> str:
+    if result.runs is None:
+        return ""
+    return f"{seconds(result.runs.baseline.median_s)} → {seconds(result.runs.candidate.median_s)}"
+
+
+def _print_ratios(results: Sequence[SpeedupResult]) -> None:
+    headers = ("Workload", "Compared", "Speedup", "95 % interval", "Verdict", "Runs", "Median (s)", "Origin")
+    rows = [
+        (
+            name_of(result),
+            _levels(result),
+            ratio(result.ratio),
+            interval(result.low, result.high),
+            result.verdict.value,
+            f"{result.runs_baseline}, {result.runs_candidate}",
+            _medians(result),
+            origin_badge(result.origin, result.lab_scale),
+        )
+        for result in results
+    ]
+    print_table(headers, rows)
+
+
+def _throughputs(summary: LevelSummary) -> dict[str, float | None]:
+    return summary.throughputs_mb_per_s
+
+
+def _phases_s(summary: LevelSummary) -> dict[str, float | None]:
+    return {phase.name: phase.duration_s for phase in summary.phases}
+
+
+def _print_details(results: Sequence[SpeedupResult]) -> None:
+    """Print medians of throughputs and phases by side, for the results whose runs recorded them."""
+    for title, values_of, text_of in (
+        ("Throughput, median (MB/s)", _throughputs, rate),
+        ("Phases, median duration (s)", _phases_s, seconds),
+    ):
+        rows = []
+        for result in results:
+            if result.runs is None:
+                continue
+            baseline, candidate = values_of(result.runs.baseline), values_of(result.runs.candidate)
+            for name in dict.fromkeys([*baseline, *candidate]):
+                pair = baseline.get(name), candidate.get(name)
+                if pair != (None, None):
+                    label = name.removesuffix("_mb_per_s").replace("_", " ")
+                    rows.append((name_of(result), result.candidate, label, " → ".join(text_of(x) for x in pair)))
+        if rows:
+            click.echo()
+            print_table(("Workload", "Candidate", title.split(",")[0], "Baseline → candidate"), rows, title=title)
+
+
+def _print_notes(results: Sequence[SpeedupResult]) -> None:
+    """Print each warning once with the results that it is about; the decision's caveats cover caches."""
+    about: dict[str, list[str]] = {}
+    for result in results:
+        for warning in (warning for warning in result.warnings if warning.code is not WarningCode.CACHES):
+            about.setdefault(str(warning), []).append(name_of(result))
+    for text, names in about.items():
+        where = f", {len(names)} of {len(results)} comparisons" if len(names) > 1 else f", {names[0]}"
+        click.echo(f"warning{where}: {text}")
+
+
+def print_groups(view: ComparisonView, table: RunTable, *, every: bool) -> None:
+    """Print the matched groups, the clearest differences first; ``table``: the runs that were read."""
+    shown = view.results if every else view.results[:ROWS_SHOWN]
+    click.echo("\nDetails: each matched group by itself, clearest differences first")
+    _print_ratios(shown)
+    if len(shown) < len(view.results):
+        rest = Counter(result.verdict.value for result in view.results[len(shown) :])
+        verdicts = ", ".join(f"{number} {verdict}" for verdict, number in rest.items())
+        click.echo(f"… {len(view.results) - len(shown)} more (--all): {verdicts}")
+    if view.groups_of_one_level:
+        click.echo(
+            f"In {view.groups_of_one_level:,} of {plural(view.groups, 'matched group')}, all valid runs have the same "
+            f"level of {view.factor}: these groups compare nothing."
+        )
+    if view.runs_without_level:
+        click.echo(f"{plural(view.runs_without_level, 'run')} did not record {view.factor}.")
+    if excluded := exclusions_text(view.results):
+        click.echo(f"Runs of these groups that do not count: {excluded}.")
+    _print_details(shown)
+    _print_notes(shown)
+    if flagged_text := flag_count(table).sentence:
+        click.echo(f"{flagged_text}: they count here as all valid runs do; `assay anomalies` gives the reasons.")

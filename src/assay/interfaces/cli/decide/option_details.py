@@ -1,0 +1,106 @@
+"""Print each option of a decision with its own matched groups, for ``assay decide --details options``."""
+
+import math
+from collections.abc import Sequence
+
+import click
+
+from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.analysis.statistics import RunTable, counts_by
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.common import print_json, print_rows, print_table
+from assay.questions.comparisons.result_sentences import name_of
+from assay.questions.comparisons.speedup import SpeedupView
+from assay.questions.comparisons.speedup_tables import tables_of
+from assay.questions.json_values import json_value
+from assay.text import NO_VALUE, interval, origin_badge, plural, ratio
+
+_NAMED_MAX = 6
+"""Maximum number of comparisons to name."""
+
+
+def print_options(view: SpeedupView, table: RunTable, limit: int | None) -> None:
+    """Print the speedup of each option, the fastest options, and other differences; ``table``: the runs read."""
+    rows = [_cells(item) for item in view.results if item.ratio is not None]
+    title = view.group.capitalize() if view.group else "Over"
+    print_rows(
+        (title, "Compared", "Speedup", "95 % interval", "Verdict", "Scope", "Groups", "Runs", "Origin"),
+        rows,
+        limit=limit,
+    )
+    _print_counts(view.results, table)
+    for detail in tables_of(view):
+        click.echo(f"\n{detail.title}\n{detail.note}")
+        print_rows([header.lstrip("#") for header in detail.headers], detail.rows, limit=limit)
+    for warning in view.warnings:
+        click.echo(f"warning: {warning}")
+
+
+def print_confounding(view: SpeedupView) -> None:
+    """Print the factors that differ between the sides of a comparison."""
+    for name in dict.fromkeys(name for item in view.results for name in item.confounded):
+        click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
+
+
+def _cells(item: SpeedupResult) -> tuple[str, ...]:
+    return (
+        name_of(item) if item.combined else item.group,
+        f"{item.baseline} → {item.candidate}",
+        ratio(item.ratio),
+        interval(item.low, item.high),
+        item.verdict.value,
+        scope_text(item.scope) if item.low is not None else NO_VALUE,
+        str(item.groups),
+        f"{item.runs_baseline}, {item.runs_candidate}",
+        origin_badge(item.origin, item.lab_scale),
+    )
+
+
+def _print_counts(results: Sequence[SpeedupResult], table: RunTable) -> None:
+    alone = [f"{name_of(item)} {item.candidate}".strip() for item in results if item.ratio is None]
+    if alone:
+        names = ", ".join(alone[:_NAMED_MAX]) + (" …" if len(alone) > _NAMED_MAX else "")
+        click.echo(f"{plural(len(alone), 'comparison')} without two otherwise equal runs: {names}")
+    statuses = counts_by(table, "status")
+    not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
+    click.echo(
+        f"{plural(len(table), 'run')} read{not_valid}. A valid run counts where an otherwise equal run of another "
+        "level exists; --json counts for each comparison those that do not."
+    )
+
+
+def print_published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
+    """Print the figures of a factor as a publication defines them; ``method``: ``aloja`` or ``lisa14``."""
+    from assay.analysis.comparison.claims.published import mean_improvement
+    from assay.questions.comparisons.speedup import published_figures
+
+    if len(names) > 1:
+        raise SpecificationError(f"--method {method} compares one factor", where="--by")
+    figures = published_figures(table, names[0], baseline, method)
+    if as_json:
+        print_json(json_value(figures))
+        return
+    print_table(
+        ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
+        [
+            (
+                f.workload,
+                f.level,
+                f"{f.value:.3f}",
+                NO_VALUE if math.isnan(f.spread) else f"{f.spread:.3f}",
+                str(f.runs),
+                str(f.configurations),
+            )
+            for f in figures
+        ],
+    )
+    click.echo()
+    if method == "lisa14":
+        for level, gain in mean_improvement(figures).items():
+            click.echo(f"mean gain of {level}: {gain:.2f}")
+    unit = "speedups: higher is better" if method == "aloja" else "normalised durations: lower is better"
+    click.echo(
+        f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
+        "made with different configurations are compared as mixtures: see --method matched."
+    )
