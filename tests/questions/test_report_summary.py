@@ -120,7 +120,8 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     assert f", 3 runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
     assert facts["Cost over years of use"].startswith(
         "Over 3 years, a cluster costs $37,561 with 2 hard disks per worker (HD2), and $46,567 with 2 SSDs per worker "
-        f"(SS2). As many jobs as 2 hard disks per worker (HD2) can complete in that time cost ${46567 / 2:,.0f} ("
+        "(SS2). The jobs that the cluster with 2 hard disks per worker (HD2) completes in that time cost "
+        f"${46567 / 2:,.0f} ("
     )
     assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
     assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."

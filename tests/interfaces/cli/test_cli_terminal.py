@@ -32,6 +32,11 @@ def printed(*words: str | Path, terminal: bool, pager: str = "cat") -> str:
     if not terminal:
         done = subprocess.run(command, capture_output=True, timeout=60, check=False, env=environment)
         return (done.stdout + done.stderr).decode()
+    return in_terminal(command, environment)
+
+
+def in_terminal(command: list[str], environment: dict[str, str] | None = None) -> str:
+    """Return all that a program prints to a terminal of 120 columns."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 120))
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as running:
@@ -45,6 +50,22 @@ def printed(*words: str | Path, terminal: bool, pager: str = "cat") -> str:
         running.wait(timeout=60)
     os.close(ours)
     return content.decode()
+
+
+def test_a_slow_answer_shows_the_elapsed_time_and_removes_it() -> None:
+    code = (
+        "import sys, time; from assay.interfaces.cli.terminal import elapsed_time\n"
+        "with elapsed_time('working', after_s=0.1): time.sleep(0.5)\n"
+        "print('answer')"
+    )
+    shown = in_terminal([sys.executable, "-c", code])
+    _, title, after = shown.rpartition("working")
+    assert title
+    assert "0:00:00" in after
+    assert "\x1b[2K" in after
+    assert after.rstrip().endswith("answer")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("answer\n", "")
 
 
 def assert_harmless(text: str) -> None:

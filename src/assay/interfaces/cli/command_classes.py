@@ -1,14 +1,17 @@
 """Define the click classes of commands: each help page ends with examples."""
 
 import importlib
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
 from assay.foundation.errors import did_you_mean
 from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS, OLD_NAMES
-from assay.interfaces.cli.terminal import paged_output
+from assay.interfaces.cli.terminal import elapsed_time, paged_output
+
+OWN_PROGRESS = frozenset({"recommend"})
+"""Commands that show their own progress."""
 
 
 class _WithExamples(click.Command):
@@ -28,13 +31,17 @@ class _WithExamples(click.Command):
 
 
 class AssayCommand(_WithExamples):
-    """A command of assay. A long answer goes to a pager, except with ``assay --no-pager``."""
+    """A command of assay. Long answers go to a pager, except with ``assay --no-pager``; slow ones show the time."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, with its output in a pager if its group answers questions."""
+        """Run the command; if its group answers questions, show the elapsed time, then the output in a pager."""
         named = ctx.parent if ctx.parent is not None and ctx.parent.parent is not None else ctx
         paged = named.info_name in ANSWERING and ctx.find_root().params.get("pager")
-        with paged_output() if paged else nullcontext():
+        with ExitStack() as shown:
+            if paged:
+                shown.enter_context(paged_output())
+                if named.info_name not in OWN_PROGRESS:
+                    shown.enter_context(elapsed_time("working"))
             return super().invoke(ctx)
 
 

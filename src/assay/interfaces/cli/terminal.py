@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
@@ -18,6 +19,8 @@ import click
 
 from assay.text.control_characters import printable
 
+PROGRESS_AFTER_S = 2.0
+"""Commands that end within this time show no elapsed time."""
 _KEPT = re.compile(r"(\x1b\[[01]m|\r\n)")
 
 
@@ -86,6 +89,31 @@ def paged_output() -> Iterator[None]:
         else:
             terminal.write(text)
             terminal.flush()
+
+
+@contextmanager
+def elapsed_time(title: str, after_s: float = PROGRESS_AFTER_S) -> Iterator[None]:
+    """Show ``title`` and the time since the start of the block on stderr, after ``after_s`` seconds.
+
+    Nothing is shown unless stdout and stderr are terminals. The line is removed at the end of the block.
+    """
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        yield
+        return
+    from rich.console import Console  # imported here to keep start-up short
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(file=unescaped(sys.stderr))
+    progress = Progress(TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True)
+    progress.add_task(title, total=None)
+    timer = threading.Timer(after_s, progress.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        progress.stop()
 
 
 def unescaped(stream: TextIO) -> TextIO:

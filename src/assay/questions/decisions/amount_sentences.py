@@ -72,8 +72,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     average = " on average" if costs.hardware_prices > 1 else ""
     over_years = (
         f"Over {years}, a cluster costs {money(costs.hardware, currency)}{average} with {baseline}, and "
-        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. As many jobs as {baseline} can complete "
-        f"in that time cost {amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} on {name}."
+        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. The jobs that the cluster with {baseline} "
+        f"completes in that time cost {amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
     )
     limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
     break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."

@@ -35,9 +35,9 @@ def _effect(decision: Decision, runs: FurtherRuns) -> str:
         return "give a first interval"
     now = "" if runs.half_width is None else f" from ±{_share(runs.half_width)}"
     narrower = f"bring the 95 % interval{now} to about ±{_share(runs.expected_half_width)}"
-    if runs.aim is RunGoal.EQUIVALENCE:
-        return f"{narrower}, and show equivalence within {100 * decision.margin:g} % if the ratio stays"
-    return f"{narrower}, and show the difference if it stays at {format_ratio(runs.ratio)}×"
+    equivalence = f"equivalence within {100 * decision.margin:g} %"
+    aim = equivalence if runs.aim is RunGoal.EQUIVALENCE else "the difference"
+    return f"{narrower}, and show {aim} if the ratio stays at {format_ratio(runs.ratio)}×"
 
 
 def _share(half_width: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.model import CONTAINERS, LAYOUT_FACTOR, WORKERS_FACTOR, Meaning, counted_resources, parameters_that
-from assay.text import column_title, level_text, meanings, plural, workload_title
+from assay.text import column_title, joined, level_text, meanings, plural, workload_title
 
 _CLASSES = {
     DeviceClass.HARD_DISKS: "hard disks",
@@ -21,10 +21,16 @@ _PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 
 
 def option_text(factor: str, level: str) -> str:
-    """Return an option in words first, with its code second: ``2 SSDs per worker (SS2)``."""
+    """Return an option in words first, with its code second: ``2 SSDs per worker (SS2)``.
+
+    Levels of several factors: ``2 SSDs per worker (SS2) with InfiniBand and 4 containers per worker on cluster a``.
+    """
     if " + " in factor:
-        parts = zip(factor.split(" + "), level.split(" + "), strict=True)
-        return " with ".join(option_text(*part) for part in parts)
+        parts = dict(zip(factor.split(" + "), level.split(" + "), strict=True))
+        cluster = parts.pop("cluster", None)
+        texts = [option_text(*part) for part in parts.items()]
+        text = " with ".join([*texts[:1], *([joined(texts[1:])] if texts[1:] else [])])
+        return text if cluster is None else f"{text} on cluster {cluster}"
     if factor == DEVICE_CLASS:
         return _CLASSES[DeviceClass(level)]
     meaning = meanings([level]).get(level)

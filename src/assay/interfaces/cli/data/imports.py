@@ -222,11 +222,13 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
                 f"  a file of this name was imported before with other content, and both imports count. If this is a "
                 f"correction, delete bundles/{summary.import_id} and import the file with --replace."
             )
+    imported = any(summary.taken or summary.already_there for summary in job.summaries)
     for item in left[:_LEFT_SHOWN]:
-        click.echo(f"  rejected: {item.where}: {item.why}", err=True)
+        label = "skipped" if imported and item.why == UNRECOGNISED else "rejected"
+        click.echo(f"  {label}: {item.where}: {item.why}", err=True)
     if len(left) > _LEFT_SHOWN:
         click.echo(f"  … {len(left) - _LEFT_SHOWN} more (--json)", err=True)
-    if UNRECOGNISED in job.unknown.values():
+    if UNRECOGNISED in job.unknown.values() and not imported:
         click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
     if strict and left:
         click.echo("--strict: formats with rejected rows were not imported", err=True)

@@ -187,7 +187,11 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
 )
 @click.option("--currency", help="Show money in this currency. The price book needs an exchange rate for it.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed of the simulations."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed of the draws behind intervals and shares.",
 )
 @click.option(
     "--rounding",

@@ -47,7 +47,10 @@ class Details(Enum):
 
 @click.command("decide", cls=AssayCommand)
 @click.argument("question", metavar="[QUESTION]", required=False)
-@click.option("--baseline", help="Option to compare with. Default: hard disks, the smallest number, or the most run.")
+@click.option(
+    "--baseline",
+    help="Option to compare with. Default: hard disks, Ethernet, the smallest number, or the option with most runs.",
+)
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
     "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
