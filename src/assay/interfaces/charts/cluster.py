@@ -1,7 +1,8 @@
-"""Draw a cluster: a box for each kind of node, its storage devices by class, and its link to the network.
+"""Draw a cluster: a box for each kind of node, with its storage devices by class and its network link.
 
-In: kinds of nodes and their devices, as the cluster file describes them. Out: a Vega-Lite specification whose
-coordinates are pixels. The network is a bar at the left; each box has a line to it with the rate of one node's link.
+In: kinds of nodes and their devices, as the cluster file describes them. Out: a Vega-Lite specification with
+coordinates in pixels. The network is a bar at the left. A line joins it to each box, with the bit rate of one node's
+link.
 """
 
 from collections.abc import Sequence
@@ -16,18 +17,18 @@ from assay.text import numbers, plural
 CLASS_OF_KIND = {"hdd": DeviceClass.HARD_DISKS, "ssd": DeviceClass.SSD, "nvme": DeviceClass.NVME}
 DEVICE_NAMES = {"hdd": "hard disk", "ssd": "SSD", "nvme": "NVMe device"}
 SQUARES_MAX = 8
-"""Maximum number of devices drawn in one row; the text has the number."""
+"""Maximum number of device squares in a row; the text after them states the number of devices."""
 BOX_LEFT_PX = 130
 BOX_RIGHT_MAX_PX = 560
 LINE_PX = 22
 SQUARE_PX = 11
 GAP_PX = 22
 STACK_PX = 4
-"""Offset of the second outline of a box that stands for several nodes."""
+"""Offset of the second outline of a box for several nodes, in pixels."""
 
 
 def cluster_diagram(nodes: Sequence[NodeRow], devices: Sequence[DeviceRow], width_px: int = FULL_PX) -> Spec:
-    """Return the drawing of one cluster."""
+    """Return the chart of one cluster."""
     colours = colours_of([device_class.value for device_class in DeviceClass])
     rectangles: list[Spec] = []
     texts: list[Spec] = []

@@ -11,11 +11,12 @@ from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, col
 
 HEIGHT_PX = 260
 COLOURS_MAX = 12
+"""Maximum number of levels of the first factor in a chart: the levels with the most measured configurations."""
 MEASURED, GUESSED = "measured", "the model's guess"
 
 
 class Combination(Protocol):
-    """One combination of levels."""
+    """A combination of levels, one of each factor."""
 
     @property
     def levels(self) -> Sequence[str]:
@@ -23,7 +24,7 @@ class Combination(Protocol):
 
     @property
     def expected_s(self) -> float:
-        """The expected run time."""
+        """Expected run time, in seconds."""
 
     @property
     def configurations(self) -> int:
@@ -38,8 +39,10 @@ def _order(levels: Sequence[str]) -> list[str]:
 
 
 def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: int = FULL_PX) -> Spec:
-    """Return lines over the last factor, one for each level of the first factor (and of the second, of three
-    factors)."""
+    """Return a line chart over the last factor, with a coloured line for each level of the first factor.
+
+    With three factors, each level of the second factor has a line of its own, with its own dashes.
+    """
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.levels[0]] = counts.get(cell.levels[0], 0) + cell.configurations

@@ -1,4 +1,4 @@
-"""Draw disk traffic over time, one run of each configuration.
+"""Draw disk traffic over time, for one run of each configuration.
 
 In: series of :mod:`assay.analysis.run_profile.traffic`, MB/s. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -9,12 +9,12 @@ from assay.analysis.run_profile.traffic import TrafficSeries
 from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX, Spec, chart, colour_scale
 
 STACKED_PX, PAPER_PX, SIDE_PX = 90, 70, 110
-"""Height of a panel: in one column, side by side on paper, side by side on a screen."""
+"""Height of a panel, in pixels: in one column; in two columns on paper; in two columns on a screen."""
 GAP_PX = 24
 AXIS_PX = 44
-"""Width of the y axis labels, which Vega does not include in the width of a facet's panels."""
+"""Width of the y axis labels, in pixels. Vega does not include it in the width of a facet's panels."""
 SHADES = (1.0, 0.55)
-"""Opacities that alternate between the devices of a stack, so that each can be seen."""
+"""Opacities that alternate between the devices of a stack, so that neighbours are distinguishable."""
 
 
 def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
@@ -38,10 +38,10 @@ def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
 def disk_traffic_areas(
     sides: Mapping[str, Sequence[TrafficSeries]], palette: Mapping[str, str], width_px: int = HALF_PX
 ) -> Spec:
-    """Return read and write MB/s over time, devices stacked, one panel for each configuration and direction.
+    """Return a chart of read and write MB/s over time, with a panel for each configuration and direction.
 
-    All panels share both axes, so that heights and lengths compare. ``sides``: configuration to its series. Below the
-    default width, the panels are in one column.
+    Devices are stacked. All panels share both axes, so heights and lengths are comparable. ``sides``: configuration to
+    its series. Below the default width, the panels are in one column.
     """
     stacked = width_px < HALF_PX
     panel = {

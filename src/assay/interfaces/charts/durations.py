@@ -15,7 +15,7 @@ _COLOURS = {"other tasks": PALETTE[0], "outliers": PALETTE[1]}
 
 
 def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_PX) -> Spec:
-    """Return a histogram of each phase's durations in seconds; triangles mark bins with outliers, however few."""
+    """Return a histogram of task durations in seconds for each phase; triangles mark all bins that contain outliers."""
     rows = [
         {"phase": phase.phase, "low_s": part.low_s, "high_s": part.high_s, "what": what, "tasks": tasks, "rank": rank}
         for phase in phases

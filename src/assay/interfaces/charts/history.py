@@ -1,6 +1,6 @@
-"""Draw a history: the time of each run over its start, with flagged runs highlighted.
+"""Draw a run history: a value of each run over its start, with flagged runs highlighted.
 
-In: points in the order of their starts. Out: a Vega-Lite specification. Nothing is computed here.
+In: runs in the order of their starts. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ PLAIN, ODD = "as expected", "odd"
 
 
 class Dated(Protocol):
-    """One run of a history."""
+    """A run with its start and the value to draw."""
 
     @property
     def run_id(self) -> str:
@@ -25,11 +25,11 @@ class Dated(Protocol):
 
     @property
     def value(self) -> float:
-        """The value to draw."""
+        """Value on the vertical axis; the chart's title names it."""
 
     @property
     def anomaly(self) -> str | None:
-        """The anomaly of the run; None without one."""
+        """Description of the run's anomaly; None without an anomaly."""
 
 
 _MOMENTS = {
@@ -41,11 +41,11 @@ _MOMENTS = {
     "seconds": "%H:%M:%S",
     "milliseconds": "%H:%M:%S.%L",
 }
-"""Time formats with 24 hours; Vega's default has 12 hours without AM or PM."""
+"""Time formats of the axis by unit, with 24 hours. Vega's default has 12 hours without AM or PM."""
 
 
 def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
-    """Return the history; ``title`` names the values."""
+    """Return the chart. ``title``: name of the values. ``logarithmic``: whether their axis is logarithmic."""
     rows = [
         {"at": p.started_at, "value": p.value, "kind": ODD if p.anomaly else PLAIN, "what": p.anomaly, "run": p.run_id}
         for p in points

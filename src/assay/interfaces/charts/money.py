@@ -12,7 +12,7 @@ from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, col
 def cost_bars(
     rows: Sequence[TcoRow], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
-    """Return the cost per job by workload and layout, with the interval that follows from the run time's interval."""
+    """Return a bar chart of cost per job by workload and layout, with intervals from the run time's intervals."""
     values = [
         {
             "workload": titles.get(row.workload, row.workload),

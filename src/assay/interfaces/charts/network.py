@@ -1,7 +1,8 @@
-"""Draw which levels were compared: levels as points on a circle, matched groups as lines between them.
+"""Draw the comparison network: levels as points on a circle, joined by lines where they share matched groups.
 
-In: levels and, for pairs of them, the number of matched groups that have both. Out: a Vega-Lite specification, whose
-own expressions place the points. A pair without a line was compared only through other levels.
+In: levels, and the number of matched groups with both levels of a pair. Out: a Vega-Lite specification; its expressions
+compute the positions of points. Two levels without a line share no matched group: they are compared only through other
+levels.
 """
 
 from collections.abc import Mapping
@@ -11,22 +12,25 @@ from assay.interfaces.charts.drawing.identity import shape_of
 from assay.interfaces.charts.drawing.style import HALF_PX, INK, PALETTE, Spec, chart, colour_scale
 
 _LINES_NUMBERED_MAX = 15
+"""Maximum number of lines in a chart where every line may have a number."""
 _NUMBERED = 6
-"""Maximum number of numbered lines in a chart with many lines: the thickest. A table has all numbers."""
+"""Maximum number of numbered lines in a chart with more lines: the thickest lines. A table has all numbers."""
 _NEARER = 0.6
-"""Position of a number on its line, as a share: off the middle, where lines through the circle cross."""
+"""Position of a number along its line, as a share of the line: off the middle, where lines cross."""
 _APART_UP_TO = 8
-"""Above this number of levels, numbers of lines to neighbouring levels would overlap; only the thicker line has one."""
+"""Maximum number of levels at which numbers of lines to neighbouring levels do not overlap. With more levels, only the
+thicker of two such lines has a number."""
 _SIDE = 0.2
-"""Minimum horizontal distance of a point from the middle for its name to be at its side."""
+"""Minimum horizontal distance of a point from the circle's centre, in radii, for a name at its left or right."""
 _NUMBERED_LEVELS_MAX = 12
-"""Maximum number of levels in a chart with numbers; with more, only a table has them."""
+"""Maximum number of levels in a chart with numbers; with more levels, only a table has the numbers."""
 _EDGE = 1.5
+"""End of both axes, in radii of the circle."""
 _HEIGHT_PX = 300
 
 
 def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
-    """Return the drawing; the thickness of a line, and its number where there is room, give its matched groups."""
+    """Return the chart. A line's thickness shows its number of matched groups; lines with room have the number too."""
     levels = {level: index for index, level in enumerate(network.levels)}
     lines: list[Spec] = [
         {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
@@ -57,7 +61,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
 
 
 def _without_overlap(lines: list[Spec], levels: int) -> list[Spec]:
-    """Return the lines whose numbers do not overlap the number of a thicker line."""
+    """Return the lines whose numbers do not overlap the number of a thicker line. ``lines``: the thickest first."""
     if levels <= _APART_UP_TO:
         return lines
     return [
@@ -138,7 +142,7 @@ def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
 
 
 def _names(rows: list[Spec], levels: int) -> list[Spec]:
-    """Return the names next to their points, away from the middle, so that none covers a point or another name."""
+    """Return the names, each on the outer side of its point, where it covers no point and no other name."""
     sides = (("left", f"datum.x > {_SIDE}"), ("right", f"datum.x < -{_SIDE}"), ("center", f"abs(datum.x) <= {_SIDE}"))
     return [
         {

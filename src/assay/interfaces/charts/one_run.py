@@ -1,8 +1,8 @@
 """Draw a single run over time: phases, tasks and series of its trace, in panels with one time axis.
 
 In: phases, attempts in their lanes and thinned series (seconds from the run's start). Out: Vega-Lite specifications.
-Nothing is computed here. The colour of a line shows its node, and its dashes show the device. Both depend on all nodes
-and devices of the run, so they stay the same when only a span or one node is shown.
+Nothing is computed here. A line's colour shows its node, and its dashes show its device. They are assigned from all
+nodes and devices of the run, so they do not change when you select a span or a node.
 """
 
 from collections.abc import Sequence
@@ -26,20 +26,21 @@ from assay.model import Phase
 
 TIME_TITLE = "Time since the run's start (s)"
 LABELS_PX = 112
-"""Width of the names next to every panel, equal for all panels so that their time axes align."""
+"""Width of the names next to a panel, in pixels: equal for all panels, so their time axes align."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
 _DASHES_SIZE = 1200
-"""Size of a legend symbol; its length in pixels is the square root, long enough to show the longest dashes."""
+"""Size of a legend symbol, in square pixels. Its length is the square root, enough for the longest dashes."""
 _STRIP_PX = 28
 _PHASE_PX = 20
 _LANE_PX = 14
 _LANES_PX = 360
+"""Maximum height of the task panel, in pixels; with more lanes, each lane is thinner."""
 _LINES_PX = 110
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A panel of lines. ``nodes`` and ``devices``: all of the run, in order, including those not shown."""
+    """A panel of lines. ``nodes`` and ``devices``: all nodes and devices of the run, in order, shown or not."""
 
     title: str
     series: Sequence[Series]
@@ -49,7 +50,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """The data to draw of a run between two times."""
+    """Data of a run to draw, from ``start_s`` to ``end_s`` (seconds from the run's start)."""
 
     start_s: float
     end_s: float
@@ -61,12 +62,12 @@ class OverTime:
 
 
 def device_of(series: Series) -> str:
-    """Return the device of a series; empty where there is only one device of the kind."""
+    """Return the device of a series; empty if its subject names no device."""
     return series.subject.partition(":")[2]
 
 
 def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
-    """Return the chart, with a panel for each kind of data and one time axis."""
+    """Return a chart with a panel for each kind of data in ``seen`` and one time axis."""
     panels = []
     if seen.limits:
         panels.append(_limit_panel(seen, width_px))
@@ -141,7 +142,7 @@ def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverT
 
 
 def _limit_panel(seen: OverTime, width_px: int) -> Spec:
-    """Return one strip with the limit of each moment; what takes no resource is neutral."""
+    """Return a strip with the limiting resource over time; a limit without a colour is neutral."""
     rows = [
         {"row": title, "phase": title, "start": max(span.start_s, seen.start_s), "end": min(span.end_s, seen.end_s)}
         for span in seen.limits
@@ -201,9 +202,9 @@ def _looks(names: Sequence[str], looks: Sequence[object]) -> Spec:
 def trace_lines(
     lines: Lines, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *, highest: float | None = None
 ) -> Spec:
-    """Return a line for each series, coloured by node and dashed by device.
+    """Return a chart with a line for each series, coloured by node and dashed by device.
 
-    ``highest``: the upper end of the axis, for charts that are read side by side.
+    ``highest``: upper end of the value axis, for charts that share this axis.
     """
     rows = [
         {"t": t, "value": value, "node": line.node, "device": device_of(line)}

@@ -1,7 +1,7 @@
-"""Draw the cost-effectiveness plane: seconds against money, with the Pareto front.
+"""Draw the cost-effectiveness plane: run time in seconds against cost, with the Pareto front.
 
-In: points with their intervals (:class:`CostEffectivenessPoint`). Out: a Vega-Lite specification. Nothing is computed
-here.
+In: points with their intervals (:class:`CostEffectivenessPoint`). Out: a Vega-Lite specification. Only the positions
+of names are computed here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,15 @@ from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, c
 
 HEIGHT_PX = 380
 WIDE = 5.0
+"""Maximum ratio of the largest to the smallest value on a linear axis; above it, the axis is logarithmic."""
 LABELS_MAX = 8
 LABELS_NARROW_MAX = 4
-"""Maximum number of points that all have names in a narrow chart (:data:`LABELS_MAX` in a wide one). With more, only
-the Pareto front has names, and a legend names the layouts."""
+"""Maximum number of points for names at all points, in a wide and in a narrow chart. With more points, only the Pareto
+front has names, and a legend names the layouts."""
 _AXIS_PX = 75
-"""Width of the vertical axis with its title and labels."""
+"""Width of the vertical axis with its title and labels, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
-"""Plot widths at which the positions of names change."""
+"""Plot widths, in pixels, at which the positions of names change."""
 
 
 class QuadrantLines(Protocol):
@@ -30,11 +31,11 @@ class QuadrantLines(Protocol):
 
     @property
     def time_s(self) -> float:
-        """Limit between fast and slow."""
+        """Limit between fast and slow, in seconds."""
 
     @property
     def cost(self) -> float:
-        """Limit between economical and expensive."""
+        """Limit between economical and expensive, in the chart's currency."""
 
 
 class CostEffectivenessPoint(Protocol):
@@ -50,27 +51,27 @@ class CostEffectivenessPoint(Protocol):
 
     @property
     def time_s(self) -> float:
-        """Time of a run in seconds; the next two fields are the ends of its interval."""
+        """Time of a run, in seconds."""
 
     @property
     def time_low_s(self) -> float | None:
-        """Lower end."""
+        """Lower end of the time's interval, in seconds; None without an interval."""
 
     @property
     def time_high_s(self) -> float | None:
-        """Upper end."""
+        """Upper end of the time's interval, in seconds; None without an interval."""
 
     @property
     def cost(self) -> float | Decimal:
-        """Cost of a run; the next two fields are the ends of its interval."""
+        """Cost of a run, in the chart's currency."""
 
     @property
     def cost_low(self) -> float | None:
-        """Lower end."""
+        """Lower end of the cost's interval; None without an interval."""
 
     @property
     def cost_high(self) -> float | None:
-        """Upper end."""
+        """Upper end of the cost's interval; None without an interval."""
 
     @property
     def runs(self) -> int:
@@ -78,11 +79,11 @@ class CostEffectivenessPoint(Protocol):
 
     @property
     def on_pareto_front(self) -> bool:
-        """Whether no other configuration is at least as fast and as cheap, and better in one of them."""
+        """Whether no other configuration is as fast and as cheap, and better in time or cost."""
 
     @property
     def pareto_front_probability(self) -> float | None:
-        """Share of the draws in which it is on the Pareto front; None where this is unknown."""
+        """Share of simulations in which the configuration is on the Pareto front; None if unknown."""
 
 
 def _ends(value: float, low: float | None, high: float | None) -> tuple[float, float]:
@@ -90,7 +91,7 @@ def _ends(value: float, low: float | None, high: float | None) -> tuple[float, f
 
 
 def _is_wide(values: Sequence[float]) -> bool:
-    """Return whether the values differ so much that the small ones would overlap on a linear axis."""
+    """Return whether the values need a logarithmic axis: on a linear axis, small values would overlap."""
     return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
 
 
@@ -194,7 +195,7 @@ def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str
 
 
 def _names(rows: Sequence[Spec], at: Spec) -> Spec:
-    """Return the points' names, each at a position where it covers nothing at the present width."""
+    """Return the layer of names; a name is visible only at the plot widths for which it was placed."""
     offsets = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
     fits = "datum.from <= width && width < datum.below"
     return {
@@ -207,7 +208,7 @@ def _names(rows: Sequence[Spec], at: Spec) -> Spec:
 def _previous_positions(
     before: Sequence[CostEffectivenessPoint], rows: Sequence[CostEffectivenessPoint], axes: Mapping[str, Spec]
 ) -> list[Spec]:
-    """Return the positions of points before prices were changed: hollow, with a line to the present position."""
+    """Return hollow points at the costs before a price change, each with a line to its current position."""
     now = {p.label: float(p.cost) for p in rows}
     moved = [
         {"label": p.label, "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
@@ -250,10 +251,11 @@ def cost_effectiveness_chart(
     before: Sequence[CostEffectivenessPoint] = (),
     of: tuple[str, str] = ("Time of a run", "Cost of a run"),
 ) -> Spec:
-    """Return the plane: each configuration with its number of runs as area, its intervals and its name; and the front.
+    """Return the plane: a named point with intervals for each configuration, and the Pareto front.
 
-    ``divide``: the limits of fast and slow, economical and expensive. ``before``: the same points before prices were
-    changed; they decide whether an axis is linear or logarithmic. ``of``: titles of the time axis and the cost axis.
+    The area of a point shows its number of runs. ``divide``: the lines between the quadrants. ``before``: the same
+    points before a price change; if given, they decide whether an axis is linear or logarithmic. ``of``: titles of the
+    time axis and the cost axis.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)

@@ -24,7 +24,7 @@ _LEGEND_COLUMNS = 4
 _LEGEND_HALF_MAX = 6
 _LANE_PX = 15
 _LANES_PX = 420
-"""Maximum height of a timeline; with more lanes, each lane is thinner."""
+"""Maximum height of a timeline, in pixels; with more lanes, each lane is thinner."""
 
 
 def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
@@ -35,7 +35,10 @@ def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
 
 
 def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec:
-    """Return each run's time as one bar, divided into its phases. ``sides``: configuration to one of its runs."""
+    """Return a chart with one bar for each run, divided into its phases, in seconds.
+
+    ``sides``: configuration to the breakdown of one of its runs.
+    """
     rows: list[Spec] = [
         {"level": level, "phase": phase.name, "seconds": phase.share_s, "rank": index}
         for level, breakdown in sides.items()
@@ -59,7 +62,7 @@ def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec
 
 
 def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FULL_PX) -> Spec:
-    """Return the number of tasks in each phase over time, a panel for each configuration, with the same axes."""
+    """Return a chart of the number of tasks in each phase over time, with a panel for each configuration."""
     stacked = width_px < HALF_PX or len(sides) < 2
     rows: list[Spec] = [
         {"level": level, "phase": line.phase, "t": t_s, "tasks": tasks, "rank": index}
@@ -99,7 +102,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
 
 
 def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HALF_PX) -> Spec:
-    """Return the tasks of each container over time, up to ``end_s``: a lane for each container, grouped by node."""
+    """Return a chart of task attempts over time, up to ``end_s``: a lane for each container, grouped by node."""
     rows: list[Spec] = [
         {
             "slot": f"{attempt.node} · {attempt.lane + 1}",
@@ -145,7 +148,7 @@ def task_timeline(placed: Sequence[PlacedTask], end_s: float, width_px: int = HA
 def request_sizes(
     sides: Mapping[str, Sequence[PurposeUse]], palette: Mapping[str, str], width_px: int = HALF_PX
 ) -> Spec:
-    """Return the mean size of disk requests by purpose and direction, as in LISA'14's figure 3."""
+    """Return a bar chart of the mean disk request size in kB by purpose and direction, as in LISA'14, figure 3."""
     rows = [
         {"what": f"{PURPOSE_TITLES[use.purpose]}, {way}", "level": level, "size": size / 1e3}
         for level, uses in sides.items()

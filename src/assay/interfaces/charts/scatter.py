@@ -1,4 +1,4 @@
-"""Draw any metric against any other: a point for each run, which leads to the run's page.
+"""Draw a metric against another: a point for each run, with a link to the run's page.
 
 In: a view of :mod:`assay.questions.runs.scatter`. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -12,7 +12,7 @@ from assay.text import metric_text
 
 
 def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
-    """Return the points, coloured by level of the factor, with shapes by the second factor."""
+    """Return the chart: the first factor's levels give the points' colours, the second factor's their shapes."""
     rows = [
         {
             view.x: point.x,

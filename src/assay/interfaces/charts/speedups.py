@@ -18,7 +18,7 @@ _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 _TICKS_MIN = 3
 _FINER_PER_UNIT = (5, 10, 20, 50, 100)
-"""Finer tick steps, as ticks per unit (0.2, 0.1, …), for an axis with too few of the ticks above."""
+"""Ticks per unit (5: every 0.2), tried in this order for an axis with fewer than ``_TICKS_MIN`` of the ticks above."""
 
 
 class ForestRow(Protocol):
@@ -26,15 +26,15 @@ class ForestRow(Protocol):
 
     @property
     def candidate(self) -> str:
-        """The option."""
+        """Name of the option that is compared with the baseline."""
 
     @property
     def baseline(self) -> str:
-        """The baseline."""
+        """Name of the baseline."""
 
     @property
     def ratio(self) -> float | None:
-        """Baseline time / option time."""
+        """Speedup: baseline time / option time."""
 
     @property
     def low(self) -> float | None:
@@ -46,23 +46,23 @@ class ForestRow(Protocol):
 
     @property
     def groups(self) -> int:
-        """Matched groups that hold both."""
+        """Number of matched groups with both the option and the baseline."""
 
     @property
     def runs_baseline(self) -> int:
-        """Runs of the baseline in these."""
+        """Number of the baseline's runs in these groups."""
 
     @property
     def runs_candidate(self) -> int:
-        """Runs of the option in these."""
+        """Number of the option's runs in these groups."""
 
     @property
     def origin(self) -> str:
-        """Measured, simulated, predicted or published."""
+        """Origin of the ratio: measured, simulated, predicted or published."""
 
 
 def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
-    """Return the ends of an axis that contains all of ``compared`` and 1, for charts that are read side by side."""
+    """Return the ends of an axis that contains 1 and all of ``compared``, for charts that share this axis."""
     ends = [end for c in compared for end in (c.ratio, c.low, c.high) if end is not None]
     return max(0.01, min([0.9, *(0.9 * end for end in ends)])), min(100.0, max([1.2, *(1.1 * end for end in ends)]))
 
@@ -77,7 +77,7 @@ def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]
 
 
 def named_speedups(speedups: Sequence[SpeedupResult]) -> list[tuple[str, SpeedupResult]]:
-    """Return speedups over matched groups with their names; names of lab runs include the scale."""
+    """Return speedups over matched groups, each with its row name; names of lab runs include the scale."""
     scales = (f" (lab {scale_text(float(s.lab_scale))})" if s.lab_scale else "" for s in speedups)
     groups = [workload_title(s.group) + scale for s, scale in zip(speedups, scales, strict=True)]
     return list(zip(row_names(speedups, groups), speedups, strict=True))
@@ -126,10 +126,10 @@ def speedup_forest(
     domain: tuple[float, float] | None = None,
     counted: bool = False,
 ) -> Spec:
-    """Return a row for each comparison that has a ratio: baseline time / candidate time.
+    """Return a chart with a row for each comparison that has a ratio (baseline time / candidate time).
 
-    A row without an interval has a ring instead of a dot. ``domain``: the ends of the axis; None: from these
-    comparisons. ``counted``: print the ratio and the number of matched groups at the right.
+    A row without an interval has a ring instead of a dot. ``domain``: ends of the axis; by default they follow from
+    these comparisons. ``counted``: print the ratio and the number of matched groups at the right.
     """
     shown = [(name, c) for name, c in named if c.ratio is not None]
     compared = [c for _, c in shown]

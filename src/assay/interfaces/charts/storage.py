@@ -1,4 +1,4 @@
-"""Draw storage costs: per performance against per capacity, as shares of a baseline's.
+"""Draw storage costs: cost per performance against cost per capacity, relative to a baseline.
 
 In: one :class:`StoragePoint` for each layout. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -13,7 +13,7 @@ HEIGHT_PX = 300
 
 
 class StoragePoint(Protocol):
-    """One layout; the baseline's costs are 1."""
+    """A layout, with costs relative to the baseline (1)."""
 
     @property
     def layout(self) -> str:
@@ -21,17 +21,17 @@ class StoragePoint(Protocol):
 
     @property
     def cost_per_performance(self) -> float:
-        """Price / speed."""
+        """Price / speed, relative to the baseline."""
 
     @property
     def cost_per_capacity(self) -> float | None:
-        """Price / capacity of its devices; None where the capacity is unknown."""
+        """Price / device capacity, relative to the baseline; None if the capacity is unknown."""
 
 
 def storage_costs(
     points: Sequence[StoragePoint], baseline: str, palette: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
-    """Return a point for each layout whose capacity is known, and the baseline at 1 and 1."""
+    """Return a chart with a point for each layout of known capacity, and the baseline at (1, 1)."""
     rows = [{"layout": baseline, "performance": 1.0, "capacity": 1.0}] + [
         {"layout": p.layout, "performance": p.cost_per_performance, "capacity": p.cost_per_capacity}
         for p in points
@@ -41,7 +41,7 @@ def storage_costs(
     x = {
         "field": "capacity",
         "type": "quantitative",
-        # Leaves room for the name of the last bar.
+        # Leaves room for the name of the rightmost point.
         "scale": {
             "zero": True,
             "nice": True,

@@ -21,7 +21,7 @@ def _level_scale(palette: Mapping[str, str], levels: Sequence[str]) -> Spec:
 
 
 def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
-    """Return run times in seconds: a bar for the geometric mean, its 95 % interval, and a ring for each run."""
+    """Return a chart of run times in seconds: a bar for the geometric mean, its 95 % interval, a ring for each run."""
     shown = [summary for summary in summaries if summary.n]
     means = [{"level": s.level, "mean": s.geometric_mean_s, "low": s.low_s, "high": s.high_s} for s in shown]
     each_run = [{"level": s.level, "seconds": duration} for s in shown for duration in s.durations_s]
@@ -59,7 +59,7 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
 
 
 def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
-    """Return the three throughputs by name in MB/s, medians, side by side."""
+    """Return a bar chart of median throughputs in MB/s: a group for each of the three measures."""
     rows = [
         {"name": title, "level": s.level, "rate": s.throughputs_mb_per_s.get(key)}
         for key, title in THROUGHPUT_TITLES.items()
@@ -78,7 +78,10 @@ def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str
 
 
 def phase_timeline(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
-    """Return when each phase begins and ends, seconds from the run's start: the median of each, side by side."""
+    """Return a chart of phases: for each configuration, a bar from the median start to the median end.
+
+    Times are in seconds from the run's start.
+    """
     rows = [
         {"phase": p.name, "level": s.level, "start": p.start_s, "end": p.end_s} for s in summaries for p in s.phases
     ]

@@ -1,4 +1,4 @@
-"""Draw the course of a tuning: the time of each run in the order of the runs, and the fastest time so far.
+"""Draw the course of a tuning: the time of each run in run order, and the fastest time so far.
 
 In: trials. Out: a Vega-Lite specification. Nothing is computed here.
 """
@@ -17,7 +17,7 @@ class Trial(Protocol):
 
     @property
     def number(self) -> int:
-        """Number of the run in the order."""
+        """Position of the run in the tuning."""
 
     @property
     def levels(self) -> Mapping[str, str]:
@@ -33,15 +33,15 @@ class Trial(Protocol):
 
     @property
     def duration_s(self) -> float | None:
-        """Run time; None for a run that is not valid."""
+        """Run time in seconds; None if the run is not valid."""
 
     @property
     def fastest_s(self) -> float | None:
-        """Time of the fastest run of the search so far."""
+        """Time of the fastest run of the search so far, in seconds; None before the first valid run."""
 
 
 def tuning_course(trials: Sequence[Trial], width_px: int = FULL_PX) -> Spec:
-    """Return run times in run order; runs of the plan's configuration and of the comparison have their own marks."""
+    """Return a chart of run times in run order; the kinds of runs (:data:`KINDS`) differ in colour and shape."""
     rows = [
         {
             "number": trial.number,

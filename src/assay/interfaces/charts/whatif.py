@@ -1,6 +1,6 @@
-"""Draw a what-if answer: its change of time and cost, and the limiting resources before and after.
+"""Draw a what-if answer: the change of time and cost, and the limiting resources before and after.
 
-In: the answer's numbers. Out: Vega-Lite specifications. Nothing is computed here.
+In: times in seconds, costs, and shares by limiting resource. Out: Vega-Lite specifications. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ _HEIGHT_PX = 260
 
 @dataclass(frozen=True, slots=True)
 class TimeCostPoint:
-    """One point: a measured time, or a simulated time with its interval."""
+    """A measured run time, or a simulated run time with its interval. ``cost``: cost of a run; None if unknown."""
 
     label: str
     time_s: float
@@ -24,7 +24,7 @@ class TimeCostPoint:
 
 
 def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px: int = FULL_PX) -> Spec:
-    """Return the measured and the simulated point; by time alone where the price of one is unknown."""
+    """Return a chart of the measured and the simulated point: time against cost, or time alone if a cost is unknown."""
     priced = measured.cost is not None and then.cost is not None
     rows = [
         {"label": side.label, "time": side.time_s, "cost": side.cost, "low": side.low_s, "high": side.high_s}
@@ -77,7 +77,7 @@ def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px:
 
 
 def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int = FULL_PX) -> Spec:
-    """Return a bar for each side, divided by the limiting resource of its tasks, as shares of their time."""
+    """Return a chart with a bar for each side, divided by limiting resource, as shares of the tasks' time."""
     names = [name for name in LIMIT_COLOURS if any(side.get(name, 0.0) > 0 for _, side in sides)]
     names += [name for _, side in sides for name in side if name not in LIMIT_COLOURS and name not in names]
     titles = {name: name for name in names} | {str(limit): title for limit, title in LIMIT_TITLES.items()}

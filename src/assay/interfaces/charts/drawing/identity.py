@@ -1,10 +1,10 @@
 """Give each configuration its colour and shape, from its name alone.
 
-In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order of the levels does not
-matter, so a configuration keeps its colour when runs are added. Each of the usual layout codes
-(:mod:`assay.model.clusters.layout_code`) has its own colour: one disk, two and five differ as clearly as a disk and an
-SSD. Any other name takes the first unused colour, from a position that depends on its text. There are nineteen colours.
-Charts with more levels need names and shapes, which every chart has.
+In: names of levels, for example of storage layouts. Out: colours and Vega's names of shapes. The order of the levels
+does not matter, so a configuration keeps its colour when runs are added. Each common layout code
+(:mod:`assay.model.clusters.layout_code`) has a fixed colour; the colours also distinguish numbers of disks. Any other
+name takes the first unused colour, from a position that depends on its text. There are 19 colours. With more levels,
+colours repeat; names and shapes distinguish the levels.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ SHAPE_PATHS: Final[Mapping[str, str]] = {
     "cross": "M3.3 .3h3.4v3h3v3.4h-3v3h-3.4v-3h-3v-3.4h3z",
     "triangle-down": "M5 9.6 0 .6h10z",
 }
-"""The same shapes as SVG paths in a square of 10."""
+"""The same shapes as SVG paths in a square of 10 × 10."""
 OTHERS: Final = (
     "#C024B4",
     "#5490CC",
@@ -62,7 +62,7 @@ _OF_CODES: Final[Mapping[tuple[str, int], str]] = {
     ("RR", 2): "#FC18F0",
     ("RR", 3): "#84786C",
 }
-"""Family and number of disks of the layout codes that the ALOJA and SanDisk studies compare."""
+"""Colour by family and number of disks, for the layout codes that the ALOJA and SanDisk studies compare."""
 
 
 def _linear(channel: int) -> float:
@@ -81,7 +81,7 @@ def _number(name: str) -> int:
 
 
 def shape_of(name: str) -> str:
-    """Return the shape of a configuration's points; the shape of a layout depends on its number of disks."""
+    """Return the shape of a configuration's points. For a layout code, the number of disks selects it."""
     layout_code = beginning(name)
     if layout_code is None:
         return SHAPES[_number(name) % len(SHAPES)]
@@ -90,7 +90,7 @@ def shape_of(name: str) -> str:
 
 
 def _colour_of_code(name: str) -> str | None:
-    """Return the colour of the usual layout code at the beginning of ``name``; None for any other name."""
+    """Return the fixed colour of the layout code at the beginning of ``name``; None without one."""
     code = beginning(name)
     return _OF_CODES.get((code[0].family, code[0].disks or 1)) if code is not None else None
 

@@ -1,8 +1,8 @@
-"""Place the names of points in a scatter plot, so that no name covers another name or a point.
+"""Place the names of points in a scatter plot so that no name covers another name or a point.
 
-In: points in pixels and their names, the most important first. Out: for each name the side of its point, or None where
-no side is free. Names are placed in this order, each on the first free side: greedy point-feature labelling as in J.
-Christensen, J. Marks and S. Shieber, "An Empirical Study of Algorithms for Point-Feature Label Placement" (1995).
+In: positions of points and their names, the most important first. Out: the side of each name; None if no side is free.
+Each name, in this order, takes the first free side. This is greedy point-feature labelling as in J. Christensen,
+J. Marks and S. Shieber, "An Empirical Study of Algorithms for Point-Feature Label Placement" (1995).
 """
 
 import math
@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import Final
 
 _LETTER_PX: Final = 6.0
-"""Width of a letter at the charts' font size of 12, rounded up."""
+"""Width of a letter at the charts' font size of 12, in pixels, rounded up."""
 _LINE_PX: Final = 14.0
+"""Height of a name, in pixels."""
 _POINT_PX: Final = 10.0
-"""Half the width of the largest point."""
+"""Half the width of the largest point, in pixels."""
 _NICE_STEPS: Final = 10
+"""Number of steps that Vega aims for when it rounds the end of a linear axis."""
 _NICE: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)))
-"""How Vega rounds the end of a linear axis: to a multiple of 10, 5, 2 or 1 times a power of ten."""
+"""Vega's steps of a linear axis: a factor of a power of ten, and the smallest quotient that gets it (else 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Extent:
 
 
 def extent_of(drawn: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
-    """Return the extent of a linear axis from 0, or of a logarithmic axis. ``drawn``: the intervals to show."""
+    """Return the extent of a linear axis from 0, or of a logarithmic axis, that contains the intervals ``drawn``."""
     ends = [end for pair in drawn for end in pair if end > 0] or [1.0]
     if is_log:
         low, high = (math.log10(end) for end in (min(ends), max(ends)))
@@ -66,7 +68,7 @@ SIDES: Final = (
     Side("center", 0, -18),
     Side("center", 0, 18),
 )
-"""Sides in order of preference: first those that the lines of intervals do not cross."""
+"""Sides in order of preference. Interval lines do not cross the first four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,10 @@ def _is_free(box: _Box, taken: Sequence[_Box], width_px: float) -> bool:
 def placed(
     points: Sequence[tuple[float, float]], names: Sequence[str], widths_px: tuple[float, float]
 ) -> list[Side | None]:
-    """Return the side of each name; None for an empty name, and where no side is free.
+    """Return the side of each name; None if the name is empty or no side is free.
 
-    ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: the smallest and the largest
-    width of the plot. A side must be free at both.
+    ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: smallest and largest width
+    of the plot; a side must be free at both.
     """
     sides: list[Side | None] = []
     taken = {width: [_around(x * width, y) for x, y in points] for width in widths_px}

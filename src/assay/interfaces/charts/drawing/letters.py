@@ -1,6 +1,6 @@
-"""Load the font of pages, reports and charts. It comes with assay, so text has the same size on every machine.
+"""Load the font of pages, reports and charts: Source Sans Pro, under the SIL Open Font License.
 
-Source Sans Pro, SIL Open Font License; its package includes the licence.
+The font comes with assay, so text has the same size on every machine. The font's package includes the licence.
 """
 
 from importlib.resources import files
@@ -12,6 +12,6 @@ FILES: Final = {"400": "SourceSansPro-Regular.otf", "500 700": "SourceSansPro-Se
 
 
 def letters() -> dict[str, bytes]:
-    """Return the font's files by name."""
+    """Return the content of each font file, by file name."""
     folder = files("font_source_sans_pro").joinpath("files")
     return {name: folder.joinpath(name).read_bytes() for name in FILES.values()}

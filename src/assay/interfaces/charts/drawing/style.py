@@ -12,9 +12,9 @@ from typing import Any
 Spec = dict[str, Any]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE_VERSION = "5.21"
-"""The version that charts are written for, and that renders them."""
+"""Vega-Lite version that the specifications are written for and rendered with."""
 PALETTE = ("#0072B2", "#D55E00", "#009C3C", "#A8849C", "#9078FC", "#84906C", "#6C6C78")
-"""Seven colours with the largest distances; the last one is for levels without an assigned colour."""
+"""The seven colours that differ most. The last is for levels without an assigned colour."""
 PHASE_COLOURS = {
     "overhead": "#8F8F8F",
     "setup": "#9C8C70",
@@ -28,7 +28,7 @@ PHASE_COLOURS = {
     "shuffle_map": "#3A9C8C",
     "result": "#CC6677",
 }
-"""Colours of phases: other hues than those of configurations, with the same contrast."""
+"""Colours of phases. Their hues differ from the hues of configurations; the contrast is the same."""
 LIMIT_COLOURS = {
     "cpu": "#3A9C8C",
     "disk:hdfs": PALETTE[0],
@@ -40,12 +40,12 @@ LIMIT_COLOURS = {
     "containers": "#A08A28",
     "fixed": "#8F8F8F",
 }
-"""Colours of limits: a kind of resource has one colour on all charts. Limits without an entry are neutral."""
+"""Colours of limits. A kind of resource has the same colour on all charts; limits without an entry are neutral."""
 INK = "currentColor"
 FULL_PX = 980
 HALF_PX = 470
 NARROW_PX = 340
-"""Widths of a whole drawing, labels included: the full text width of a page, half of it, and a phone's width."""
+"""Chart widths in pixels, including labels: the text width of a page, half of it, and the width of a phone."""
 _POWERS = range(-12, 13)
 _DECADES_FINE_MAX = 3
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
@@ -70,7 +70,7 @@ def grouped_bars(
     palette: dict[str, str],
     width_px: int,
 ) -> Spec:
-    """Return a chart of bars of ``measure`` in groups by ``across``, one for each ``level`` in its colour."""
+    """Return a bar chart of ``measure``: a group for each value of ``across``, with a bar for each ``level``."""
     return chart(
         description,
         {
@@ -131,10 +131,10 @@ def log_axis(values: Sequence[float]) -> Spec:
         "values": values,
         "tickCount": len(values),
         "format": ",~g",
-    }  # with more values than tickCount, Vega drops every second one
+    }  # Vega drops every second label if there are more values than tickCount
 
 
 def chart(description: str, body: Spec) -> Spec:
-    """Return a complete specification; ``description`` is the text of the chart for screen readers."""
+    """Return a complete specification. ``description``: the chart's text for screen readers."""
     whole_width = {"type": "fit-x", "contains": "padding"}  # the width includes labels and legends
     return {"$schema": SCHEMA, "description": description, "autosize": whole_width, "config": theme(), **body}
