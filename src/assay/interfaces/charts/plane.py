@@ -79,7 +79,7 @@ class CostEffectivenessPoint(Protocol):
 
     @property
     def on_pareto_front(self) -> bool:
-        """Whether no other configuration is as fast and as cheap, and better in time or cost."""
+        """Whether no other configuration is at least as fast, at least as cheap, and better in time or cost."""
 
     @property
     def pareto_front_probability(self) -> float | None:

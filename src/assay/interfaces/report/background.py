@@ -1,4 +1,4 @@
-"""Compose the chapters of every report: method, findings, caveats and threats, appendix, and how to reproduce it.
+"""Compose the background chapters of a report: method, findings, threats to validity, appendix, reproduction.
 
 In: a report. Out: chapters of a document. Nothing is computed here.
 """
@@ -25,7 +25,7 @@ from assay.questions.runs.hosts import CheckedCluster
 from assay.text import capitalised, numbers, plural, runs_flagged, slug
 
 LEVELS_MAX = 8
-"""Maximum number of named levels of one factor."""
+"""Maximum number of levels listed for a setting, and of warnings in the chapter on the method."""
 PLAN_LINES_MAX = 60
 """Maximum number of lines of a plan in the document; the package has the whole file."""
 PLANS_MAX = 3
@@ -33,13 +33,13 @@ PLANS_MAX = 3
 
 
 def method_chapter(report: Report) -> Chapter:
-    """Return how the runs were made and compared."""
+    """Return the chapter on how the runs were made and compared."""
     warnings = [Paragraph((f"{capitalised(str(warning))}.",), "warn") for warning in report.warnings[:LEVELS_MAX]]
     return Chapter("method", "How it was measured", (Facts(report.method), *warnings))
 
 
 def findings_chapter(view: FindingsView) -> Chapter | None:
-    """Return the published claims, tested on these runs; None without a claim to test."""
+    """Return the chapter on published claims, tested on the report's runs; None without claims to test."""
     if not view.by_origin:
         return None
     blocks: list[Block] = [
@@ -78,13 +78,13 @@ def findings_chapter(view: FindingsView) -> Chapter | None:
 
 
 def threats_chapter(report: Report) -> Chapter | None:
-    """Return every caveat of the decisions and the further threats; None where there are none."""
+    """Return the chapter on the decisions' caveats and other threats to validity; None without any."""
     facts = (*caveats_of(report), *(Fact(threat.title, threat.text) for threat in report.threats))
     return Chapter("threats", "Caveats and threats to validity", (Points(facts),)) if facts else None
 
 
 def appendix_chapter(report: Report) -> Chapter:
-    """Return configuration, hosts, provenance and runs."""
+    """Return the appendix: configuration, hosts, provenance and runs."""
     provenance = report.provenance
     varied = [(setting.name, _levels(setting)) for setting in provenance.settings if setting.varies]
     fixed = [(setting.name, _levels(setting)) for setting in provenance.settings if not setting.varies]
@@ -103,7 +103,7 @@ def appendix_chapter(report: Report) -> Chapter:
 
 
 def reproduce_chapter(report: Report) -> Chapter:
-    """Return the commands, and the plans as they were executed."""
+    """Return the chapter on reproduction: the commands, and the plans as they were executed."""
     blocks: list[Block] = [
         Paragraph(
             (

@@ -1,4 +1,4 @@
-"""Compose a report into a document: page one is the first decision, the chapters below are its details.
+"""Compose a report into a document: page one has the first decision; the chapters have the details.
 
 In: a report. Out: a :class:`ReportDocument`. Nothing is computed here.
 """

@@ -1,7 +1,7 @@
-"""Compose the details on cost: of a job on each layout, and of a run on each layout, network and cluster.
+"""Compose the chapters on cost: a job on each layout, and a run on each layout, network and cluster.
 
-In: a report. Out: chapters of a document. Nothing is computed here. Cost ratios and break-even prices are part of the
-decisions.
+In: a report. Out: chapters of a document. Nothing is computed here. Cost ratios and break-even prices are in the
+chapters on decisions.
 """
 
 from collections.abc import Mapping
@@ -31,13 +31,13 @@ ROWS_MAX = 5
 PLANES_MAX = 1
 """Maximum number of workloads with a chart and a table."""
 UNPRICED_MAX = 5
-"""Maximum number of named combinations without a price."""
+"""Maximum number of combinations without a price that are named."""
 
 Rows = list[tuple[Line | str, ...]]
 
 
 def job_cost_chapter(report: Report, figure: ReportFigure | None) -> Chapter | None:
-    """Return the cost of a job on each layout; None without a price book."""
+    """Return the chapter on the cost of a job on each layout; None without a price book."""
     cost = report.job_costs
     if cost is None or figure is None:
         return None
@@ -111,7 +111,7 @@ def _bills(cost: CostView) -> tuple[Block, ...]:
 
 
 def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
-    """Return time and cost of a run on each layout, network and cluster, by workload; None without prices."""
+    """Return the chapter on time and cost of a run on each layout, network and cluster; None without prices."""
     costs = report.run_costs
     views = [view for view in costs.planes if view.rows] if costs else []
     if costs is None or not views:

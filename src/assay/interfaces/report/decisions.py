@@ -1,6 +1,6 @@
-"""Compose the decisions of a report: page one has the first, the next chapter has every comparison of each.
+"""Compose the decisions of a report: page one has the first decision; a chapter has every comparison of all decisions.
 
-In: a report. Out: blocks and a chapter, with the sentences of ``questions/decisions``. Nothing is computed here.
+In: a report. Out: blocks and chapters. ``questions/decisions`` writes the sentences. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,13 +40,13 @@ CAVEATS_MAX = 3
 CHART_ROWS_MAX = 12
 """Maximum number of rows of a chart."""
 DECISIONS_MAX = 2
-"""Maximum number of decisions with a chart and a table; further decisions are only stated in sentences."""
+"""Maximum number of decisions with a chart, including the decision on page one."""
 FURTHER_MAX = 1
-"""Maximum number of further decisions on page one."""
+"""Maximum number of decisions on page one after the first decision."""
 NAMES_MAX = 8
 """Maximum number of options or workloads in one sentence."""
 ROWS_MAX = 6
-"""Maximum number of rows of a decision's table. With more comparisons, it lists the leading option on each workload."""
+"""Maximum number of rows of a decision's table. With more comparisons, it has only the leading option's rows."""
 
 
 def palette_of(report: Report) -> dict[str, str]:
@@ -78,7 +78,7 @@ def report_headline(report: Report) -> str:
 
 
 def report_lead(report: Report) -> tuple[str, ...]:
-    """Return the paragraphs below the answer: evidence, then cost and break-even price."""
+    """Return the paragraphs below the answer: the evidence, then the cost."""
     if not report.decisions:
         return ()
     first = report.decisions[0]
@@ -101,7 +101,7 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
 
 
 def _money(decision: Decision) -> list[Fact]:
-    """Return the costs of page one in absolute amounts, or why there are none."""
+    """Return absolute costs for page one, or the reason that there are none."""
     amounts = amount_sentences(decision)
     if amounts is None:
         return [Fact("Cost", missing_amounts(decision))]
@@ -114,7 +114,7 @@ def _money(decision: Decision) -> list[Fact]:
 
 
 def questions_chapter(report: Report) -> Chapter | None:
-    """Return the answer to each question of a buyer; None where the report asks only one."""
+    """Return the chapter with the buyer's questions and their answers; None if the report has none."""
     answers = tuple(
         Answer(
             view.name,
@@ -137,7 +137,10 @@ def questions_chapter(report: Report) -> Chapter | None:
 
 
 def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
-    """Return every comparison of each decision, the report's own first; None without a decision."""
+    """Return the chapter with every comparison; None without a decision.
+
+    The report's decisions come first, then the further decisions of the buyer's questions.
+    """
     decisions = (*report.decisions, *report.further_decisions)
     if not decisions:
         return None
@@ -169,7 +172,7 @@ def _joined(amounts: CostAmounts | None) -> str:
 
 
 def caveats_of(report: Report) -> list[Fact]:
-    """Return the caveats of all decisions, the most harmful first, each once."""
+    """Return the distinct caveats of all decisions, in the decisions' order."""
     texts: dict[str, Fact] = {}
     for decision in (*report.decisions, *report.further_decisions):
         for caveat in decision.caveats:
@@ -182,7 +185,7 @@ def _title(decision: Decision) -> str:
 
 
 def _not_compared(report: Report) -> list[Fact]:
-    """Return the options and workloads that no decision has, with the reason."""
+    """Return the options and workloads that no decision compares, with the reason."""
     facts = []
     if report.decisions and report.not_compared:
         names = _named([option_text(factor, level) for factor, level in report.not_compared])
@@ -219,7 +222,7 @@ def _ratio(value: TimeRatio | CostRatio | None) -> str:
 
 
 def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
-    """Return a row for each workload and option."""
+    """Return the table of results, with a row for each workload and option."""
     priced = any(result.cost for result in decision.results)
     rows: list[tuple[Line | str, ...]] = [
         (
@@ -243,7 +246,7 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
 
 
 def _curve(decision: Decision, curve: Curve) -> list[Block]:
-    """Return speed, parallel efficiency and cost by level of a numeric factor."""
+    """Return a sentence and a table of speed, parallel efficiency and cost by level of a numeric factor."""
     rows = [
         (
             f"{point.level:g}",

@@ -1,7 +1,7 @@
-"""Compose the chapter on energy: what a job and the years of use need on each option of the first decision.
+"""Compose the chapter on energy: the energy of a job and of the years of use, for each option of the first decision.
 
-In: a report. Out: a chapter, where the price book states the power of the hardware. Nothing is computed here, except
-that power over hours is energy.
+In: a report. Out: a chapter, if the price book states the power of the hardware. The only computation here is energy
+(kWh) = power × hours of use.
 """
 
 from assay.interfaces.report.output.document import Chapter, Line, Paragraph
@@ -13,7 +13,7 @@ from assay.text import NO_VALUE, money, scale_text, workload_title
 
 
 def energy_chapter(report: Report) -> Chapter | None:
-    """Return the energy of the first decision's options; None where the price book states no power."""
+    """Return the energy of the first decision's options; None if the price book states no power."""
     decision = report.decisions[0] if report.decisions else None
     if decision is None or decision.energy is None or decision.currency is None:
         return None

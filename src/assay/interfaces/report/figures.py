@@ -1,6 +1,6 @@
-"""Draw the charts of single configurations and of their costs, with captions.
+"""Compose the figures of single configurations and of their costs, with captions.
 
-In: a report and its colours. Out: figures that are not rendered yet.
+In: a report and the colours of its options. Out: figures; the writers of documents render them.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _OF_RUN = "of the run nearest to the median of each configuration"
 
 @dataclass(frozen=True, slots=True)
 class SectionFigures:
-    """The figures of one workload; None without data."""
+    """Figures of one workload; a figure without data is None."""
 
     runtime: ReportFigure | None
     throughput: ReportFigure | None
@@ -29,13 +29,13 @@ class SectionFigures:
     shares: ReportFigure | None
     occupancy: ReportFigure | None
     timelines: tuple[ReportFigure, ...]
-    """One for each run with task attempts."""
+    """A timeline for each run with task attempts."""
     requests: ReportFigure | None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All figures of a report."""
+    """Figures of a report: for each workload, and the cost per job (None without prices)."""
 
     sections: tuple[SectionFigures, ...]
     cost: ReportFigure | None
@@ -119,7 +119,7 @@ def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:
 
 
 def figures_of(report: Report, palette: Mapping[str, str]) -> Figures:
-    """Return all figures of single configurations."""
+    """Return the figures of single configurations and of the cost per job."""
     cost = None
     if report.job_costs is not None:
         view = report.job_costs

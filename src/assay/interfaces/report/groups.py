@@ -1,4 +1,4 @@
-"""Compose the details over matched groups: inference scopes, pairs of options, and interactions of factors.
+"""Compose the chapters on matched groups: inference scopes, pairs of options, and interactions of factors.
 
 In: a report. Out: chapters of a document. Nothing is computed here.
 """
@@ -44,7 +44,7 @@ def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None
 
 
 def combined_chapter(report: Report) -> Chapter | None:
-    """Return how storage, network and containers interact; None where the runs do not vary several of them."""
+    """Return the chapter on interactions of storage, network and containers; None unless the runs vary several."""
     if report.groups is None or not report.groups.combined:
         return None
     text = (

@@ -1,4 +1,4 @@
-"""Compose the chapter on hardware: nodes and devices as described, with the rates measured on them without load.
+"""Compose the chapter on hardware: nodes and devices of the cluster file, with the rates that fio and iperf3 measured.
 
 In: a :class:`HardwareView`. Out: a chapter. Nothing is computed here.
 """
@@ -47,7 +47,7 @@ def _diagrams(view: HardwareView) -> list[ReportFigure]:
 
 
 def hardware_chapter(view: HardwareView) -> Chapter | None:
-    """Return the chapter; None without a description."""
+    """Return the chapter; None if no cluster file describes the nodes."""
     if not view.nodes:
         return None
     several = len({row.cluster for row in view.nodes}) > 1

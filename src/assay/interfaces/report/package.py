@@ -1,7 +1,7 @@
-"""Make the files of a package besides its runs, so that others can check a report and run it again.
+"""Make all files of a package except its runs. With the package, others can check a report and repeat its runs.
 
-In: a report and its document, the repository's folder of campaigns, and files of the user. Out: names and contents of
-files: the report, its full tables, the plans with their cluster files, the price book, versions, and a README.
+In: a report and its document, the repository's campaigns folder, and the user's plan and price book. Out: files by
+name: the report, its full tables, plans with their cluster files, the price book, versions, and a README.
 """
 
 import json
@@ -35,9 +35,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
-    """Return each plan with its cluster file in a folder; ``given`` replaces the plan of the same campaign.
+    """Return the files of the plans: for each plan, a folder with the plan and its cluster file.
 
-    Raises SpecificationError when no run was made for ``given``.
+    ``given``: the user's plan. It supplies a cluster file that its campaign lacks, and it is packed if ``plans`` is
+    empty. Raises SpecificationError if ``plans`` does not contain it.
     """
     files: dict[str, bytes] = {}
     if given is not None and plans and given.source not in {plan.text for plan in plans}:
@@ -57,7 +58,7 @@ def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -
 
 
 def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
-    """Add a plan under an unused name, unless ``files`` has it with a cluster file already."""
+    """Add a plan and its cluster file to ``files``; another plan of the same name gets a number."""
     folder = base = f"{PLANS}/{slug(name)}"
     number = 1
     while (existing := files.get(f"{folder}/plan.yaml")) is not None and existing != text.encode():
@@ -69,14 +70,14 @@ def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
 
 
 def _cluster_file(plan: str) -> str:
-    """Return the name of a plan's cluster file; ``cluster.yaml`` where the plan's name for it is a path."""
+    """Return the name of a plan's cluster file; ``cluster.yaml`` if the plan states a path or no name."""
     content = document_of(plan.encode(), "plan.yaml").content
     name = str(content.get("cluster", "")) if isinstance(content, Mapping) else ""
     return name if _PLAIN.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
 
 
 def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:
-    """Return the campaign files that the packed repository needs to make the same report."""
+    """Return the campaign files that the packed repository needs to write the same report."""
     files = {}
     for plan in plans:
         for name in ("campaign.json", "plan.yaml", CLUSTER_TEXT):
@@ -96,7 +97,7 @@ def _versions(report: Report) -> bytes:
 
 
 def _command(report: Report) -> str:
-    """Return the report's command with the package's name of the price book."""
+    """Return the command that writes the report again, with the price book of the package."""
     request = replace(report.request, date=report.written_on, prices=PRICES if report.request.prices else None)
     return report_command(request).replace("-o report.html", "-o again.html", 1)
 
@@ -174,7 +175,7 @@ def _readme(document: ReportDocument, report: Report, files: Mapping[str, bytes]
 def package_files(
     document: ReportDocument, report: Report, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
 ) -> dict[str, bytes]:
-    """Return the files of the package besides its runs, the README first."""
+    """Return all files of the package except its runs, the README first."""
     files = dict(plans) | ({PRICES: prices} if prices is not None else {}) | table_files(document)
     return {
         "README.md": _readme(document, report, files, bundles),

@@ -1,4 +1,4 @@
-"""List the runs of a report: those that do not count, with the cause, and every run.
+"""List the runs of a report: a table of runs that do not count, with the cause, and a table of all runs.
 
 In: a report. Out: blocks of the appendix. Nothing is computed here.
 """
@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 def run_blocks(report: Report) -> list[Block]:
-    """Return the tables of runs; only the commands where the report has no single runs."""
+    """Return the tables of runs, or the commands that list them if the report has no details of configurations."""
     if report.configurations is None:
         text = (Code("assay runs"), " lists every run, ", Code("assay anomalies"), " the outliers.")
         return [Paragraph(text, "soft")]

@@ -1,6 +1,6 @@
-"""Make the tables of a document: from rows of text, shortened to what fits, and written in full as CSV.
+"""Make the tables of a document: shortened in the document, complete as CSV files in the package.
 
-In: column titles and rows. Out: blocks of a document, and the CSV files of a package.
+In: column titles and rows of text. Out: blocks of a document, and CSV files by name.
 """
 
 import csv
@@ -29,7 +29,7 @@ Rows = Sequence[Sequence[Line | str]]
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption: str = "") -> Table:
-    """Return a table; a title that begins with ``#`` is a column of numbers."""
+    """Return a table. A ``#`` at the start of a title marks a column of numbers; it is not shown."""
     titles = tuple(TableColumn(title.removeprefix("#"), title.startswith("#")) for title in columns)
     cells = tuple(tuple((cell,) if isinstance(cell, str) else cell for cell in row) for row in rows)
     return Table(titles, cells, caption)
@@ -38,9 +38,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption:
 def shortened(
     full: Table, name: str, rows_max: int = ROWS_MAX, *, chosen: Sequence[int] | None = None, which: str = "first"
 ) -> tuple[Block, ...]:
-    """Return the table with at most ``rows_max`` rows, and a line that names the file with all of them.
+    """Return the table with at most ``rows_max`` rows, and a note that names the file with all rows.
 
-    ``chosen``: positions of the rows to show where not all fit; ``which`` names them. None: the first rows.
+    ``chosen``: positions of the rows to show if there are more; by default the first rows. ``which`` names these rows
+    in the note.
     """
     if len(full.rows) <= rows_max:
         return (full,)
@@ -57,7 +58,7 @@ def shortened(
 
 
 def table_files(document: ReportDocument) -> dict[str, bytes]:
-    """Return the CSV files of the tables that the document shortens, by name."""
+    """Return the CSV files of all shortened tables, by name."""
     files = {}
     for shown in tables_of(document):
         if shown.file:

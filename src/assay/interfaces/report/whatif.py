@@ -1,7 +1,7 @@
-"""Compose the chapter on simulated changes: predicted times of measured configurations with some settings changed.
+"""Compose the chapter on simulated changes: predicted times of measured configurations after changes of settings.
 
-In: what-if answers. Out: a chapter; each row has its origin and interval, and the assumptions are listed below. Nothing
-is computed here.
+In: what-if answers. Out: a chapter with a row for each answer, with its origin and interval, and the assumptions.
+Nothing is computed here.
 """
 
 from collections.abc import Sequence

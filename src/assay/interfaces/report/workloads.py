@@ -1,4 +1,4 @@
-"""Compose the details of single configurations: a chapter for each workload, the throughputs, and workload profiles.
+"""Compose the chapters on single configurations: comparisons, one chapter for each workload, and workload profiles.
 
 In: a report and its figures. Out: chapters of a document. Nothing is computed here.
 """
@@ -45,7 +45,7 @@ THROUGHPUT_MEANINGS = {
 
 
 def workload_chapters(report: Report, figures: Figures) -> list[Chapter]:
-    """Return the chapters; none where the report has no single configurations."""
+    """Return the chapters; an empty list if the report has no details of configurations."""
     details = report.configurations
     if details is None or not details.sections:
         return []
@@ -66,7 +66,7 @@ def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, li
 
 
 def _comparisons(details: ConfigurationDetails) -> Chapter:
-    """Return the chapter of the matched groups, each by itself."""
+    """Return the chapter that lists the comparison in each matched group."""
     rows: list[tuple[Line | str, ...]] = [
         (
             name_of(c),
@@ -97,7 +97,7 @@ def _medians(result: SpeedupResult) -> str:
 
 
 def _sentences(report: Report, section: ReportSection) -> list[Block]:
-    """Return the decision's sentences on the workload, where it has no other matched group, and the warnings."""
+    """Return warnings and reasons of the workload, and the decision's results that rest on one matched group."""
     decision = report.decisions[section.decision]
     levels = {c.candidate for c in section.comparisons}
     blocks: list[Block] = [
@@ -140,7 +140,7 @@ def _workload(report: Report, section: ReportSection, index: int, drawn: Section
         cells.append(_phases(section, drawn.phases))
     if drawn.throughput:
         cells.append(_throughput(section, drawn.throughput))
-    if drawn.traffic:  # last, because its full width is below the others on paper
+    if drawn.traffic:  # last: on paper, a chart of full width comes below the others
         cells.append((Heading("Disk traffic of one run of each"), drawn.traffic))
     blocks = [*_sentences(report, section), Pair(tuple(cells))]
     if section.views:
@@ -181,7 +181,7 @@ def _requests(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]
 
 
 def _limits(section: ReportSection) -> tuple[Block, ...]:
-    """Return for how long each resource limited each run, and the smallest possible time without that limit."""
+    """Return the seconds for which each resource limited each run, and the shortest time without that limit."""
     limits = {view.level: view.limits for view in section.views if view.limits is not None}
     if not limits:
         return ()

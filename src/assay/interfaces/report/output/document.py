@@ -1,6 +1,6 @@
-"""A report as a document: blocks of text, tables and figures in their order.
+"""Define a report as a document: a sequence of text, tables and figures, independent of the file format.
 
-``compose.py`` makes documents; ``html.py``, ``markdown.py`` and ``pdf.py`` write them, so all formats have the same
+``compose.py`` makes documents; ``html.py``, ``markdown.py`` and ``pdf.py`` write them. All formats have the same
 content.
 """
 
@@ -21,39 +21,39 @@ class Level:
 
     name: str
     words: str = ""
-    """Text to show; empty: the name."""
+    """Text to show instead of the name; empty for the name."""
 
     @property
     def text(self) -> str:
-        """The text to show."""
+        """Text to show."""
         return self.words or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """An id, or text for the reader to type."""
+    """An id, a command, or other text in the code font."""
 
     text: str
 
 
 Part = str | Level | Code
 Line = tuple[Part, ...]
-"""A cell or a paragraph: texts with options and ids between them."""
+"""Text of a cell or a paragraph, in parts: plain text, options and code."""
 
 
 def with_code(text: str) -> Line:
-    """Return ``text`` with each part between backticks as code."""
+    """Return ``text`` as a line; text between backticks becomes code."""
     return tuple(Code(part) if at % 2 else part for at, part in enumerate(text.split("`")) if part)
 
 
 def plain(line: Line) -> str:
-    """Return a line as text without marks."""
+    """Return a line as plain text."""
     return "".join(part if isinstance(part, str) else part.text for part in line)
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Some sentences. ``tone``: ``plain``, ``soft`` for a note, ``warn`` for a warning."""
+    """A paragraph. ``tone``: ``plain``, ``soft`` for a note, ``warn`` for a warning."""
 
     kind: ClassVar[str] = "paragraph"
     line: Line
@@ -70,7 +70,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column's title, whether it holds numbers, and the option whose colour it has, if any."""
+    """A table column. ``numeric``: it contains numbers. ``level``: the option whose colour its title has."""
 
     title: str
     numeric: bool = False
@@ -87,14 +87,14 @@ class Table:
     caption: str = ""
     dense: bool = False
     file: str = ""
-    """Name of the package's CSV file with all rows; empty where ``rows`` has all."""
+    """Name of the package's CSV file with all rows; empty if ``rows`` is complete."""
     all_rows: tuple[tuple[Line, ...], ...] = ()
-    """All rows, where ``rows`` has only some."""
+    """All rows of a shortened table; empty if ``rows`` is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and texts."""
+    """A list of names, each with a text."""
 
     kind: ClassVar[str] = "facts"
     facts: tuple[Fact, ...]
@@ -116,7 +116,7 @@ class Answer:
     question: str
     answer: str
     lines: tuple[Line, ...] = ()
-    """Evidence, cost and the next step, where the answer has them."""
+    """Evidence, cost and the next step, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Verbatim text: commands, a file."""
+    """Verbatim text: commands, or the content of a file."""
 
     kind: ClassVar[str] = "listing"
     text: str
@@ -146,12 +146,12 @@ class ReportFigure:
     caption: str
     wide_px: int = HALF_PX
     panels: bool = False
-    """Made of several charts, so that it needs the whole width of a page."""
+    """Whether the chart has several panels and needs the whole width of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Groups of blocks, side by side where there is room."""
+    """Groups of blocks (cells), side by side if there is room."""
 
     kind: ClassVar[str] = "pair"
     cells: tuple[tuple[Block, ...], ...]
@@ -171,7 +171,7 @@ Block = Paragraph | Heading | Table | Facts | Points | Answers | Listing | Repor
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One section with its anchor. ``inner``: a section of the preceding chapter."""
+    """A chapter with its link anchor. ``inner``: it is a section of the preceding chapter."""
 
     anchor: str
     title: str
@@ -197,11 +197,11 @@ class ReportDocument:
     byline: str = ""
     """Author and date."""
     palette: Mapping[str, str] = field(default_factory=dict)
-    """Colour of each option."""
+    """Colour of each option, by name."""
 
 
 def _inner(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield all blocks, including those inside others."""
+    """Yield all blocks, including blocks inside folds and pairs."""
     for block in blocks:
         yield block
         if isinstance(block, Fold):
@@ -218,18 +218,18 @@ def _all_blocks(document: ReportDocument) -> Iterator[Block]:
 
 
 def charts_of(document: ReportDocument) -> list[ReportFigure]:
-    """Return every chart of the document in its order."""
+    """Return every chart, in document order."""
     return [block for block in _all_blocks(document) if isinstance(block, ReportFigure)]
 
 
 def tables_of(document: ReportDocument) -> list[Table]:
-    """Return every table of the document in its order."""
+    """Return every table, in document order."""
     return [block for block in _all_blocks(document) if isinstance(block, Table)]
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """Counts tables and figures from 1, in the order of the document."""
+    """Numbers tables and figures from 1, in document order."""
 
     last: Counter[str] = field(default_factory=Counter)
     title: str = ""
@@ -261,7 +261,7 @@ class _Numbers:
 
 
 def numbered(document: ReportDocument) -> ReportDocument:
-    """Return the document with every table and figure numbered; a table without a caption takes the title above it."""
+    """Return the document with numbered tables and figures. Without a caption, they take the title above them."""
     count = _Numbers()
     opening = count.blocks(document.opening)
     return replace(document, opening=opening, chapters=tuple(count.chapter(chapter) for chapter in document.chapters))

@@ -1,7 +1,7 @@
-"""Render charts as SVG inside a page, in the page's colours, without a browser or a request.
+"""Render charts as SVG inside a page, in the page's colours, without a browser or network requests.
 
-In: Vega-Lite specifications. Out: SVG text. Every chart has two widths, because a chart that is only scaled down can't
-be read on a phone; the page's style shows one of them.
+In: Vega-Lite specifications. Out: HTML with SVG. Every chart is drawn in two widths, because a wide chart scaled down
+is illegible on a phone. The page's style sheet shows one of them.
 """
 
 import re
@@ -18,12 +18,15 @@ _IDENTIFIER = re.compile(r'\bid="([\w-]+)"')
 
 @dataclass(slots=True)
 class ChartRenderer:
-    """Renders charts for one page with unique identifiers."""
+    """Renders the charts of a page, with SVG ids that are unique in the page."""
 
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def draw(self, make: Callable[[int], Spec], caption: str, *, wide_px: int = HALF_PX) -> Markup:
-        """Return a figure with the chart of ``make`` in both widths, and a caption."""
+        """Return an HTML figure with a caption and the chart in both widths.
+
+        ``make``: returns the specification for a width in pixels. ``wide_px``: the larger width.
+        """
         drawings = Markup("").join(
             Markup('<div class="chart {}" role="img" aria-label="{}">{}</div>').format(name, spec["description"], svg)
             for name, spec, svg in (

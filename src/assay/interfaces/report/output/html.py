@@ -1,4 +1,4 @@
-"""Write a document as one self-contained HTML file: no script, no request to any host, fonts included.
+"""Write a document as one self-contained HTML file, without scripts or network requests; fonts are included.
 
 In: a :class:`ReportDocument`. Out: HTML text. The template escapes every value; charts are rendered as SVG.
 """
@@ -24,7 +24,7 @@ def _style() -> Markup:
 
 
 def html(document: ReportDocument) -> str:
-    """Return the page."""
+    """Return the document as an HTML page."""
     drawer = ChartRenderer()
 
     def inline(line: Line) -> Markup:

@@ -1,6 +1,6 @@
-"""Write a document as Markdown (CommonMark with GitHub's tables), with its charts as SVG files in a folder.
+"""Write a document as Markdown (CommonMark with GitHub tables) that links to its charts as SVG files.
 
-In: a :class:`ReportDocument` and the folder of its charts, as links name it. Out: text. All text from runs is escaped.
+In: a :class:`ReportDocument` and the path of the charts' folder for links. Out: text. All text from runs is escaped.
 """
 
 import re
@@ -30,7 +30,7 @@ _OPENING = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
 
 
 def escaped(text: str) -> str:
-    """Return ``text`` escaped, on one line."""
+    """Return ``text`` on one line, with Markdown and HTML characters escaped."""
     flat = " ".join(text.split("\n")).replace("\r", " ").replace("\t", " ")
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     flat = _SPECIAL.sub(r"\\\1", flat)
@@ -113,7 +113,7 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
 
 
 def markdown(document: ReportDocument, folder: str) -> str:
-    """Return the text; ``folder``: path of the charts, relative to the file."""
+    """Return the document as Markdown. ``folder``: path of the charts' folder, relative to the Markdown file."""
     about = (document.kicker, document.byline, document.origin)
     lines = [
         f"# {escaped(document.title)}",

@@ -1,8 +1,7 @@
-"""Write a document as PDF, typeset by typst from a template.
+"""Write a document as PDF, typeset by typst from a template (ADR 0007).
 
-In: a :class:`ReportDocument`. Out: PDF. The template reads the document as data, so no text is interpreted as markup;
-charts are vectors. The fonts are typst's, so a report is the same on every machine.
-Decision: ADR 0007.
+In: a :class:`ReportDocument`. Out: the bytes of a PDF. The template reads the document as JSON, so text is never
+interpreted as markup. Charts are vectors. All fonts come with typst, so a report is the same on every machine.
 """
 
 import json
@@ -36,21 +35,21 @@ from assay.interfaces.report.output.document import (
 )
 
 MEASURE_PX = 640
-"""Width of a full-width chart: its text is then about 9 points high, like the document's."""
+"""Width of a full-width chart, in pixels: its text is then about 9 points high, like the document's text."""
 MANY_COLUMNS = 6
-"""Maximum number of columns whose headers are not wrapped."""
+"""Maximum number of columns in a table without wrapped headers."""
 HEADER_LETTERS = 16
-"""Maximum length of a line of a wrapped header."""
+"""Maximum length of a line in a wrapped header, in letters."""
 SWATCH_LETTERS = 3
 """Width of a colour swatch, in letters."""
 ROOM_LETTERS = (12, 44)
-"""Minimum and maximum width of a column of text, in letters."""
+"""Minimum and maximum width of a column, in letters."""
 PAIR_COLUMNS_MAX = 4
-"""Maximum number of columns of a table in a half-width cell."""
+"""Maximum number of columns of a table in half the page width."""
 
 
 def _width_px(figure: ReportFigure) -> int:
-    """Return the width to draw in: full, or narrow for a chart next to another."""
+    """Return the chart's width in pixels: full, or narrow for a chart next to another."""
     return MEASURE_PX if _is_wide(figure) else NARROW_PX
 
 
@@ -70,7 +69,7 @@ def _line(line: Line) -> list[dict[str, str]]:
 
 
 def _folded(title: str, *, many: bool) -> str:
-    """Return a header, wrapped where many columns share the width."""
+    """Return a column header, wrapped if the table has many columns."""
     return "\n".join(textwrap.wrap(title, HEADER_LETTERS, break_long_words=False)) if many else title
 
 
@@ -79,7 +78,7 @@ def _letters(part: dict[str, str]) -> int:
 
 
 def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
-    """Return each column's relative width: the length of its longest text, within bounds."""
+    """Return each column's relative width: the length of its longest text in letters, within :data:`ROOM_LETTERS`."""
     longest = [
         max([len(column.title), *(sum(map(_letters, row[index])) for row in rows)])
         for index, column in enumerate(table.columns)
@@ -88,7 +87,7 @@ def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> 
 
 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
-    """Return the cells, two to a row, then those that need the whole width."""
+    """Return the narrow cells in rows of two, then the cells that need the whole width."""
     cells: list[list[dict[str, Any]]] = []
     rest: list[dict[str, Any]] = []
     for cell in pair.cells:
@@ -144,7 +143,7 @@ def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def as_data(document: ReportDocument) -> str:
-    """Return the document as JSON for the template, with blocks in the order of the page."""
+    """Return the document as JSON for the template, with blocks in page order."""
     return json.dumps(
         {
             "title": document.title,
@@ -164,7 +163,7 @@ def as_data(document: ReportDocument) -> str:
 
 
 def pdf(document: ReportDocument) -> bytes:
-    """Return the PDF. Raises AssayError when typst is missing, or can't typeset the document."""
+    """Return the PDF. Raises AssayError if typst is not installed or can't typeset the document."""
     try:
         import typst  # imported here: it is large, and only PDF needs it
     except ImportError as error:

@@ -1,6 +1,7 @@
-"""Render charts as SVG, PNG and PDF files, without a browser, the host's fonts, or a request.
+"""Render charts as SVG, PNG and PDF files, without a browser, fonts of the host, or network requests.
 
-In: figures of a document. Out: bytes. Files are black on white: ``currentColor`` becomes ink.
+In: figures of a document. Out: text (SVG) or bytes. Files are black on white: ``currentColor`` becomes
+:data:`INK_ON_PAPER`.
 """
 
 import json
@@ -12,11 +13,11 @@ from assay.interfaces.report.output.document import ReportFigure
 INK_ON_PAPER = "#16191d"
 PAPER = "#ffffff"
 PNG_SCALE = 2.0
-"""Pixels of a PNG per pixel of the chart."""
+"""Pixels of the PNG file per pixel of the chart, in each direction."""
 
 
 def on_paper(spec: Spec, *, ground: str | None = PAPER) -> Spec:
-    """Return the specification in fixed colours; ``ground``: background, None for transparent."""
+    """Return the specification in fixed colours. ``ground``: background colour; None for transparent."""
     printed: Spec = json.loads(json.dumps(spec).replace(INK, INK_ON_PAPER))
     printed["config"] = {**printed["config"], "background": ground}
     return printed
@@ -41,7 +42,7 @@ def png(figure: ReportFigure) -> bytes:
 
 
 def pdf(figure: ReportFigure, width_px: int) -> bytes:
-    """Return the chart as a PDF page of its size: vectors, with embedded fonts."""
+    """Return the chart as a PDF page of its size, in vectors with embedded fonts. ``width_px``: width of the chart."""
     import vl_convert
 
     spec = on_paper(figure.make(width_px), ground=None)

@@ -1,7 +1,8 @@
-"""Write a document to files; the ending of the name chooses the format.
+"""Write a document to files. The file extension selects the format.
 
-In: a :class:`ReportDocument` and a path. Out: files, each written completely or not at all: ``.html``, ``.pdf``, or
-``.md`` with its charts in a folder next to it; and every chart as SVG and PNG in a folder.
+In: a :class:`ReportDocument` and a path. Out: a ``.html``, ``.pdf`` or ``.md`` file; for ``.md``, charts are SVG files
+in a folder next to it. On request, a folder with every chart as SVG and PNG. Each file is written completely or not at
+all.
 """
 
 from pathlib import Path
@@ -18,7 +19,7 @@ FORMS = (".html", ".md", ".pdf")
 
 
 def form_of(path: Path) -> str:
-    """Return the format of a file by its ending. Raises SpecificationError for an unknown ending."""
+    """Return the format of a file by its extension. Raises SpecificationError for an unknown extension."""
     ending = path.suffix.lower()
     ending = {".htm": ".html", ".markdown": ".md"}.get(ending, ending)
     if ending not in FORMS:
@@ -39,7 +40,7 @@ def _folder(path: Path) -> Path:
 
 
 def write_charts(folder: Path, document: ReportDocument) -> int:
-    """Write every chart as SVG and PNG; return how many charts there are."""
+    """Write every chart as SVG and PNG to ``folder``; return the number of charts."""
     figures = charts_of(document)
     for figure in figures if figures and _folder(folder) else ():
         for name, content in pictures.files(figure):
@@ -48,14 +49,14 @@ def write_charts(folder: Path, document: ReportDocument) -> int:
 
 
 def document_bytes(document: ReportDocument, form: str, charts: str = "") -> bytes:
-    """Return the document in a format; ``charts``: folder of the charts that Markdown links to."""
+    """Return the document in a format. ``form``: file extension. ``charts``: folder that links in Markdown name."""
     if form == ".pdf":
         return pdf(document)
     return (html(document) if form == ".html" else markdown(document, charts)).encode()
 
 
 def write_document(path: Path, document: ReportDocument) -> None:
-    """Write the document in the format of its name; Markdown gets its charts in ``NAME-charts/``."""
+    """Write the document in the format of the file extension; charts of Markdown go to ``NAME-charts/``."""
     form, folder = form_of(path), path.with_name(f"{path.stem}-charts")
     content = document_bytes(document, form, folder.name)
     if form == ".md":
