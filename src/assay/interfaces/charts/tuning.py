@@ -37,7 +37,7 @@ class Trial(Protocol):
 
     @property
     def fastest_s(self) -> float | None:
-        """Time of the fastest run of the search so far, in seconds; None before the first valid run."""
+        """Time of the fastest run of the search so far, in seconds; None if unknown."""
 
 
 def tuning_course(trials: Sequence[Trial], width_px: int = FULL_PX) -> Spec:

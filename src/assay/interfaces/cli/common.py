@@ -1,4 +1,4 @@
-"""Define options that commands share, and print tables and JSON."""
+"""Define the options that commands share, and print tables (rows of text) and JSON to stdout."""
 
 import copy
 import json
@@ -25,17 +25,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RenamedOption(click.Option):
-    """An option whose last name is an old name, which is accepted but not shown in the help text."""
+    """An option whose last name is deprecated: it is accepted, but hidden in the help text."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the help text without the old name."""
+        """Return the help text without the deprecated name."""
         shown = copy.copy(self)
         shown.opts = self.opts[:-1]
         return click.Option.get_help_record(shown, ctx)
 
 
 def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the group's folder if only the group has the option, else the subcommand's."""
+    """Return the option's value of the parent group if only the group has it on the command line, else ``value``."""
     named = click.core.ParameterSource.COMMANDLINE
     parent, name = context.parent, str(parameter.name)
     if parent is None or context.get_parameter_source(name) is named or parent.get_parameter_source(name) is not named:
@@ -46,7 +46,7 @@ def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -
 def repository_option(command: F) -> F:
     """Add ``--repository DIR`` (environment: ASSAY_REPOSITORY), passed on as ``repository: Path``.
 
-    On a group it holds for the subcommand: ``assay campaign --repository DIR list``.
+    Given to a group, it applies to the subcommand: ``assay campaign --repository DIR list``.
     """
     return click.option(
         "--repository",
@@ -77,7 +77,7 @@ def all_option(command: F) -> F:
 
 
 def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
-    """Return the options of these parameters that the command line has, in the order of ``names``."""
+    """Return the options on the command line that set the parameters ``names``, in this order."""
     options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     source = click.core.ParameterSource.COMMANDLINE
     return [options[name] for name in names if context.get_parameter_source(name) is source]
@@ -89,7 +89,7 @@ def row_limit(every: bool, limit: int | None = None) -> int | None:
 
 
 def say(message: str) -> None:
-    """Print a progress message to stderr; answers go to stdout."""
+    """Print a progress message to stderr. Answers go to stdout."""
     click.echo(message, err=True)
 
 
@@ -99,7 +99,7 @@ def print_json(value: Any) -> None:
 
 
 def output_columns() -> int | None:
-    """Return the width of the terminal, or COLUMNS in a pipe or file; None means unlimited."""
+    """Return the width of the terminal in columns; for a pipe or file, COLUMNS. None means unlimited."""
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     text = os.environ.get("COLUMNS", "")
@@ -107,9 +107,10 @@ def output_columns() -> int | None:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
-    """Print an aligned table; columns of short figures are right-aligned.
+    """Print an aligned table, with columns of numbers aligned to the right.
 
-    In narrow output, values that all rows share are printed once, and the last columns on a second line.
+    If the output is too narrow, values shared by all rows are printed once below the table, and the last columns of a
+    row go to lines below it.
     """
     numeric = [bool(rows) and all(_is_figure(row[index]) for row in rows) for index in range(len(headers))]
     columns = output_columns()
@@ -136,9 +137,9 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
 def print_rows(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, limit: int | None, title: str | None = None
 ) -> None:
-    """Print the first ``limit`` rows as a table, then the number of rows left out. None: print every row.
+    """Print the first ``limit`` rows as a table (None for all rows), then the number of rows left out.
 
-    Every command with ``--all`` lists its rows with this function, the most significant first.
+    Every command with ``--all`` prints its rows with this function. The caller passes the most significant rows first.
     """
     print_table(headers, rows[:limit], title=title)
     if limit is not None and len(rows) > limit:
@@ -150,7 +151,7 @@ def _is_figure(cell: str) -> bool:
 
 
 def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterable[int]) -> int:
-    """Return the width of a table with these columns, with two blanks between columns."""
+    """Return the width of a table with the columns ``shown``, including the gaps between columns."""
     from rich.cells import cell_len
 
     lines = [headers, *rows]
@@ -192,7 +193,7 @@ def _small(header: str) -> str:
 def _print_plain(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
 ) -> None:
-    """Print a table to a pipe or file: each row on one line, without trailing blanks."""
+    """Print a table to a pipe or file: each row on one line, without trailing spaces."""
     lines = [headers, *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
     if title:
         click.echo(title)
@@ -201,7 +202,7 @@ def _print_plain(
 
 
 def aligned(lines: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
-    """Yield the lines with aligned cells; ``right`` marks the right-aligned columns."""
+    """Yield the lines with aligned cells. ``right``: whether each column is aligned to the right."""
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]

@@ -1,8 +1,8 @@
 """Print text to the terminal with its control characters escaped.
 
-Names, causes and messages may come from runs and servers of other people. Only newlines, tabs and the codes for bold
-are printed unchanged. assay's own cursor movements go through :func:`send_control`, or to the stream that
-:func:`unescaped` returns.
+Names, causes and messages may come from untrusted runs and servers. Only newlines, tabs and the codes for bold text are
+printed unchanged. assay moves the cursor with :func:`send_control`, or through the stream that :func:`unescaped`
+returns.
 """
 
 import io
@@ -25,7 +25,7 @@ _KEPT = re.compile(r"(\x1b\[[01]m|\r\n)")
 
 
 class _EscapingStream:
-    """A text stream that escapes control characters; all other methods are those of the stream."""
+    """A text stream that escapes control characters. It delegates all other methods to ``stream``."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unescaped = stream
@@ -45,7 +45,7 @@ class _EscapingStream:
 
 @contextmanager
 def escaped_output() -> Iterator[None]:
-    """Escape what the program prints to stdout and stderr inside the block."""
+    """Escape control characters in all output to stdout and stderr inside the block."""
     out, err = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = cast("TextIO", _EscapingStream(out)), cast("TextIO", _EscapingStream(err))
     try:
@@ -55,7 +55,7 @@ def escaped_output() -> Iterator[None]:
 
 
 class _TerminalText(io.StringIO):
-    """Text for a terminal that is kept until its length is known."""
+    """A buffer for terminal output whose length is not known yet."""
 
     def isatty(self) -> bool:
         """Return True, so that the text is laid out for the terminal."""
@@ -64,9 +64,10 @@ class _TerminalText(io.StringIO):
 
 @contextmanager
 def paged_output() -> Iterator[None]:
-    """Show what the block prints in a pager if stdout is a terminal and the text is longer than the screen.
+    """Page the output of the block if stdout is a terminal and the output is longer than the screen.
 
-    ``PAGER`` names the pager; ``cat`` or an empty value turns paging off. After an error the text is printed directly.
+    ``PAGER`` names the pager; ``cat`` or an empty value turns paging off. After an error, the output is printed
+    without a pager.
     """
     stream = sys.stdout
     off = os.environ.get("PAGER") in ("", "cat") or os.environ.get("TERM") == "dumb"
@@ -117,7 +118,7 @@ def elapsed_time(title: str, after_s: float = PROGRESS_AFTER_S) -> Iterator[None
 
 
 def unescaped(stream: TextIO) -> TextIO:
-    """Return the stream that prints control sequences. The caller escapes text from other sources."""
+    """Return the stream that prints control sequences unchanged. The caller must escape untrusted text."""
     return stream.unescaped if isinstance(stream, _EscapingStream) else stream
 
 

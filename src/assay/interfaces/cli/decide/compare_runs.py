@@ -16,7 +16,10 @@ _LEVELS_SHOWN = 3
 
 
 def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, every: bool, as_json: bool) -> None:
-    """Print the runs whose ids begin with the texts, or their configurations; the first is the baseline."""
+    """Print runs, or their configurations, side by side; the first is the baseline.
+
+    ``run_ids``: beginnings of run ids. ``every``: print all rows.
+    """
     repository, table = read_table(root)
     sides = sides_of(repository, table, [repository.run(run_id) for run_id in run_ids], of)
     if as_json:

@@ -1,4 +1,4 @@
-"""``assay decide``: which option is faster, and what does it cost? The answer first, then the evidence and details."""
+"""``assay decide``: print which option is faster and what it costs: the answer, the evidence, then details."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,13 +36,13 @@ METHODS = ("matched", "aloja", "lisa14")
 
 
 class Details(Enum):
-    """What is printed after the decision."""
+    """Details to print after the decision."""
 
     NONE = "none"
     OPTIONS = "options"
-    """Each option over its own matched groups."""
+    """Each option with its own matched groups."""
     GROUPS = "groups"
-    """Each matched group by itself."""
+    """Each matched group."""
 
 
 @click.command("decide", cls=AssayCommand)
@@ -122,7 +122,7 @@ def decide(
         raise click.UsageError(f"{of_options[0]} applies to --details options.")
     if chosen is Details.GROUPS and fields["ignore"]:
         raise click.UsageError("--ignore and --details groups exclude each other.")
-    if factor:  # the old form: the argument was a workload
+    if factor:  # old syntax: --by FACTOR, with a workload as the argument
         question, workload = factor, workload or question
     if workload:
         where = (*where, f"workload={workload}")
@@ -147,17 +147,17 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """How to print an answer."""
+    """Output options of the command."""
 
     rows: int | None
-    """Maximum number of rows of a table; None: all."""
+    """Maximum number of rows of a table; None for all rows."""
     as_json: bool
 
 
 def _answered(
     opened: Repository, flagged: Flagged, request: DecisionRequest
 ) -> tuple[Sequence[Decision], QuestionView | None]:
-    """Return the decisions and, where the request names a question of a buyer, its sentences."""
+    """Return the decisions and, if the request names a buyer's question, the sentences of its answer."""
     from assay.questions.decisions.answers import answer_question
     from assay.questions.decisions.ask import decisions_of
 
@@ -191,7 +191,7 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
 
 
 def _factor_of(table: RunTable, request: DecisionRequest) -> str:
-    """Return the factor whose details are shown: for a question, the first of its factors that the runs vary."""
+    """Return the factor for the details. For a buyer's question, it is the first of its factors that the runs vary."""
     question = question_named(request.factor)
     if question is None:
         return request.factor
@@ -225,7 +225,7 @@ def _show_options(
     fields: dict[str, Any],
     output: _Output,
 ) -> None:
-    """Print the details of options, of a repository or, where it is None, of a dataset's table."""
+    """Print the details of options. ``opened`` and ``flagged``: None if ``table`` comes from a dataset."""
     from assay.analysis.comparison.factors.derived_factors import with_factors
     from assay.interfaces.cli.decide.option_details import print_confounding, print_options, print_published
     from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view, speedups_over
@@ -260,7 +260,7 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
 
 
 def _print_questions(views: Sequence[QuestionView]) -> None:
-    """Print one line for each question, and under an unanswered one how to answer it."""
+    """Print the answer to each question on one line; below it, the next step if there is one."""
     width = max(len(view.name) for view in views)
     for view in views:
         click.echo(f"{view.name:<{width}}  {view.answer}")

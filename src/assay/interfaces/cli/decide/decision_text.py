@@ -1,4 +1,7 @@
-"""Print decisions: the answer first, then the evidence. The commands that decide share this module."""
+"""Print decisions: the answer, the evidence, a table and caveats. All commands that print decisions use this module.
+
+In: decisions, and sentences from ``questions/decisions``. Out: text on stdout.
+"""
 
 from collections.abc import Sequence
 
@@ -19,10 +22,11 @@ from assay.text import NO_VALUE, column_title, interval, origin_badge, plural, r
 def print_decision(
     decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None, asked: str = ""
 ) -> None:
-    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet.
+    """Print the answer, a row for each workload and option, and the caveats that are not in ``printed``.
 
-    ``view``: the buyer's question that the decision answers; its sentences replace the decision's. ``asked``: the
-    question, for the line under the answer.
+    Adds these caveats to ``printed``. ``rows``: maximum number of rows; None for all. ``view``: the buyer's question
+    that the decision answers; its sentences replace the decision's sentences. ``asked``: text of the line below the
+    answer.
     """
     if view is not None:
         answer, *reasons = (view.answer, view.evidence, view.cost)
@@ -85,7 +89,7 @@ def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[
 
 
 def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: QuestionView | None = None) -> None:
-    """Print each decision with its question and origin, and each caveat once.
+    """Print all decisions; several are labelled with question and origin. A repeated caveat is printed once.
 
     ``view``: the buyer's question that the first decision answers.
     """

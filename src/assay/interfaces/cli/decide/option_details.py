@@ -17,11 +17,14 @@ from assay.questions.json_values import json_value
 from assay.text import NO_VALUE, interval, origin_badge, plural, ratio
 
 _NAMED_MAX = 6
-"""Maximum number of comparisons to name."""
+"""Maximum number of comparisons named in a sentence."""
 
 
 def print_options(view: SpeedupView, table: RunTable, limit: int | None) -> None:
-    """Print the speedup of each option, the fastest options, and other differences; ``table``: the runs read."""
+    """Print the speedup of each option, further tables, and warnings.
+
+    ``table``: the runs read. ``limit``: maximum number of rows of a table; None for all rows.
+    """
     rows = [_cells(item) for item in view.results if item.ratio is not None]
     title = view.group.capitalize() if view.group else "Over"
     print_rows(
@@ -38,7 +41,7 @@ def print_options(view: SpeedupView, table: RunTable, limit: int | None) -> None
 
 
 def print_confounding(view: SpeedupView) -> None:
-    """Print the factors that differ between the sides of a comparison."""
+    """Print the factors that confound a comparison: they differ between its two sides."""
     for name in dict.fromkeys(name for item in view.results for name in item.confounded):
         click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
 
@@ -71,7 +74,7 @@ def _print_counts(results: Sequence[SpeedupResult], table: RunTable) -> None:
 
 
 def print_published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
-    """Print the figures of a factor as a publication defines them; ``method``: ``aloja`` or ``lisa14``."""
+    """Print the speedups of a factor by a publication's definition. ``method``: ``aloja`` or ``lisa14``."""
     from assay.analysis.comparison.claims.published import mean_improvement
     from assay.questions.comparisons.speedup import published_figures
 

@@ -1,4 +1,4 @@
-"""``assay anomalies``: runs whose time or traffic differs from comparable runs."""
+"""``assay anomalies``: print outliers: runs whose time or disk traffic differs from comparable runs."""
 
 from __future__ import annotations
 

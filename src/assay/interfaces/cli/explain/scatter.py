@@ -1,4 +1,4 @@
-"""``assay scatter``: two metrics of the matching runs."""
+"""``assay scatter``: print two metrics of each matching run."""
 
 from pathlib import Path
 

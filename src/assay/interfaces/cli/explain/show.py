@@ -1,4 +1,4 @@
-"""``assay show``: one run as text."""
+"""``assay show RUN``: print one run: phases, tasks, counters, limits and logs."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""``assay tasks RUN``: task durations by phase and node, with outlier tasks."""
+"""``assay tasks RUN``: print task durations by phase and node, and outlier tasks."""
 
 from pathlib import Path
 

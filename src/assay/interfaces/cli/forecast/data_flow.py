@@ -1,4 +1,4 @@
-"""``assay data-flow``: the data flow and CPU use of each workload, relative to a reference workload."""
+"""``assay data-flow``: print data flow and CPU use of each workload, relative to a reference workload."""
 
 from pathlib import Path
 

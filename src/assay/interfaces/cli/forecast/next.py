@@ -1,4 +1,4 @@
-"""``assay next``: choose the runs that reduce uncertainty most, or count how many a cluster needs."""
+"""``assay next``: choose the runs that reduce uncertainty most, or count the runs that a cluster needs."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
 
 
 def _write(repository: Repository, configurations: list[dict[str, str]], output: Path, like: Path | None) -> None:
-    """Write the plan, and its cluster file unless one is known; print what was left out."""
+    """Write a plan for the configurations, and a cluster file unless ``like`` has one; print what was left out."""
     from assay.execution.planning.plan_files.plan_reader import load_plan
     from assay.foundation.output import write_whole
     from assay.questions.forecasts.next_plan import newest_plan, next_plan

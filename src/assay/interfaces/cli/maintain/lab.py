@@ -1,4 +1,4 @@
-"""``assay lab``: create, show, enter and remove emulated clusters, and test what this machine can emulate."""
+"""``assay lab``: create, show, log in to and remove emulated clusters, and test whether this machine can run them."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``assay layout plan``: split devices into directories, and show how the devices fill."""
+"""``assay layout plan``: split devices into directories in proportion to bandwidth, and print how full they get."""
 
 from __future__ import annotations
 

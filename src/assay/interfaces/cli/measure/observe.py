@@ -1,4 +1,4 @@
-"""``assay observe CLUSTER -- COMMAND``: observe a job or an interval of time on a cluster and store it as a run."""
+"""``assay observe CLUSTER -- COMMAND``: sample a cluster during a command or a fixed time, and store a run."""
 
 from __future__ import annotations
 

@@ -109,7 +109,10 @@ def run(
 
 
 def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
-    """Return the plan with a profile of each run. Raises SpecificationError for a file: only simulations read files."""
+    """Return the plan with profiling of its runs. ``kinds``: values of ``--profile``.
+
+    Raises SpecificationError for several kinds, or for a file: only simulations read profiles from files.
+    """
     from assay.execution.planning.plan_files.plan_reader import checked
     from assay.model import PROFILE, PROFILE_KINDS
 
@@ -124,9 +127,10 @@ def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
 def run_campaign_request(
     request: CampaignRequest, root: Path, costs: CostProfile | None = None, first_runs: FirstRuns | None = None
 ) -> dict[str, Any]:
-    """Execute a campaign with its progress on stderr; return the summary as plain values.
+    """Execute a campaign and print its progress to stderr; return the summary as JSON values.
 
-    ``first_runs``: collection whose provisional ratios are printed as soon as they are known.
+    ``costs``: profile for simulated runs; None for measured runs. ``first_runs``: collects the first runs, whose
+    provisional ratios are printed as soon as they are known.
     """
     from assay.execution.campaign.execute import execute_campaign, prepare_campaign
     from assay.interfaces.cli.measure.progress import CampaignDisplay
@@ -171,7 +175,7 @@ def _summary_json(summary: CampaignSummary) -> dict[str, object]:
 
 
 def summary_lines(summary: CampaignSummary) -> list[str]:
-    """Return the result of a call as lines of text."""
+    """Return the summary of a campaign as lines of text."""
     counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     lines = [f"attempts: {summary.made} ({counts}); runs finished earlier: {summary.already_there}"]
     if summary.failures:
@@ -183,7 +187,7 @@ def summary_lines(summary: CampaignSummary) -> list[str]:
 
 
 def _preview(request: CampaignRequest, root: Path, *, as_json: bool) -> None:
-    """Print what a call would do. Needs no hosts, and writes nothing."""
+    """Print the runs that the command would execute, with expected times. Needs no hosts, and writes nothing."""
     from assay.execution.campaign.prepare import plan_lines, prepare
     from assay.execution.planning.forecast.forecast import rows
     from assay.store import Repository

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from assay.store.formats.inventory import HadoopHosts, ListedHost
 
 _HTTP_TIMEOUT_S = 5.0
+"""Maximum wait for an answer of a NameNode, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """SSH login of all hosts, from the options."""
+    """SSH login options that apply to all hosts."""
 
     user: str | None
     port: int | None
@@ -113,7 +114,7 @@ def discover(
 
 
 def _report(output: Path, survey: SurveyedHosts) -> None:
-    """Print the number of nodes in the written file; reading it checks it."""
+    """Load the written cluster file, which validates it, and print its number of nodes."""
     from assay.specs import load_cluster
 
     cluster = load_cluster(output)
@@ -146,7 +147,7 @@ def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | No
 
 
 def _live_workers(named: HadoopHosts) -> list[str]:
-    """Ask a NameNode for its DataNodes if no file lists the workers."""
+    """Return the live DataNodes that a NameNode reports over JMX. Raises HostError if no NameNode reports any."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     problems = []
     for address in named.namenode_http:
@@ -167,7 +168,10 @@ def _live_workers(named: HadoopHosts) -> list[str]:
 
 
 def _common(listed: Sequence[ListedHost], login: _Login) -> _Login:
-    """Return the login of all hosts: a cluster file has one. Options override the inventory."""
+    """Return the login for all hosts. Options override the inventory.
+
+    Raises SpecificationError if the hosts differ, because a cluster file has a single login.
+    """
 
     def shared(what: str, given: object, values: set[object]) -> object:
         if given is not None or not values - {None}:

@@ -1,4 +1,4 @@
-"""Serve the quality of runs: causes of invalid runs, missing traces, and repetitions still needed."""
+"""Serve the quality of runs: causes of invalid runs, trace coverage, repetitions still needed, and outliers."""
 
 from typing import Annotated
 
@@ -38,7 +38,7 @@ def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:
     store = context.store
 
     def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
-        # traces are looked for once
+        # The search for traces is slow, so it runs once for all filters.
         return coverage(table, store.answer(("traced",), lambda every: traced_rows(repository, every)))
 
     return context.ask(make, where, "coverage")

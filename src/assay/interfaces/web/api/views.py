@@ -1,6 +1,6 @@
-"""Serve views over many runs: compare, speedup, findings, anomalies, cost, TCO, campaigns and plans.
+"""Serve views over many runs: comparison, scatter plot, speedup, findings, cost, TCO, campaigns and plans.
 
-Each calls the function that the command of the same name calls.
+In: query parameters or a JSON body. Out: JSON. A view calls the same function as the command for the same question.
 """
 
 import math
@@ -36,12 +36,12 @@ from assay.specs.prices import checked_date, prices_of
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 
 RUNS_MAX = 3000
-"""Maximum number of runs in a view that reads whole runs."""
+"""Maximum number of runs in a view that reads complete runs."""
 Name = Annotated[str | None, Query(max_length=300)]
 
 
 def few(chosen: RunTable) -> RunTable:
-    """Return ``runs``. Raises SpecificationError for more runs than a view can read completely."""
+    """Return ``chosen``. Raises SpecificationError if it has more than :data:`RUNS_MAX` runs."""
     if len(chosen) > RUNS_MAX:
         raise SpecificationError(
             f"{len(chosen):,} runs match, and this view shows at most {RUNS_MAX:,}",
@@ -139,7 +139,7 @@ def findings(
     exclude_flagged: Annotated[bool, Query(description="Exclude runs whose times are outliers.")] = False,
 ) -> FindingsView:
     """Check the field's common claims against the runs, by origin."""
-    # costs follow the server's price book
+
     return context.ask(
         lambda repository, table: findings_view(repository, table, context.book, exclude_flagged=exclude_flagged),
         where,
@@ -148,7 +148,7 @@ def findings(
 
 
 def book_of(context: Context, text: str | None, changes: Mapping[str, float]) -> PriceBook:
-    """Return the given price book, or the server's, with changed prices."""
+    """Return the price book in ``text``, or the server's, with the prices in ``changes``."""
     if text is None and context.book is None:
         raise SpecificationError(
             "there is no price book", where="prices", hint="send one, or start the server with --prices FILE"
@@ -160,14 +160,14 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
 
 @dataclass(frozen=True, slots=True)
 class CheapestView:
-    """The cost of runs with the server's price book."""
+    """Cost of runs with the server's price book."""
 
     ranked: tuple[CostEffectivenessAnswer, ...] = ()
-    """The costs of each job over all runs of a row."""
+    """Cost of each job, ranked by configuration."""
     unpriced: tuple[CostEffectivenessAnswer, ...] = ()
     """Jobs without a price in the book."""
     problem: AssayError | None = None
-    """Why nothing could be priced."""
+    """The error, if the runs could not be priced."""
 
 
 def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
@@ -202,7 +202,7 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswe
 
 
 def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
-    """Return jobs and cost over years."""
+    """Return the number of jobs, and their cost, over the years of use."""
 
     def make(table: RunTable) -> JobCosts:
         request = JobCostRequest(

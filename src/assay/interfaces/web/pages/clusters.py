@@ -1,4 +1,7 @@
-"""Show a cluster or a configuration, as pages and in the API."""
+"""Serve a cluster or a configuration, as a page and as JSON.
+
+In: the name of a cluster or the id of a run. Out: hardware, prices, and the history of runs.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -18,13 +21,14 @@ from assay.text import TextTable
 router = APIRouter(dependencies=READERS)
 Name = Annotated[str, Path(max_length=300)]
 LISTED_MAX = 60
+"""Maximum number of entries in a list on these pages."""
 _FACTS = {
     "vm_size": "machine",
     "ram_gb": "memory of a node (GB)",
     "cores": "cores of a node",
     "service_type": "service",
 }
-"""Recorded fact of a cluster to its name in words."""
+"""Titles of recorded facts about a cluster, by field name."""
 
 
 def _cluster(context: Context, name: str) -> ClusterView:
@@ -75,7 +79,7 @@ def cluster(request: Request, context: ContextOf, name: Name) -> Response:
 
 
 def _recorded_facts(context: Context, view: ClusterView) -> TextTable | None:
-    """Return the facts about the cluster that an imported run recorded, without those that depend on the layout."""
+    """Return facts about the cluster from an imported run, except the facts that depend on the layout."""
     facts = api_runs.find_run(context, view.setups[0].example).environment.get("cluster")
     if not isinstance(facts, Mapping):
         return None

@@ -1,7 +1,7 @@
-"""Read the question of the page of costs from its address or a form, and make the short address of the same question.
+"""Read the state of the page Cost from its address or form, and write that state as a short address.
 
-The address holds only changed prices, by name (``price.InfiniBand=1.2``), so links stay short and Back restores the
-previous prices.
+The address contains only fields with non-default values, and changed prices by name (``price.InfiniBand=1.2``). Links
+stay short, and Back restores the previous prices.
 """
 
 from collections.abc import Iterable
@@ -25,17 +25,17 @@ _PRICES_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class CostPageState:
-    """One question of the page of costs."""
+    """State of the page Cost."""
 
     state: dict[str, str] = field(default_factory=lambda: dict(_USUAL))
-    """The form's fields by name, as texts; missing fields have their default values."""
+    """Form fields by name, as text; missing fields have their default values."""
     changes: dict[str, float] = field(default_factory=dict)
-    """New prices by their names."""
+    """Changed prices by name, in the price book's currency."""
     book_text: str | None = None
-    """A pasted price book; None: the server's own."""
+    """Text of a pasted price book; None for the server's price book."""
 
     def changed_in(self, book: PriceBook) -> dict[str, float]:
-        """Return the changes that differ from the book's own prices."""
+        """Return the changed prices that differ from the prices in ``book``."""
         book_prices = amounts_of(book)
         return {name: amount for name, amount in self.changes.items() if book_prices.get(name) != Decimal(str(amount))}
 
@@ -46,11 +46,11 @@ class CostPageState:
         return f"/cost?{urlencode(pairs)}" if pairs else "/cost"
 
     def without_changes(self) -> str:
-        """Return the page's address with the book's own prices."""
+        """Return the page's address with the prices of the book."""
         return CostPageState(self.state).address()
 
     def with_price(self, name: str, amount: float) -> str:
-        """Return the page's address with another price."""
+        """Return the page's address with the price ``name`` changed to ``amount``."""
         return CostPageState(self.state, {**self.changes, name: amount}).address()
 
 
@@ -59,7 +59,7 @@ def _plain(amount: float) -> str:
 
 
 def asked_from(pairs: Iterable[tuple[str, str]]) -> CostPageState:
-    """Return the question of an address or a form. Raises SpecificationError for a price that is not a number."""
+    """Return the state in an address or a form. Raises SpecificationError for a price that is not a number."""
     state, text = dict(_USUAL), None
     changes: dict[str, float] = {}
     for name, value in pairs:
@@ -76,7 +76,10 @@ def asked_from(pairs: Iterable[tuple[str, str]]) -> CostPageState:
 
 
 def amount_of(name: str, text: str) -> float:
-    """Return a price in the book's currency, such as ``1.2`` or ``100k``. Raises SpecificationError for other text."""
+    """Return the amount of a price, for example ``1.2`` or ``100k``, in the price book's currency.
+
+    Raises SpecificationError for other text, negative amounts and amounts from 1e15.
+    """
     try:
         amount = Decimal(text[:40])
     except InvalidOperation:

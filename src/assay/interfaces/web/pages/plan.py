@@ -1,4 +1,4 @@
-"""Show the page that composes a plan: every change shows at once the number of runs and their estimated time."""
+"""Show the page that composes a plan. After every change it shows the number of runs and their estimated time."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs

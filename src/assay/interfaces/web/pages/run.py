@@ -44,12 +44,15 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 LogName = Annotated[str, Path(max_length=500)]
 SHOWN_AT_FIRST = ("cpu", "disk", "net")
 COINCIDING_NAMED = 4
-"""Maximum number of names in the note on lines that are drawn as one."""
+"""Maximum number of names in the note on lines that coincide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The part of a run that its chart shows: groups of panels, one node or all, start and end."""
+    """The part of a run that its chart shows.
+
+    ``shown``: groups of panels. ``node``: None for all nodes. ``start_s`` and ``end_s``: seconds from the run's start.
+    """
 
     shown: tuple[str, ...]
     node: str | None
@@ -143,7 +146,7 @@ def _lines(close: CompleteRun, span: Span) -> list[Lines]:
 
 
 def _note(group: Sequence[Series]) -> str:
-    """Return a note that names the lines drawn as one."""
+    """Return a note that names the lines of a group, which coincide."""
     names = [f"{line.node} {line.subject.partition(':')[2]}".strip() for line in group]
     if len(names) > COINCIDING_NAMED:
         names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]

@@ -1,7 +1,7 @@
-"""Show what-if questions: sliders for disks, network, nodes, containers, data and prices, and the predicted effect.
+"""Show the page What if: sliders for disks, network, nodes, containers, data and prices, and the predicted effect.
 
-The address holds the question under the names that ``assay whatif --set`` takes (``?run=…&layout=SS2&nic=25Gbit/s``),
-and prices under theirs (``price.NAME``), so a link holds the whole state. Nothing is written.
+The address contains the whole state: settings by the names of ``assay whatif --set``
+(``?run=…&layout=SS2&nic=25Gbit/s``), and prices as ``price.NAME``. Nothing is stored.
 """
 
 import re
@@ -50,7 +50,7 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PriceControl:
-    """One price of the server's book."""
+    """The slider of a price in the server's price book: its original, current and maximum value."""
 
     name: str
     measured: float
@@ -60,7 +60,7 @@ class PriceControl:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The question in an address."""
+    """The question in an address: a run, changed settings, and changed prices."""
 
     run_id: str
     values: dict[str, str]
@@ -93,7 +93,7 @@ def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the values of the page's template; an invalid question is a problem shown on the page."""
+    """Return the values for the page's template. The page shows the error of an invalid question."""
     values: dict[str, Any] = dict(_NOTHING)
     try:
         values["runs"] = runs = api_whatif.get_configurations(context)
@@ -130,7 +130,7 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorCh
 
 
 def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return the changes from the measured values; a number without a unit has the control's unit."""
+    """Return the values that differ from the measured values. A number without a unit gets the control's unit."""
     controls = {control.name: control for control in controls_of(anchor, ())}
     changes = []
     for name, text in values.items():

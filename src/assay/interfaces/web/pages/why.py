@@ -1,7 +1,7 @@
-"""Redirect from a speedup to two typical runs, side by side, that show why one is faster.
+"""Redirect from a speedup to a side-by-side view of two typical runs that explains the speedup.
 
-``/why`` takes a speedup (factor, baseline, candidate, workload, origin, scale), chooses two runs and redirects to the
-page *Compare*. Imported runs often have only a duration: :func:`observed_pairs` lists pairs with phases or traces.
+In: a speedup (factor, baseline, candidate, workload, origin, scale). Out: a redirect to the page *Compare* with two
+runs. Imported runs often have only a duration, so :func:`observed_pairs` lists the pairs with phases or traces.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,7 @@ from assay.text import titles
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 OBSERVED_MAX = 6
+"""Maximum number of pairs that :func:`observed_pairs` returns."""
 
 
 @router.get("/why")
@@ -40,16 +41,16 @@ def why(
 def of_speedups(
     speedups: Sequence[SpeedupResult], where: Sequence[str] | None
 ) -> list[tuple[SpeedupResult, WhyQuestion | None]]:
-    """Return the speedups with a ratio, each with the question why; None for the question if ``where`` is None."""
+    """Return the speedups with a ratio, each with its question for ``/why`` (None if ``where`` is None)."""
     return [(item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None]
 
 
 def observed_pairs(
     context: Context, workload: str | None = None, *, without: Sequence[str] = ()
 ) -> list[tuple[str, str, str]]:
-    """Return comparisons of runs with detailed records: the compared options, the origin, and the address.
+    """Return comparisons of runs with phases or traces: the compared options, the origin, and the address.
 
-    ``workload``: None for all; ``without``: ids of runs that are left out.
+    ``workload``: None for all workloads. ``without``: ids of runs to leave out.
     """
     pairs = []
     for decision in decisions_on(context, ""):

@@ -1,6 +1,6 @@
-"""Place a forecast on the extrapolation bar above its numbers: green within the learned range, red far beyond it.
+"""Compute a forecast's position on the extrapolation bar: green within the learned range, red far beyond it.
 
-In: a multiple of the learned range, or the basis of a prediction. Out: a position from 0 to 1 with its text.
+In: a multiple of the learned range, or the basis of a prediction. Out: a position from 0 to 1, and a text.
 """
 
 import math
@@ -23,14 +23,14 @@ _AT_BASIS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ExtrapolationBar:
-    """A position from 0, well within the learned range, to 1, far beyond it."""
+    """A position from 0 (well within the learned range) to 1 (far beyond it), and its text."""
 
     position: float
     text: str
 
 
 def bar_of_multiple(times: float, of: str) -> ExtrapolationBar:
-    """Return the bar of a multiple of the learned range; ``of`` names the multiplied quantity."""
+    """Return the bar for a multiple of the learned range. ``of``: name of the multiplied quantity."""
     if times <= EXTRAPOLATION_STATED:
         position = _WITHIN * max(0.0, math.log2(max(1.0, times))) / math.log2(EXTRAPOLATION_STATED)
         return ExtrapolationBar(position, f"Within the learned range of {of}.")
@@ -40,7 +40,7 @@ def bar_of_multiple(times: float, of: str) -> ExtrapolationBar:
 
 
 def bar_of_basis(basis: str) -> ExtrapolationBar:
-    """Return the bar of a prediction with this basis."""
+    """Return the bar for a prediction with this basis."""
     known = Basis(basis)
     kind = "Within the learned range" if known is Basis.MEASURED else "Extrapolated"
     return ExtrapolationBar(_AT_BASIS[known], f"{kind}: based on {known}.")

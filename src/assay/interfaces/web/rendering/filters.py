@@ -1,6 +1,6 @@
-"""Make the filter bar: workload, cluster and storage class, kept in each address as ``where=COLUMN=LEVEL``.
+"""Make the filter bar: workload, cluster and storage class. Addresses carry its state as ``where=COLUMN=LEVEL``.
 
-In: the pairs of an address and the table of runs. Out: the fields of the bar, and the conditions that links keep.
+In: the query parameters of an address and the table of runs. Out: the bar's fields, and the conditions that links keep.
 """
 
 from collections.abc import Sequence
@@ -15,42 +15,45 @@ from assay.text import column_title, level_text
 
 COLUMNS: Final = ("workload", "cluster", DEVICE_CLASS)
 _NOT_KEPT: Final = ("offset", "job")
-"""Parameters that apply only to the present selection of runs; a new choice drops them."""
+"""Parameters that apply only to the current selection of runs; a new selection drops them."""
 Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class FilterField:
-    """One select of the bar. It is disabled with several levels in the address; the list of runs changes these."""
+    """A select element of the bar. If the address has several levels, it is disabled; change these on the page Runs."""
 
     title: str
     levels: tuple[tuple[str, str], ...]
-    """Conditions with their titles."""
+    """Available conditions with their titles."""
     chosen: tuple[str, ...]
     """Conditions in the address."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterBar:
-    """The bar of one page."""
+    """The filter bar of a page. ``action``: path of the page."""
 
     action: str
     fields: tuple[FilterField, ...]
     kept: Pairs
-    """Other pairs of the address that a new choice keeps."""
+    """Other query parameters that a new selection keeps."""
     active: bool
-    """Whether the address has any condition of the bar."""
+    """Whether the address has a condition of the bar."""
 
 
 def carried(pairs: Pairs) -> list[tuple[str, str]]:
-    """Return the bar's conditions in an address; the form of the page Cost names them by column."""
+    """Return the bar's conditions in an address as ``where`` parameters.
+
+    The form of the page Cost writes a condition as ``COLUMN=LEVEL``.
+    """
     named = [("where", f"{name}={text}") for name, text in pairs if name in COLUMNS and text]
     conditions = [("where", text) for name, text in pairs if name == "where" and text.partition("=")[0] in COLUMNS]
     return list(dict.fromkeys([*conditions, *named]))
 
 
 def filter_bar(path: str, pairs: Pairs, table: RunTable) -> FilterBar:
-    """Return the bar of a page. Columns with one level have no field; the page Cost has these fields in its form."""
+    """Return the bar of a page. Columns with one level have no field. The page Cost has the fields in its own form."""
     conditions = [text for _, text in carried(pairs)]
     fields = []
     shown: list[tuple[str, str]] = []

@@ -1,7 +1,7 @@
 """Build the ASGI application: routes, access checks and error responses.
 
-In: a repository, tokens, a price book. Errors are JSON (``message``, ``where``, ``hint``) under ``/api`` and a page
-with the same text elsewhere; never a traceback.
+In: a repository, tokens, a price book. Out: the application. Under ``/api``, an error is JSON (``message``, ``where``,
+``hint``); elsewhere it is a page with the same text. Answers never contain a traceback.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -64,12 +64,13 @@ from assay.store.exchange.transfer import RefusedBundleError
 
 UPLOAD_BYTES_MAX = 8 * 10**9
 BODY_BYTES_MAX = 4_000_000
-"""Maximum size of a request's body, except for uploads."""
+"""Maximum size of a request's body, except for uploads, in bytes."""
 COMPRESSED_FROM_BYTES = 1_000
+"""Minimum size of a compressed answer, in bytes."""
 RUNS_AS_OF = "Assay-Runs-As-Of"
-"""Header of answers that lack newer runs: when their runs were read, in ISO 8601."""
+"""Header of an answer without the newest runs: the time at which its runs were read, in ISO 8601."""
 UNCOMPRESSED_PATH = "/api/v1/bundles"
-"""Bundles are compressed already, and their content is streamed."""
+"""Path prefix of answers that are not compressed: bundles are compressed files, and they are streamed."""
 ROUTED = (
     api_runs,
     api_views,
@@ -97,7 +98,7 @@ ROUTED = (
     pages_whatif,
     pages_why,
 )
-"""Modules with routes, in the order in which addresses are matched."""
+"""Modules with routes, in matching order."""
 _STATUS: tuple[tuple[type[AssayError], int], ...] = (
     (NotFoundError, 404),
     (RefusedBundleError, 422),
@@ -119,8 +120,8 @@ def create_app(
 ) -> FastAPI:
     """Return the application for the repository at ``root``. Raises RepositoryError if there is none.
 
-    ``cluster_folders``: folders with the cluster files that plans can use; ``campaigns``: whether the server starts
-    campaigns. Without ``tokens`` every client may read, so the server must listen on loopback only.
+    ``cluster_folders``: folders with the cluster files that plans can use. ``campaigns``: whether the server may start
+    campaigns. Without ``tokens``, every client may read, so the server must listen on loopback only.
     """
     app = FastAPI(
         title="assay",
@@ -159,7 +160,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.context.searches.close()
     app.state.context.simulators.close()
-    app.state.context.store.repository.close()  # the signal that stops the server ends the process without clean-up
+    app.state.context.store.repository.close()  # here, because the signal ends the process without clean-up
 
 
 class Compression:
@@ -225,7 +226,10 @@ class AccessControl:
 
 
 async def _wrong_token(request: Request) -> Refusal | None:
-    """Return why a request is refused because of its token. Without a token the body of a change is not read."""
+    """Return the refusal of a request with a wrong token, or of an API change without a token; None if permitted.
+
+    The check runs before the request's body is read.
+    """
     guard: Guard = request.app.state.context.guard
     bearer, api = bearer_of(request), request.url.path.startswith("/api/")
     if not guard.tokens:
@@ -258,7 +262,7 @@ def _refusal(request: Request) -> Refusal | None:
 
 
 def _encodable(text: str | None) -> str | None:
-    """Replace what UTF-8 can't encode, for example half of a surrogate pair that came in a request."""
+    """Replace characters that UTF-8 can't encode, for example half of a surrogate pair from a request."""
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
@@ -295,7 +299,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _validation_message(problem: Mapping[str, Any]) -> str:
-    """Return a message for an invalid request; pydantic's message where it is plain."""
+    """Return a message for an invalid request: a plain text for common problems, otherwise pydantic's message."""
     limits = problem.get("ctx", {})
     match problem.get("type"):
         case "too_long":

@@ -1,13 +1,13 @@
-"""Limit connections: their number, in all and per address, and the time that each part of a request may take.
+"""Limit connections: their number, in total and per address, and the duration of each part of a request.
 
 uvicorn limits only the time between two requests (``timeout_keep_alive``). This module adds two parts:
 
-- :class:`ConnectionLimiter` replaces the listening socket. It counts a connection from ``accept``, TLS handshake
-  included, until its descriptor is closed. At the limit it closes the connection with the earliest deadline. A
-  connection whose request is being answered has no deadline; if all are being answered, a new connection gets 503.
-  Idle clients therefore cannot use up the server's descriptors.
+- :class:`ConnectionLimiter` replaces the listening socket. It counts a connection from ``accept``, including the TLS
+  handshake, until its descriptor is closed. At the limit it closes the connection with the earliest deadline. A
+  connection has no deadline while the server works on its request; if this holds for all, a new connection gets 503.
+  Idle clients therefore cannot exhaust the server's descriptors.
 - :class:`TimeoutProtocol` sets the deadlines: the client must send its header, keep sending its body, and read the
-  answer in time. Time that the server itself takes does not count.
+  answer in time. Time that the server takes does not count.
 
 Deadlines are seconds on the event loop's clock.
 """
@@ -31,29 +31,29 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 _SWEEP_S = 0.5
 """Time between two checks of all deadlines, in seconds."""
 _CLOSING_MAX = 64
-"""Maximum number of connections that are being closed, in addition to the counted ones."""
+"""Maximum number of connections that are being closed, in addition to the permitted connections."""
 _REFUSED = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _OTHER_DESCRIPTORS = 192
-"""Descriptors kept free for files of bundles, the index and threads."""
+"""Number of descriptors reserved for files of bundles, the index and threads."""
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits of the number of connections, and of the time that each part of a request may take (seconds)."""
+    """Limits on the number of connections, in total and per address, and on the duration of each part of a request."""
 
     connections: int = 500
     per_address: int = 100
     header_s: float = 20.0
-    """Maximum time from the connection, or the last answer, to the end of a request's header or of a TLS handshake."""
+    """Maximum time from the connection or the last answer to the end of the TLS handshake or the header, in seconds."""
     idle_s: float = 20.0
-    """Maximum time without receiving a byte of an expected body, or without the client reading a byte of the answer."""
+    """Maximum time without a received byte of the body, or without the client reading the answer, in seconds."""
     body_bytes_per_s: float = 1000.0
-    """Minimum mean rate of a body after ``idle_s``."""
+    """Minimum mean rate of a body after ``idle_s``, in bytes per second."""
 
     def within_descriptors(self) -> Self:
-        """Return these limits, with no more connections than the process has descriptors for."""
+        """Return these limits, with ``connections`` reduced to the number that the process has descriptors for."""
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if descriptors == resource.RLIM_INFINITY:
             descriptors = 1 << 20
@@ -64,7 +64,11 @@ class ConnectionLimits:
 
 
 class Connection(socket.socket):
-    """One accepted connection. ``deadline`` returns when to end it, or None while the server works on its request."""
+    """An accepted connection.
+
+    ``deadline`` returns the time on the event loop's clock at which to end the connection, in seconds; None while the
+    server works on its request.
+    """
 
     address: str
     deadline: Callable[[], float | None]
@@ -89,7 +93,7 @@ class Connection(socket.socket):
 
 
 class ConnectionLimiter(socket.socket):
-    """A listening socket that takes over ``listener``'s descriptor. Only the event loop's thread uses it."""
+    """A listening socket that takes over the descriptor of ``listener``. Only the event loop's thread uses it."""
 
     def __init__(self, listener: socket.socket, limits: ConnectionLimits) -> None:
         super().__init__(listener.family, listener.type, listener.proto, fileno=listener.detach())
@@ -103,7 +107,7 @@ class ConnectionLimiter(socket.socket):
         return self._connections.get(descriptor)
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept the next permitted connection. Raises BlockingIOError if none is waiting, as a socket does."""
+        """Accept the next permitted connection. Raises BlockingIOError, like a socket, if no connection is waiting."""
         while len(self._connections) < self.limits.connections + _CLOSING_MAX:
             try:
                 accepted, address = super().accept()
@@ -138,7 +142,7 @@ class ConnectionLimiter(socket.socket):
         self._connections.pop(connection.fileno(), None)
 
     def _make_room(self, address: str) -> bool:
-        """End a connection if a new one from ``address`` exceeds a limit. Return False if none can be ended."""
+        """End a connection if a new connection from ``address`` exceeds a limit; return False if that fails."""
         open_now = [connection for connection in self._connections.values() if not connection.ending]
         from_address = [connection for connection in open_now if connection.address == address]
         if len(from_address) >= self.limits.per_address:
@@ -181,7 +185,7 @@ class ConnectionLimiter(socket.socket):
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol with deadlines. A subclass sets ``limiter``, which accepted the connection."""
+    """uvicorn's HTTP/1.1 protocol with deadlines. A subclass sets ``limiter``: the socket that accepts connections."""
 
     limiter: ConnectionLimiter
 
@@ -221,12 +225,12 @@ class TimeoutProtocol(H11Protocol):
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Stop the deadline for the client to read: it read some of the answer."""
+        """Stop the deadline for the client to read the answer: the client read a part of it."""
         self._write_paused_s = None
         super().resume_writing()
 
     def _deadline(self) -> float | None:
-        """Return when to end the connection; None while the server is working."""
+        """Return the time at which to end the connection; None while the server works on its request."""
         limits = self.limiter.limits
         if self.transport.is_closing():
             self._closing_s = self._closing_s or self.loop.time()
@@ -251,7 +255,7 @@ def protocol_for(limiter: ConnectionLimiter) -> type[TimeoutProtocol]:
 
 
 def _end_earliest(connections: Collection[Connection]) -> bool:
-    """End the connection with the earliest deadline; return False if the server is working for all of them."""
+    """End the connection with the earliest deadline; return False if none has a deadline."""
     deadlines = [
         (deadline, connection)
         for connection in connections

@@ -1,15 +1,15 @@
-"""Decide which requests the server answers, and what a browser may do with its answers.
+"""Decide which requests the server answers, and set the security headers of its answers.
 
 - Without tokens the server listens on loopback only. Every local user may read; no user may change anything. The
   ``Host`` header must name this machine, which blocks DNS rebinding.
-- With tokens every request needs one: as ``Authorization: Bearer``, or as the session cookie that ``/login`` sets.
-  Roles are ``read``, ``upload`` and ``run``; each includes ``read``.
-- A request that can change something must come from a program or from a page of this server (``Sec-Fetch-Site`` and
-  ``Origin``), so that other sites cannot make a browser send it.
+- With tokens, every request needs a token, as ``Authorization: Bearer`` or through the session cookie that ``/login``
+  sets. Roles are ``read``, ``upload`` and ``run``; each includes ``read``.
+- A request that can change data must come from a program or from a page of this server (``Sec-Fetch-Site`` and
+  ``Origin``). Other sites therefore cannot make a browser send it.
 - Every answer forbids inline scripts, foreign sources, frames and content sniffing.
 
-Tokens are stored as SHA-256 and compared in constant time. Wrong tokens are answered slowly, and each address may try
-few of them.
+Tokens are stored as SHA-256 and compared in constant time. The answer to a wrong token is delayed, and the number of
+wrong tokens per address is limited.
 """
 
 import hashlib
@@ -30,18 +30,20 @@ from assay.foundation.errors import SpecificationError
 
 COOKIE: Final = "assay_session"
 SESSION_S: Final = 12 * 3600.0
+"""Duration of a session, in seconds."""
 SESSIONS_MAX: Final = 1000
 TOKEN_LENGTH_MIN: Final = 20
 LOGIN_BYTES_MAX: Final = 10_000
 _FILE_BYTES_MAX = 100_000
 BURST: Final = 5
-"""Wrong tokens that one address may show at once."""
+"""Maximum number of wrong tokens from an address before it must wait."""
 PER_S: Final = 0.5
-"""Further tokens per second that one address may show."""
+"""Rate at which an address regains attempts, per second."""
 BURST_OF_ALL: Final = 100
 PER_S_OF_ALL: Final = 10.0
+"""The same limits for all addresses together."""
 _ADDRESSES_MAX: Final = 10_000
-"""Maximum number of addresses, and of accepted tokens, that the login limiter remembers."""
+"""Maximum number of addresses, and of accepted pairs of address and token, that the login limiter remembers."""
 K = TypeVar("K")
 V = TypeVar("V")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -58,7 +60,7 @@ HEADERS: Final = {
 
 
 class AccessRole(StrEnum):
-    """What a token permits."""
+    """Role of a token."""
 
     READ = "read"
     UPLOAD = "upload"
@@ -70,7 +72,7 @@ Roles = frozenset[AccessRole]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered: an HTTP status, a message and a hint."""
+    """The refusal of a request: an HTTP status, a message and a hint."""
 
     status: int
     message: str
@@ -85,22 +87,25 @@ NO_TOKEN: Final = Refusal(
 
 
 class LoginLimiter:
-    """Limit how often unknown tokens may be shown: a token bucket per address, and one for all addresses.
+    """Limits the rate of wrong tokens, with a token bucket per address and a token bucket for all addresses.
 
-    An address without tries left is refused even with a valid token; otherwise guessing would stay fast. A token that
-    was accepted from the same address before always passes, so one client behind a proxy cannot lock out the others.
-    ``clock``: seconds of a monotonic clock.
+    An address without attempts left is refused even with a valid token; otherwise guessing would stay fast. A token
+    that was accepted from the same address before always passes, so one client behind a proxy cannot lock out others.
+    ``clock``: monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """By address: tries spent and not yet refilled, and the time of that count."""
+        """By address: number of spent attempts that are not yet regained, and the time of that number."""
         self._spent_of_all = (0.0, clock())
         self._accepted: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def wait_s(self, address: str, hashed: str) -> float:
-        """Return how long this address must wait before its token (SHA-256) is checked; 0: no wait."""
+        """Return the wait in seconds before a token from this address is checked; 0 for no wait.
+
+        ``hashed``: SHA-256 of the token.
+        """
         if (address, hashed) in self._accepted:
             return 0.0
         of_address = self._unfilled(self._spent.get(address, (0.0, 0.0)), PER_S)
@@ -130,17 +135,17 @@ def _remember(entries: OrderedDict[K, V], key: K, value: V) -> None:
 
 @dataclass(slots=True)
 class Guard:
-    """The server's access rules. ``tokens``: SHA-256 (hex) to roles; empty: loopback without tokens."""
+    """The server's access rules. ``tokens``: SHA-256 of a token (hex) to its roles; empty for no tokens."""
 
     tokens: Mapping[str, Roles]
     sessions: dict[str, tuple[float, Roles]] = field(default_factory=dict)
-    """By SHA-256 of a session's secret: its end (Unix time) and roles."""
+    """SHA-256 of a session's secret to the session's end (Unix time) and roles."""
     login_limiter: LoginLimiter = field(default_factory=LoginLimiter)
     wrong_token_delay_s: float = 1.0
     """Delay of the answer to a wrong token, in seconds."""
 
     def roles(self, bearer: str | None, cookie: str | None) -> Roles:
-        """Return the roles of a request; none if it must show a token first."""
+        """Return the roles of a request; an empty set if it needs a token."""
         if not self.tokens:
             return frozenset({AccessRole.READ})
         if bearer is not None:
@@ -151,7 +156,7 @@ class Guard:
         return frozenset()
 
     def roles_of_token(self, token: str) -> Roles:
-        """Return a token's roles; none for an unknown token."""
+        """Return a token's roles; an empty set for an unknown token."""
         hashed, token_roles = _hashed(token), frozenset[AccessRole]()
         for known, roles in self.tokens.items():  # no early exit: the time must not reveal which token matched
             if hmac.compare_digest(known, hashed):
@@ -159,7 +164,7 @@ class Guard:
         return token_roles
 
     def check_token(self, address: str, token: str) -> Roles | Refusal:
-        """Return the roles of a token (none for a wrong one), or why this address must wait."""
+        """Return the roles of a token (an empty set for a wrong token), or a refusal if the address must wait."""
         hashed = _hashed(token)
         wait_s = self.login_limiter.wait_s(address, hashed)
         if wait_s > 0:
@@ -187,7 +192,7 @@ class Guard:
         self.sessions.pop(_hashed(secret), None)
 
     def refuse_host(self, host: str | None) -> Refusal | None:
-        """Return why the ``Host`` of a request is refused; None if it is permitted."""
+        """Return the refusal of a request's ``Host`` header; None if it is permitted."""
         if self.tokens or (host is not None and is_loopback(_name_of(host))):
             return None
         return Refusal(421, "this server answers only on this machine", "open it as localhost or 127.0.0.1")
@@ -195,9 +200,10 @@ class Guard:
     def refuse_change(
         self, *, bearer: bool, cookie: bool, site: str | None, origin: str | None, host: str | None
     ) -> Refusal | None:
-        """Return why a request that can change something is refused; None if it is permitted.
+        """Return the refusal of a request that can change data; None if it is permitted.
 
-        A browser always sends the site that it posts from. A request without that and without a cookie is a program's.
+        A browser always sends the site that it posts from. A request without this site and without a cookie comes from
+        a program.
         """
         program = site is None and origin is None and not cookie
         same_page = site in (None, "same-origin", "none") and origin is not None and _host_of(origin) == host
@@ -229,7 +235,7 @@ def _name_of(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a host name or address is loopback, without asking a name server."""
+    """Return whether a host name or address is loopback, without a DNS query."""
     if name == "localhost":
         return True
     try:
@@ -239,9 +245,10 @@ def is_loopback(name: str) -> bool:
 
 
 def read_tokens(path: Path) -> dict[str, Roles]:
-    """Return the roles in a token file by the tokens' SHA-256. A line is ``ROLE[,ROLE] TOKEN``; ``#`` starts a comment.
+    """Read a token file; return the roles by SHA-256 of the token.
 
-    Raises :class:`SpecificationError` if the file can't be read, other users may read it, or a line is malformed.
+    A line is ``ROLE[,ROLE] TOKEN``; ``#`` starts a comment. Raises :class:`SpecificationError` if the file can't be
+    read, has no token or a malformed line, or can be read by other users.
     """
     try:
         mode = path.stat().st_mode

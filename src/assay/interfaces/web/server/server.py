@@ -1,4 +1,7 @@
-"""Run the application with uvicorn behind a connection limiter and a rate-limited log."""
+"""Run the application with uvicorn behind a connection limiter and a rate-limited log.
+
+In: the application, a listening socket and connection limits. Out: a uvicorn server and the socket that it accepts on.
+"""
 
 import logging
 import socket
@@ -16,7 +19,7 @@ from assay.interfaces.web.server.log import RateLimitedHandler
 HEADER_BYTES_MAX = 65_536
 KEEP_ALIVE_S = 5
 BACKLOG = 128
-"""Maximum number of connections that the kernel queues, and that one turn of the event loop accepts."""
+"""Maximum number of connections that the kernel queues, and that the event loop accepts at a time."""
 
 
 def server(
@@ -28,7 +31,7 @@ def server(
     key: Path | None = None,
     log_level: str = "warning",
 ) -> tuple[uvicorn.Server, ConnectionLimiter]:
-    """Return the server and the socket to run it on. The socket takes over the listener's descriptor."""
+    """Return the server and the socket to run it on. The socket takes over the descriptor of ``listener``."""
     limiter = ConnectionLimiter(listener, limits.within_descriptors())
     config = uvicorn.Config(
         app,
@@ -49,7 +52,7 @@ def server(
 
 @contextmanager
 def rate_limited_log() -> Iterator[None]:
-    """Write warnings and errors that are logged inside the block to stderr, a limited number of each kind."""
+    """Write warnings and errors logged inside the block to stderr, with a rate limit for each kind of message."""
     handler, root = RateLimitedHandler(sys.stderr), logging.getLogger()
     root.addHandler(handler)
     try:

@@ -1,7 +1,7 @@
-"""Cache answers that are made from one snapshot of the runs.
+"""Cache answers that are computed from a snapshot of the runs.
 
-Two requests for the same answer at once compute it once. Above the maximum the least recently used answer is dropped;
-pinned answers are dropped last.
+Concurrent requests for the same answer compute it once. Above the maximum, the cache drops the least recently used
+answer that is not pinned.
 """
 
 import threading
@@ -18,7 +18,10 @@ Make = Callable[[RunTable], Any]
 
 @dataclass(slots=True)
 class CachedAnswer:
-    """One answer, or the computation of it, with how often and when it was requested."""
+    """An answer or its running computation, with the number and the latest time of its requests.
+
+    ``requested_at_s``: on the monotonic clock. ``took_s``: duration of the computation, in seconds.
+    """
 
     future: Future[Any]
     make: Make
@@ -26,12 +29,12 @@ class CachedAnswer:
     requests: int = 0
     took_s: float = 0.0
     remake: bool = True
-    """Whether the answer is also made from the next snapshot before that is shown."""
+    """Whether the answer is also computed from the next snapshot, before requests use that snapshot."""
     pinned: bool = False
 
 
 class AnswerCache:
-    """The answers made from one snapshot."""
+    """Answers computed from one snapshot. ``answers_max``: maximum number of answers."""
 
     def __init__(self, answers_max: int) -> None:
         self._answers: OrderedDict[Hashable, CachedAnswer] = OrderedDict()
@@ -43,14 +46,14 @@ class AnswerCache:
         return len(self._answers)
 
     def items(self) -> list[tuple[Hashable, CachedAnswer]]:
-        """Return all keys and answers."""
+        """Return all keys with their answers."""
         with self._lock:
             return list(self._answers.items())
 
     def entry(
         self, key: Hashable, make: Make, requested_at_s: float, *, remake: bool, pinned: bool
     ) -> tuple[CachedAnswer, bool]:
-        """Return the answer under ``key``, and whether it is new: then the caller computes it."""
+        """Return the answer for ``key``, and whether it is new. The caller must compute a new answer."""
         with self._lock:
             known = self._answers.get(key)
             answer = known or CachedAnswer(Future(), make, requested_at_s, remake=remake)
@@ -65,6 +68,6 @@ class AnswerCache:
         return answer, known is None
 
     def remove(self, key: Hashable) -> None:
-        """Drop the answer under ``key``."""
+        """Drop the answer for ``key``."""
         with self._lock:
             self._answers.pop(key, None)

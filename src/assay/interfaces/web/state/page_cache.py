@@ -1,8 +1,8 @@
-"""Cache pages as they are sent until the repository changes.
+"""Cache rendered pages until the repository changes.
 
-Rendering a page takes longer than computing its answers once these are cached. A page is cached by address and by the
-roles of the reader, plain and compressed. Its handler may show only runs, the server's settings and its address. The
-note that newer runs are being read is inserted as the page is sent.
+Once the answers of a page are cached, rendering takes most of the time. A page is cached by address and by the roles
+of the reader, plain and compressed. Its content may depend only on the runs, the server's settings and these keys. The
+note that newer runs are being read is inserted when the page is sent.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from assay.interfaces.web.state.context import Context, get_roles
 _MAIN_TAG: Final = b'<main id="main">\n'
 _GZIP_LEVEL: Final = 4
 _VARIANTS_MAX: Final = 4
+"""Maximum number of encoded variants of a page: plain or compressed, with or without a note."""
 
 
 class CachedPage:
@@ -32,7 +33,7 @@ class CachedPage:
         self._variants: dict[tuple[str | None, bool], bytes] = {}
 
     def response(self, context: Context, outdated_as_of: str | None, *, compressed: bool) -> Response:
-        """Return the page, with a note if its runs, read at ``outdated_as_of``, are not the newest."""
+        """Return the page. ``outdated_as_of``: time for the note that newer runs are being read; None for no note."""
         headers = dict(self._headers)
         if compressed:
             headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
@@ -55,7 +56,7 @@ def cached_page(
 ) -> Callable[..., Response]:
     """Return a handler that renders each page once per snapshot of the repository.
 
-    ``page`` takes ``request`` and ``context`` by name. ``also`` returns what else the page depends on.
+    ``page``: handler that takes ``request`` and ``context`` by name. ``also``: returns an additional part of the key.
     """
 
     @wraps(page)

@@ -1,7 +1,7 @@
-"""Run searches that take minutes in the background, one at a time, and cache their answers.
+"""Run long searches in the background, one at a time, and cache their answers. A search can take minutes.
 
 In: a key and a function. Out: the progress, the answer or the error. The numbers of cached and of waiting searches are
-limited. Each search has its own simulators, which end with it or with the server.
+limited. Each search has its own simulators, which stop when the search or the server ends.
 """
 
 from collections import OrderedDict
@@ -15,13 +15,15 @@ from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.search import Progress
 
 KEPT_MAX = 30
+"""Maximum number of cached searches."""
 WAITING_MAX = 4
+"""Maximum number of searches that are running or waiting."""
 Answering = Callable[[SimulatorPool, Progress | None], Recommendation]
 
 
 @dataclass(slots=True)
 class Search:
-    """One search. It is over once ``answer`` or ``problem`` is set."""
+    """A search and its progress: ``done`` of ``most`` units of ``step``. It ends with an answer or a problem."""
 
     step: str = "waiting for another search"
     done: int = 0
@@ -36,7 +38,7 @@ class Search:
 
 
 class Searches:
-    """One server's searches."""
+    """The searches of a server."""
 
     def __init__(self) -> None:
         self._searches: OrderedDict[Hashable, Search] = OrderedDict()
@@ -45,11 +47,14 @@ class Searches:
         self._pools: set[SimulatorPool] = set()
 
     def known(self, key: Hashable) -> Search | None:
-        """Return a started search; None if it was not started or was dropped from the cache."""
+        """Return the search for ``key``; None if it was not started or was dropped from the cache."""
         return self._searches.get(key)
 
     def start(self, key: Hashable, answering: Answering) -> Search:
-        """Start a search, or return the started one. Raises RepositoryError if too many are waiting."""
+        """Start the search for ``key``, or return it if it was started before and has not failed.
+
+        Raises RepositoryError if too many searches are running or waiting.
+        """
         with self._lock:
             known = self._searches.get(key)
             if known is not None and known.problem is None:
@@ -83,7 +88,7 @@ class Searches:
                 search.answer = answering(pool, report)
             except AssayError as error:
                 search.problem = error
-            except Exception as error:  # a page is waiting, so report every error
+            except Exception as error:  # the page that waits must show every error
                 search.problem = AssayError(f"the search failed: {type(error).__name__}", hint="please report it")
                 raise
             finally:

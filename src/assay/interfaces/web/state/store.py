@@ -1,13 +1,13 @@
-"""Hold a repository's runs in memory, and cache the answers made from them.
+"""Hold a repository's runs in memory, and cache the answers computed from them.
 
-A :class:`Snapshot` holds all runs at one time, with the answers made from them; it never changes. The modification time
-of the folder of bundles shows whether there are newer runs, from any process, so reading needs no lock against writers.
+A :class:`Snapshot` holds all runs at one time and a cache of answers; its runs never change. The modification time of
+the bundles folder shows whether any process added runs, so reading needs no lock against writers.
 
-A request for a small repository waits until newer runs are read. A request for a large one is answered from the current
-snapshot while a background thread reads the next one and makes the recently requested answers from it;
-:meth:`Store.outdated_as_of` says so, and every page shows it. Answers that take many seconds, for example a model
-learned from all runs, are prepared in the background (:attr:`Store.prepare`). All requests for them are answered from
-the snapshot that they were prepared from (:meth:`Store.prepared_snapshot`).
+In a small repository, a request waits until newer runs are read. In a large repository, it is answered from the current
+snapshot. Meanwhile a background thread reads the next snapshot and computes the recently requested answers from it.
+:meth:`Store.outdated_as_of` returns the time of the runs, and every page shows it. Answers that take many seconds, for
+example a model learned from all runs, are prepared in the background (:attr:`Store.prepare`). Requests for them use the
+snapshot that they were prepared from (:meth:`Store.prepared_snapshot`).
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ Answer = TypeVar("Answer")
 ANSWERS_MAX = 400
 """Maximum number of cached answers per snapshot."""
 WAITED_FOR_RUNS_MAX = 20_000
-"""Maximum number of runs that a request waits for; reading them takes some tenths of a second."""
+"""Maximum number of runs in a repository whose requests wait for newer runs: reading takes some tenths of a second."""
 REMAKE_S_MAX = 3.0
-"""Maximum time to make answers from a new snapshot before it is shown, in seconds, without pauses."""
+"""Maximum time to compute answers from a new snapshot before requests use it, in seconds, excluding pauses."""
 RECENT_S = 600.0
-"""Answers requested longer ago than this are not made again, in seconds."""
+"""Maximum age of the latest request for an answer that is computed again from a new snapshot, in seconds."""
 CONCURRENT_ANSWERS_MAX = 2
-"""Maximum concurrent computations of answers. Each would take as long as all of them if all ran at once."""
+"""Maximum concurrent computations of answers. More would all end late, because they share the processor."""
 SLOT_WAIT_S_MAX = 0.25
-"""Maximum wait for one of these computations to end, in seconds; then the answer is computed anyway."""
+"""Maximum wait for a free computation slot, in seconds; after that the answer is computed anyway."""
 PREPARE_PAUSE_FACTOR = 9.0
-"""Pause after a preparation, as a multiple of the time that it took."""
+"""Pause after a preparation, as a multiple of the preparation's duration."""
 _PREPARE_NICENESS = 10
 _POLL_S = 0.5
 _SETTLED_S = 0.2
-"""A folder that changed less than this long ago may change again within the same tick of its clock."""
+"""Minimum age of a folder's last change, in seconds: within a clock tick, a later change has the same time."""
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All runs at one time, and the answers made from them."""
+    """All runs at one time, and the answers computed from them."""
 
     flagged: Flagged
     changed_ns: int
-    """Modification time of the folder of bundles."""
+    """Modification time of the bundles folder, in nanoseconds of Unix time."""
     read_at_s: float
     answers: AnswerCache
 
@@ -71,7 +71,7 @@ class Snapshot:
 
     @property
     def version(self) -> tuple[str, int]:
-        """The index and the folder's time. An unreadable bundle changes the folder but not the index."""
+        """Index and modification time of the folder. An unreadable bundle changes the folder but not the index."""
         return self.table.source, self.changed_ns
 
 
@@ -85,7 +85,7 @@ class _Purpose(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The snapshot that all answers inside a block are made from."""
+    """Scope of a block: all answers inside it are computed from ``snapshot``."""
 
     store: Store
     snapshot: Snapshot
@@ -96,7 +96,11 @@ _SCOPE: ContextVar[_Scope | None] = ContextVar("_SCOPE", default=None)
 
 
 class Store:
-    """One repository that all requests share. ``waited_for_max``: maximum number of runs that a request waits for."""
+    """A repository that all requests share.
+
+    ``waited_for_max``: maximum number of runs in the repository for requests to wait for newer runs. ``answers_max``:
+    maximum number of cached answers per snapshot.
+    """
 
     def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX, answers_max: int = ANSWERS_MAX) -> None:
         self.repository = Repository.open(root, DuckDBReader().connection)
@@ -121,7 +125,7 @@ class Store:
         return self.snapshot().flagged
 
     def outdated_as_of(self) -> float | None:
-        """Return when the runs of the answers were read (Unix time) if there are newer runs; None otherwise."""
+        """Return the Unix time at which the runs were read if there are newer runs; None otherwise."""
         scope = self._scope()
         snapshot = scope.snapshot if scope else self._current
         if snapshot is None or not self._is_usable(snapshot) or snapshot.changed_ns == self.repository.changed_ns():
@@ -129,7 +133,7 @@ class Store:
         return snapshot.read_at_s
 
     def snapshot(self) -> Snapshot:
-        """Return the snapshot to answer from: that of the enclosing answer, otherwise the newest one."""
+        """Return the snapshot to answer from: inside an answer, that answer's snapshot; otherwise the newest."""
         if (scope := self._scope()) is not None:
             return scope.snapshot
         snapshot, requested_at_s = self._current, time.time()
@@ -148,8 +152,8 @@ class Store:
     def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
         """Return ``make(table)``, cached under ``key`` until the repository changes.
 
-        ``make`` may be called again by another thread after runs were added. It must take everything that depends on
-        the runs from its table or from this store.
+        Another thread may call ``make`` again after runs were added. ``make`` must read all data that depends on the
+        runs from its table or from this store.
         """
         for attempts_left in reversed(range(_ATTEMPTS)):
             snapshot = self.snapshot()
@@ -163,7 +167,7 @@ class Store:
 
     @contextmanager
     def prepared_snapshot(self) -> Iterator[None]:
-        """Answer inside the block from the last prepared snapshot, or from the newest one if none was prepared."""
+        """Answer inside the block from the last prepared snapshot, or from the newest if none was prepared."""
         snapshot = self._prepared
         usable = snapshot is not None and self._is_usable(snapshot)
         with self._answering_from(snapshot, _Purpose.PREPARED) if snapshot and usable else nullcontext():
@@ -186,7 +190,7 @@ class Store:
     def prepare_in_background(self) -> None:
         """Call :attr:`prepare` for each new snapshot of a large repository, with pauses; never returns."""
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PREPARE_NICENESS)  # of this thread alone
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PREPARE_NICENESS)  # only for this thread
         prepared_version = None
         while True:
             time.sleep(_POLL_S)
@@ -215,7 +219,7 @@ class Store:
         return scope if scope is not None and scope.store is self else None
 
     def _read(self, before: Snapshot | None) -> Snapshot:
-        """Return the snapshot of the repository now. It shares with ``before`` what has not changed."""
+        """Return a new snapshot of the repository. Unchanged parts are reused from ``before``."""
         changed_ns, read_at_s = self.repository.changed_ns(), time.time()
         unchanged = before is not None and self._has_index_of(before) and self.repository.covers_all(before.table)
         if before is not None and unchanged:
@@ -234,7 +238,7 @@ class Store:
         return self.repository.has_index_of(snapshot.table)
 
     def _is_usable(self, snapshot: Snapshot) -> bool:
-        """Return whether requests are answered from a snapshot while the next one is read."""
+        """Return whether requests use this snapshot while the next snapshot is read."""
         return len(snapshot.table) > self.waited_for_max and self._has_index_of(snapshot)
 
     def _is_current(self, snapshot: Snapshot) -> bool:
@@ -242,7 +246,7 @@ class Store:
         return settled and snapshot.changed_ns == self.repository.changed_ns() and self._has_index_of(snapshot)
 
     def _start_refresh(self, snapshot: Snapshot) -> None:
-        """Start to read the next snapshot in the background, for at most half of the time."""
+        """Start to read the next snapshot in the background. Reading uses at most half of the time."""
         with self._refresh_lock:
             if self._refresh_thread is not None or time.monotonic() < self._next_refresh_s:
                 return
@@ -263,9 +267,9 @@ class Store:
                 self._refresh_thread, self._next_refresh_s = None, ended_s + (ended_s - began_s)
 
     def _remake_answers(self, old: Snapshot, new: Snapshot) -> None:
-        """Make the recently requested answers from the new snapshot, those first that are fast and requested often.
+        """Compute the recently requested answers from the new snapshot: fast, frequently requested answers first.
 
-        Pauses as long as the last answer took leave time for requests.
+        Each computation is followed by a pause of the same duration, which leaves time for requests.
         """
         left_s, recent_from_s = REMAKE_S_MAX, time.monotonic() - RECENT_S
         answers = old.answers.items()
@@ -305,7 +309,7 @@ class Store:
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
-        """Wait for a free slot; a part of another answer uses the slot of that answer."""
+        """Wait for a free slot. An answer inside another answer uses the outer answer's slot."""
         acquired = self._scope() is None and self._slots.acquire(timeout=SLOT_WAIT_S_MAX)
         try:
             yield
@@ -315,7 +319,7 @@ class Store:
 
     @contextmanager
     def _answering_from(self, snapshot: Snapshot, purpose: _Purpose) -> Iterator[None]:
-        """Make all answers inside the block from one snapshot."""
+        """Compute all answers inside the block from ``snapshot``."""
         token = _SCOPE.set(_Scope(self, snapshot, purpose))
         try:
             yield
