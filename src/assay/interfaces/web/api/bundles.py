@@ -1,7 +1,7 @@
-"""Serve bundles: list their ids, send one as a tar, and accept an upload. Used by ``assay pull`` and ``assay push``.
+"""Serve bundles to ``assay pull`` and ``assay push``: list their ids, send a bundle as a tar, and accept an upload.
 
-An upload is written to a temporary file, compared with its checksum, unpacked in a staging folder, verified file by
-file, and moved into the repository as a whole. A refused upload leaves nothing behind.
+The server writes an upload to a temporary file, compares its checksum, unpacks it in a staging folder, verifies each
+file, and then moves the whole bundle into the repository. It deletes all files of a refused upload.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ from assay.store.exchange.transfer import BUNDLE_ID, RefusedBundleError, bundle_
 router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"])
 
 PAGE = 1000
+"""Maximum number of ids in one answer."""
 BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
 _TAR = "application/x-tar"
 _UPLOAD_PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -1,4 +1,7 @@
-"""Serve decisions: which option is faster, and what it costs."""
+"""Serve decisions (which option is faster, and what it costs) and the answers to a buyer's questions.
+
+In: a factor or a question, and conditions. Out: JSON. Costs use the server's price book.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,6 +1,6 @@
-"""Define the API's requests, and its responses where they differ from the values of questions.
+"""Define the requests of the API, and responses that differ from the values of ``assay.questions``.
 
-Names end in their units. Money is in the response's ``currency``.
+Field names end in their units. Amounts of money are in the response's ``currency``.
 """
 
 from typing import Annotated, Any, Literal, get_type_hints
@@ -19,6 +19,7 @@ _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).it
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
 """A task attempt. Pydantic cannot read :class:`~assay.model.runs.run.Task` directly."""
 BOOK_CHARACTERS_MAX = 1_000_000
+"""Maximum length of a price book in a request, in characters."""
 ShortText = Annotated[str, StringConstraints(max_length=300)]
 
 

@@ -1,9 +1,8 @@
-"""Serve cluster files, assemble plans from their parts, and start plans as campaigns where that is allowed.
+"""Serve cluster files, assemble plans from their parts, and start plans as campaigns.
 
-A campaign is started only by a server that was started with ``--campaigns``, for a token with the role ``run``, and
-only on a cluster of a file that the server itself has: the text of a cluster says which hosts are reached and which
-programs run there, so requests cannot bring their own. It runs in a separate process (``assay run``), which outlives
-the server.
+Starting a campaign requires a server with ``--campaigns``, a token with the role ``run``, and a cluster file that is
+stored on the server. A cluster file names hosts and the programs that run there, so a request cannot supply its own.
+A campaign runs in a separate process (``assay run``) and continues after the server stops.
 """
 
 import hashlib
@@ -44,9 +43,10 @@ from assay.specs.document import Value
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 
 RUNS_MAX = 5_000
-"""Maximum number of runs of a plan; larger plans take long to expand."""
+"""Maximum number of runs in a plan: expanding more takes long."""
 LOG_END_BYTES = 4_000
 LOG_LINES = 12
+"""Size of the end of a log that is read, in bytes, and maximum number of its lines in an answer."""
 Texts = Annotated[list[ShortText], Field(max_length=50)]
 
 
@@ -96,16 +96,16 @@ class StartedStatus(Model):
     running: bool
     exit_status: int | None
     last_lines: list[str]
-    """The last lines of its output."""
+    """Last lines of the campaign's output."""
 
 
 def cluster_files(context: Context) -> dict[str, str]:
-    """Return the cluster files that the server offers: name to text. No request names a path."""
+    """Return the text of each cluster file on the server, by name. Requests use names, never paths."""
     return served_clusters(context.store.repository, context.cluster_folders)
 
 
 def content_of(asked: PlanQuestion) -> dict[str, Value]:
-    """Return the content of the plan's file."""
+    """Return the content of the plan file for a request."""
     several = {"layout": asked.layouts, **asked.levels} if len(asked.layouts) > 1 else asked.levels
     content: dict[str, Value] = {
         "plan": asked.name,
@@ -124,10 +124,10 @@ def content_of(asked: PlanQuestion) -> dict[str, Value]:
 
 
 def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
-    """Return the plan.
+    """Return the plan for a request and the text of its cluster file.
 
-    Raises :class:`SpecificationError` that names the line of an error in the plan or cluster, and for a plan with too
-    many runs, before the runs are expanded.
+    Raises :class:`SpecificationError` with the line of an error in the plan or the cluster file. Also raises it for a
+    plan with more than :data:`RUNS_MAX` runs, before the runs are expanded.
     """
     levels = math.prod(map(len, asked.levels.values()))
     count = len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
@@ -141,7 +141,7 @@ def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
 
 
 def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
-    """Return the text of the requested cluster."""
+    """Return the text of the requested cluster file. Raises NotFoundError if the server has no file of this name."""
     if asked.cluster_text is not None:
         return asked.cluster_text
     files = cluster_files(context)
@@ -220,7 +220,7 @@ def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
-    """Return the request from a form's fields: rows of workloads, lines of levels and parameters."""
+    """Return the request for a form. Its fields contain rows of workloads, and lines of levels and parameters."""
 
     def field_text(name: str, otherwise: str = "") -> str:
         return form.get(name, [otherwise])[0].strip() or otherwise

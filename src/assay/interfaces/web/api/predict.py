@@ -1,6 +1,6 @@
 """Serve predictions, the importance of factors, the next runs, and the map of measured combinations.
 
-One model is trained per version of the index. The first request trains it; concurrent requests wait for the result.
+One model is trained for each version of the index. The first request trains it; concurrent requests wait for it.
 """
 
 import time
@@ -30,7 +30,7 @@ router = APIRouter(
 )
 NEXT_MAX = 100
 BATCH_MAX = 10_000
-"""Maximum number of rows in one request."""
+"""Maximum number of configurations in one request."""
 PREPARED_MAX = 12
 """Maximum number of workloads whose explanations are prepared."""
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
@@ -42,14 +42,14 @@ def cached_model(context: Context, threads: int = 2) -> RepositoryModel:
 
 
 def prepare(context: Context) -> None:
-    """Prepare slow answers: the model, and the importance of factors for the workloads with most runs."""
-    known, table = cached_model(context, threads=1), context.store.table()  # the other processor is for requests
+    """Prepare slow answers: the model, the map, and the importance of factors for the workloads with most runs."""
+    known, table = cached_model(context, threads=1), context.store.table()  # one thread, to leave CPUs to requests
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
         began_s = time.monotonic()
         with suppress(SpecificationError):
             get_reasons(context, [f"workload={workload}"], list(combined_factors(known)))
-        time.sleep(time.monotonic() - began_s)  # requests have as much time
+        time.sleep(time.monotonic() - began_s)  # leave the same time to requests
     get_map(context)
 
 
@@ -68,10 +68,10 @@ class BatchRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     rows: list[dict[str, str | int | float | bool | None]] = Field(min_length=1, max_length=BATCH_MAX)
-    """One mapping of column to level per configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``.
-    Null and empty text name no level, as empty cells do."""
+    """Mapping of column to level for each configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``.
+    Null and an empty text mean that the level is not given."""
     where: list[str] = Field(default=[], max_length=50)
-    """``COLUMN=LEVEL`` for every row that names no level of the column."""
+    """``COLUMN=LEVEL``, applied to every row without a level of the column."""
 
 
 @router.post("/predict")

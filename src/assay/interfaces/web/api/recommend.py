@@ -30,12 +30,15 @@ class SearchState(Model):
 
 
 def key_of(request: RecommendRequest) -> str:
-    """Return the key of a request: equal requests have equal keys."""
+    """Return the key of a request. Equal requests have equal keys."""
     return hashlib.sha256(repr(request).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def start_search(context: Context, request: RecommendRequest) -> str:
-    """Start the search for a request and return its key. Raises SpecificationError for a request without an answer."""
+    """Start the search for a request, unless it was started before, and return its key.
+
+    Raises SpecificationError for an invalid request.
+    """
     key = key_of(request)
     if (known := context.searches.known(key)) is None or known.problem is not None:
         context.searches.start(key, prepare(request, stored_catalogues(context.cluster_folders)))
@@ -43,7 +46,7 @@ def start_search(context: Context, request: RecommendRequest) -> str:
 
 
 def state_of(key: str, search: Search, *, whole: bool = True) -> SearchState:
-    """Return a search in the API's form."""
+    """Return the state of a search for the API. ``whole``: include the answer."""
     answer = json_value(search.answer) if whole and search.answer is not None else None
     problem = None if search.problem is None else str(search.problem)
     return SearchState(

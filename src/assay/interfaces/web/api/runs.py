@@ -68,7 +68,7 @@ def runs(
 
 
 def find_run(context: Context, run_id: str) -> Run:
-    """Return the run whose id starts with the text. NotFoundError if there is none or several."""
+    """Return the run whose id begins with ``run_id``. Raises NotFoundError if no run or several runs match."""
     store = context.store
     try:
         return store.answer(("run", run_id), lambda _: store.repository.run(run_id))
@@ -154,7 +154,7 @@ def logs(context: ContextOf, run_id: RunId) -> list[str]:
 
 
 def log_of(context: Context, run_id: str, name: str) -> str:
-    """Return the id of the log's run. NotFoundError if the run has no log of this name."""
+    """Return the full id of the run. Raises NotFoundError if the run has no log of this name."""
     full_id = find_run(context, run_id).run_id
     if name not in context.store.repository.logs(full_id):
         raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")

@@ -1,7 +1,7 @@
 """Serve what-if questions: the measured runs to start from, and their predicted time after changes.
 
-The measured configuration is simulated once and cached until the repository changes. A change then takes a few
-simulations on the server's simulators.
+The simulation of the measured configuration is cached until the repository changes. Each question then takes a few
+more simulations in the server's pool of simulators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Changes = Annotated[list[str], Query(alias="set", max_length=50, description="NA
 
 
 def cached_anchor(context: Context, run_id: str) -> Anchor:
-    """Return the anchor of the runs of one configuration, with their simulation."""
+    """Return the anchor of a run's configuration: its measured runs with their simulation. Cached."""
     ask = context.simulators.simulate
     return context.store.answer(
         ("anchor", run_id), lambda table: anchor_of(context.store.repository, table, run_id, ask)
@@ -30,7 +30,7 @@ def cached_anchor(context: Context, run_id: str) -> Anchor:
 
 
 def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], prices: Mapping[str, float]) -> WhatIf:
-    """Return the answer with the server's price book and some changed prices."""
+    """Return the answer. Costs use the server's price book with the changed ``prices``."""
     book = context.book
     if book is not None and prices:
         book = repriced(book, {name: Decimal(str(amount)) for name, amount in prices.items()})

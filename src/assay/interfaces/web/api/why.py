@@ -1,7 +1,6 @@
-"""Serve explanations: two runs that illustrate a speedup, and what was observed of compared runs.
+"""Serve explanations: two runs that illustrate a speedup, and the phases, disks and CPUs of compared runs.
 
-In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids, and phases, disks and CPUs in one
-table.
+In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids of runs, or a table.
 """
 
 from typing import Annotated
@@ -23,8 +22,7 @@ Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin
 
 
 def cached_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
-    """Return the two runs that illustrate a speedup, cached until the repository changes; None without a matching
-    pair."""
+    """Return the two runs that illustrate a speedup; None without a matching pair. Cached until the runs change."""
     return context.store.answer(("why", asked), lambda table: pair_of(context.store.repository, table, asked))
 
 
@@ -54,7 +52,7 @@ def why(
 
 
 def reasons_of(context: Context, sides: Sides) -> Reasons:
-    """Return what was observed of one run of each side, the run nearest to the median."""
+    """Return phases, disks and CPUs of one run of each side: the run nearest to the median."""
     seen = [(side.label, close_view(context, side.typical_run_id)) for side in sides.sides]
     return reasons([ObservedSide(label, view.run.duration_s, view.detail) for label, view in seen])
 

@@ -1,4 +1,4 @@
-"""The page that compares two to six runs or configurations: the decision on what differs, then them side by side."""
+"""Show the page Compare: two to six runs or configurations side by side, below the decision on their differences."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -33,7 +33,7 @@ from assay.questions.trust.flags import FlagCount, flag_count_of
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 DISK_TRAFFIC = "disk-traffic"
 COUNTERS_SHOWN = 10
-"""Maximum number of counters that are shown before a click."""
+"""Number of counters that are visible without a click."""
 
 
 @router.get("/compare")
@@ -94,9 +94,10 @@ def compare(
 
 
 def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:
-    """Return the decision on the factors in which the sides differ, on their workload; empty for different jobs.
+    """Return the decisions on the factors in which the sides differ, for their workload; empty for different jobs.
 
-    The first side's level is the baseline. Where these factors don't make a decision, the page shows the sides alone.
+    The first side's level is the baseline. If the factors allow no decision, the list is empty and the page shows only
+    the sides.
     """
     factors = sides.factors
     if sides.different_jobs or not factors:
@@ -104,7 +105,7 @@ def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:
     where = [f"workload={sides.sides[0].workload}"]
     try:
         return shown_decisions(context, ",".join(factors), sides.baseline, (), where)
-    except SpecificationError:  # a factor that only whole runs have, or a level of invalid runs only
+    except SpecificationError:  # the factor is not a column of the table, or only invalid runs have the level
         return []
 
 
@@ -113,7 +114,7 @@ def _is_observed(seen: CompleteRun) -> bool:
 
 
 def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
-    """Return the number of flagged runs of each side that has any."""
+    """Return the number of flagged runs by side; sides without flagged runs are omitted."""
     store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
 
     def make(_: RunTable) -> dict[str, FlagCount]:
@@ -124,7 +125,7 @@ def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, 
 
 
 def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
-    """Return a colour for each side: that of its layout if all layouts differ, as on every page."""
+    """Return a colour for each side: if all layouts differ, the layout's colour on all pages."""
     layouts = [side.layout for side in sides]
     if len(set(layouts)) == len(layouts):
         return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
@@ -134,7 +135,7 @@ def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> di
 def _drawn(
     sides: Sequence[ComparedSide], close: Sequence[CompleteRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    """Return the charts, the available views of traces, and the drawn view."""
+    """Return the charts by name, the titles of available trace views, and the name of the drawn view (or None)."""
     charts: dict[str, Spec] = {}
     summaries = [side.summary for side in sides if side.summary.n]
     if summaries:

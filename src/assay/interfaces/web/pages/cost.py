@@ -1,7 +1,7 @@
-"""Show costs: one workload, its prices in a table to change, and the resulting costs. No file is written.
+"""Show the page Cost: a workload, its editable prices, and the resulting costs. Nothing is stored.
 
-The page has two views: the cost of a run where time is paid by the hour, and the cost of a job where the hardware is
-bought and used for years (``view=years``). The address holds the question (``cost_asked.py``).
+The page has two views: the cost of a run on hardware paid by the hour, and the cost of a job on hardware that is bought
+and used for years (``view=years``). The address contains the state of the page (``cost_asked.py``).
 """
 
 import math
@@ -49,14 +49,15 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 
 def row_where(plane: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, str]]:
-    """Return the conditions that list the runs of a row."""
+    """Return the query parameters that list the runs of a row."""
     return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
 
 
 _FROM_NOTHING = 100.0
-"""Distance of a price of 0, whose ratio to its break-even price is undefined; it sorts before prices without one."""
+"""Distance of a price of 0: its ratio to the break-even price is undefined. It sorts before prices without a
+break-even price."""
 ROWS_OF_YEARS_MAX = 12
-"""Maximum number of jobs listed on the page of years."""
+"""Maximum number of jobs listed in the view of years."""
 _NOTHING: dict[str, Any] = {
     "odd_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
@@ -79,30 +80,30 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PriceField:
-    """One price to change: its book price, present price and break-even price."""
+    """An editable price: its price in the book, current price and break-even price, in the book's currency."""
 
     name: str
     per: str
     book_price: float
     now: float
     most: float
-    """Upper end of its slider."""
+    """Upper end of the slider."""
     break_even: BreakEvenPriceField | None = None
-    """None for prices that are paid over years: their thresholds are not computed."""
+    """Break-even price; None in the view of years, which has no break-even prices."""
 
     @property
     def now_text(self) -> str:
-        """The present price, as its form field shows it."""
+        """Current price, as text for the form field."""
         return _plain(self.now)
 
     @property
     def book_price_text(self) -> str:
-        """The book's price, as a form field shows it."""
+        """Price in the book, as text for the form field."""
         return _plain(self.book_price)
 
     @property
     def matters(self) -> bool:
-        """Whether the price was changed or has a break-even price; only then the page shows it unfolded."""
+        """Whether the price was changed or has a break-even price. The page collapses all other prices."""
         if self.now != self.book_price:
             return True
         return self.break_even is not None and (self.break_even.below is not None or self.break_even.above is not None)
@@ -146,7 +147,7 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
 
 
 def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the values of the results: the plane or the years with their charts and prices, or why there are none."""
+    """Return the template values of the selected view: costs, charts and prices, or the problem."""
     asked = CostPageState()
     try:
         asked = asked_from(pairs)
@@ -163,7 +164,11 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
 
 
 def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields with a workload that exists: the requested one, or the one with the most valid runs."""
+    """Return the fields with an existing workload and cluster.
+
+    An unknown workload is replaced by the workload with the most runs; in the view of years, if possible, by all
+    workloads. An unknown cluster is dropped.
+    """
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
     kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
@@ -179,19 +184,19 @@ def _where(asked: CostPageState) -> list[str]:
 
 
 def job_text(plane: CostEffectivenessAnswer) -> str:
-    """Return what distinguishes a plane from others of its workload, for an address: origin, scale, size."""
+    """Return origin, scale and data size of a plane as text for an address; they distinguish planes of a workload."""
     return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
 
 
 def _job_title(plane: CostEffectivenessAnswer) -> str:
-    """Return what distinguishes a plane, for readers: ``simulated, lab 1/20, 100 MB``."""
+    """Return origin, scale and data size of a plane as a title: ``simulated, lab 1/20, 100 MB``."""
     job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
     where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
     return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
 
 
 def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
-    """Return one plane, with the present prices and with the book's own, and the prices that its rows pay."""
+    """Return the template values of a plane: with current prices, with the book's prices, and its editable prices."""
     state = asked.state
     book = api_views.book_of(context, asked.book_text, {})
     changes = asked.changed_in(book)
@@ -230,9 +235,9 @@ def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
 def _prices(
     before: CostEffectivenessAnswer, plane: CostEffectivenessAnswer, book_prices: Mapping[str, float]
 ) -> tuple[PriceField, ...]:
-    """Return the prices that rows pay, those closest to their break-even price first.
+    """Return the editable prices of the plane's rows, closest to their break-even price first.
 
-    The order follows the prices of the book, so that a price stays in its row while you change it.
+    The prices of the book define the order, so a price stays in its place while you change it.
     """
     now = {item.name: item for item in plane.break_even_prices}
     fields = []
@@ -252,7 +257,7 @@ def _plain(amount: float) -> str:
 
 
 def _distance(price: BreakEvenPriceField) -> float:
-    """Return the factor by which a price must change until another row is the cheapest, as a logarithm."""
+    """Return the logarithm of the factor by which a price must change until another row is the cheapest."""
     ends = [end for end in (price.below, price.above) if end is not None]
     if not ends:
         return math.inf
@@ -292,7 +297,7 @@ def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
 def _paid(
     book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
 ) -> tuple[PriceField, ...]:
-    """Return the prices that make up the layouts' bills, limited to those that apply to the clusters of the runs."""
+    """Return the editable prices of the layouts' bills. ``there``: levels of the runs, which limit the prices."""
     paid = {line.price for bill in view.bills.values() for line in bill.items}
     items = dict(zip(price_names(book), book.items, strict=True))
     now = amounts_of(changed)

@@ -1,4 +1,4 @@
-"""Show the newest host checks, as the page Hosts and in the API: the result of each check on each host."""
+"""Serve the newest host checks, as the page Hosts and as JSON: the result of each check on each host."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse

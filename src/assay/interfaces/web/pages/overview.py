@@ -1,6 +1,7 @@
-"""Show the pages: the same answers as the API's, as HTML. The address holds the whole state, so links can be shared.
+"""Show the pages Answers, Runs, Speedup and Quality, and the sign-in page. They show the answers of the API as HTML.
 
-Pages work without scripts; scripts add charts, zoom in traces, and forms that apply at once.
+The address contains the whole state of a page, so links can be shared. Pages work without scripts; scripts add charts,
+zoom in traces, and forms that apply at once.
 """
 
 import time
@@ -42,8 +43,11 @@ from assay.text import workload_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50
+"""Number of runs on a page of the list."""
 ODD_SHOWN = 100
+"""Maximum number of outliers listed."""
 SPEEDUPS_SHOWN = 12
+"""Maximum number of speedups listed before a click."""
 NETWORK_PX = 520
 _KEPT = "public, max-age=31536000, immutable"
 
@@ -128,7 +132,7 @@ def runs(
 
 
 def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the levels of a factor among the runs that match, and the default baseline."""
+    """Return the levels of a factor in the matching runs, and the default baseline (None without levels)."""
 
     def levels_and_baseline(_: Repository, table: RunTable) -> tuple[list[str], str | None]:
         levels = levels_in(table, factor)
@@ -242,7 +246,7 @@ def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") 
 
 
 def _local_path(target: str) -> str:
-    """Return ``target`` if it is a path of this server, else the path of the front page."""
+    """Return ``target`` if it is a path on this server, otherwise the path of the front page."""
     plain = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if plain else "/"
 

@@ -1,4 +1,4 @@
-"""Show what a model learned: the prediction for a configuration, important factors, and combinations never measured."""
+"""Show the page Learned: the prediction for a configuration, important factors, and unmeasured combinations."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ router = APIRouter(
 )
 
 LEVELS_MAX = 40
-"""Maximum number of levels of a setting in the form."""
+"""Maximum number of levels of a setting that the form offers; settings with more levels have no field."""
 
 
 def _planned(context: Context) -> bool:

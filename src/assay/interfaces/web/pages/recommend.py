@@ -1,7 +1,8 @@
-"""Show recommendations: a mix of workloads, constraints and a catalogue; a ranked answer with confidence and reasons.
+"""Show the page that recommends hardware. Its answer is ranked, with confidence and reasons.
 
-The address holds the question. Sending the form starts the search on the server, and the address then shows its
-progress and its answer. Pasted texts are too long for an address: their searches have a key.
+In: a mix of workloads, constraints and a catalogue. The address contains the question. Sending the form starts the
+search on the server; the same address then shows its progress and its answer. Pasted texts are too long for an address,
+so the address contains the key of the search instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,9 +35,13 @@ _NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int
 _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
 _WORKS_MAX = 20
+"""Maximum number of workloads in a mix."""
 ROWS_MIN = 3
+"""Minimum number of workload rows in the form."""
 UNCERTAINTIES_SHOWN = 5
+"""Maximum number of uncertainties listed."""
 SHARE_MIN = 0.005
+"""Minimum share of the variance for an uncertainty to be listed."""
 
 
 @router.get("/recommend")
@@ -63,7 +68,7 @@ def _start_search(request: Request, context: Context, form: Mapping[str, Sequenc
 
 
 def _query(asked: RecommendRequest) -> str:
-    """Return the address of the same question, without default values."""
+    """Return a request as a query string, without default values."""
     defaults = RecommendRequest(())
     pairs = [("w", text) for text in asked.workloads]
     for option in fields(RecommendRequest):
@@ -74,7 +79,10 @@ def _query(asked: RecommendRequest) -> str:
 
 
 def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
-    """Return the request of a form or an address. Raises SpecificationError for a text that is not a number."""
+    """Return the request in a form or an address.
+
+    Raises SpecificationError for an unknown objective or a text that is not a number.
+    """
     given: dict[str, Any] = {}
     for option in fields(RecommendRequest):
         values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, "").lstrip("-"), ()))
@@ -96,7 +104,7 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
 
 
 def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the workloads in the form's fields as texts. The fields of one workload have the same position."""
+    """Return the workloads in the form as ``NAME:SIZE:FREQUENCY[:OPTIONS]``. A workload's fields share a position."""
     columns = [form.get(name, ())[:_WORKS_MAX] for name in ("work", "size", "often", "options")]
     rows = (tuple(text.strip() for text in row) for row in zip(*columns, strict=False))
     return [":".join((name, size, often, *filter(None, (options,)))) for name, size, often, options in rows if name]
@@ -117,13 +125,13 @@ def _fields_of(works: Sequence[str], rows: int) -> list[WorkFields]:
 
 
 def default_request(context: Context) -> RecommendRequest:
-    """Return the request that an empty form shows, with a catalogue that this server has."""
+    """Return the default request of the form, with a catalogue that this server has."""
     catalogues = stored_catalogues(context.cluster_folders)
     return _USUAL if _USUAL.catalogue in catalogues else replace(_USUAL, catalogue=next(iter(catalogues), ""))
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the values of the page's template."""
+    """Return the values for the page's template."""
     catalogues = list(stored_catalogues(context.cluster_folders))
     problem: AssayError | None = None
     asked = default_request(context)
@@ -152,7 +160,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 
 
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
-    """Return the answer's chart and sentences."""
+    """Return the template values of an answer: its chart, sentences and uncertainties."""
     layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
     points = [_point(choice) for choice in recommendation.front]
     money = (
@@ -177,7 +185,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A candidate in the chart of money against time."""
+    """A candidate in the chart of cost against time."""
 
     label: str
     levels: Mapping[str, str]

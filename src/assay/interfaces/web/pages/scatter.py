@@ -1,4 +1,4 @@
-"""The page that shows any metric against any other over the matching runs."""
+"""Show the page Scatter: a metric of the matching runs against another metric."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
@@ -12,6 +12,7 @@ from assay.questions.runs.scatter import counts_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 ROWS_LISTED = 20
+"""Maximum number of runs listed below the chart: the runs with the largest y values."""
 
 
 @router.get("/scatter")

@@ -1,4 +1,4 @@
-"""Show a tuning while it runs and afterwards, as a page and from the API."""
+"""Serve the state of a tuning, while it runs and afterwards, as a page and as JSON."""
 
 import time
 
@@ -16,7 +16,7 @@ router = APIRouter()
 
 
 def _state(context: Context, campaign: str) -> TuningState:
-    """Return the tuning whose campaign's id begins with ``campaign``. Raises NotFoundError if there is none."""
+    """Return the tuning whose campaign id begins with ``campaign``. Raises NotFoundError without a match."""
     try:
         return tuning_state(context.store.repository, campaign)
     except NoTuningError as error:

@@ -1,4 +1,7 @@
-"""The four areas of the web app and their pages: Decide, Explore, Forecast, Trust."""
+"""Define the navigation: the areas Decide, Explore, Forecast and Trust, and their pages.
+
+In: the path of an address. Out: the area and the page to highlight.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """One page in the navigation."""
+    """A page in the navigation."""
 
     address: str
     title: str
@@ -16,15 +19,15 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """One entry of the navigation, with its pages; the first is where its link leads."""
+    """An area of the navigation with its pages. Its link opens the first page."""
 
     title: str
     pages: tuple[PageLink, ...]
     details: tuple[str, ...] = ()
-    """Prefixes of the addresses of further pages, which only links lead to."""
+    """Path prefixes of pages that belong to this area but are not in the navigation."""
 
     def page_at(self, path: str) -> PageLink | None:
-        """Return the page of this area at ``path``; the first for a page of details, None for another area."""
+        """Return the page of this area at ``path``; the first page for a path in ``details``; None for other areas."""
         exact = next((page for page in self.pages if path == page.address), None)
         below = (*(page.address for page in self.pages if page.address != "/"), *self.details)
         inside = next((address for address in below if path.startswith(f"{address}/")), None)

@@ -1,6 +1,6 @@
-"""Render pages: templates, styles, scripts and the chart library, all read when a server starts.
+"""Render pages from templates, and serve styles, scripts and the chart library. All are read when the server starts.
 
-In: values of questions. Out: HTML. Nothing is measured or compared here.
+In: values of ``assay.questions``. Out: HTML. Nothing is computed here.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class NotFoundError(AssayError):
 
 
 class Rendering:
-    """Templates, styles and scripts of one server. Creating it starts to build the chart library."""
+    """Templates, styles and scripts of a server. The constructor starts to build the chart library."""
 
     def __init__(self) -> None:
         self._templates = _environment()
@@ -49,16 +49,19 @@ class Rendering:
         listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
         self._assets = {item.name: item.read_bytes() for item in listed} | letters()  # app.css names these
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
-        """Hash of the styles and scripts, used in their addresses."""
+        """Hash of the styles and scripts, as part of their addresses."""
         self._charts = Script()
         self._charts.prepare()
 
     def html(self, name: str, **values: Any) -> str:
-        """Return a page, or a part of one, from its template."""
+        """Return a page, or a part of a page, from its template."""
         return self._templates.get_template(f"{name}.html.j2").render(vega=versions(), assets=self._stamp, **values)
 
     def asset(self, stamp: str, name: str) -> tuple[bytes, str]:
-        """Return a style's or script's content and type; no name reaches the file system. Raises NotFoundError."""
+        """Return content and media type of a style, script or font. Raises NotFoundError for another name or stamp.
+
+        Files are in memory: ``name`` never reaches the file system.
+        """
         if name == _CHARTS and stamp == versions():
             return self._charts.text(), TYPES["js"]
         if name not in self._assets or stamp != self._stamp:

@@ -1,4 +1,4 @@
-"""Keep the state of the list of runs in its address, so that a link shows everyone the same list."""
+"""Encode the state of the list of runs as its address, so a shared link shows the same list."""
 
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -8,7 +8,7 @@ from assay.questions.runs.runs import NEWEST_FIRST
 
 @dataclass(frozen=True, slots=True)
 class RunsAddress:
-    """State of the list of runs, as in its address."""
+    """State of the list of runs. ``page``: number of runs per page."""
 
     where: tuple[str, ...]
     sort: str
@@ -34,7 +34,7 @@ class RunsAddress:
         return f"/runs?{urlencode(pairs)}" if pairs else "/runs"
 
     def sorted_by(self, name: str) -> str:
-        """Return the address of the list sorted by a column; in reverse order if it is sorted by it already."""
+        """Return the address of the list sorted by a column, or in reverse order if that is the current order."""
         return replace(self, sort=f"-{name}" if self.sort == name else name, offset=0).address()
 
     def direction(self, name: str) -> str:
@@ -46,7 +46,7 @@ class RunsAddress:
         return replace(self, where=tuple(text for text in self.where if text != condition), offset=0).address()
 
     def moved(self, pages: int) -> str:
-        """Return the address of another page of the list."""
+        """Return the address ``pages`` pages further (negative: back)."""
         return replace(self, offset=max(0, self.offset + pages * self.page)).address()
 
     def cleared(self) -> str:
@@ -58,5 +58,5 @@ class RunsAddress:
         return replace(self, picked=()).address()
 
     def query(self) -> str:
-        """Return the conditions for the API."""
+        """Return the conditions as a query string for the API."""
         return urlencode([("where", text) for text in self.where])

@@ -1,4 +1,4 @@
-"""Prepare decisions for pages: the answer with its chart, and links to pairs of runs that show why."""
+"""Prepare decisions for pages: the answer, its chart, and links to pairs of runs that explain it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from assay.questions.decisions.sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.values import Decision
 
 WHYS_SHOWN = 4
-"""Maximum number of links to pairs of runs under one decision."""
+"""Maximum number of links to pairs of runs below a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownDecision:
-    """One decision on a page."""
+    """A decision on a page. ``whys``: questions that link to pairs of runs."""
 
     id: str
     answer: DecisionAnswer
@@ -40,7 +40,7 @@ def shown_decisions(
     ignore: Sequence[str] = (),
     where: Sequence[str] = (),
 ) -> list[ShownDecision]:
-    """Return the decisions on ``factor`` for a page; the first is the answer."""
+    """Return the decisions on ``factor`` for a page, the main decision first."""
     return _shown(context, decisions_on(context, factor, baseline, ignore, where), "decision")
 
 
@@ -51,11 +51,11 @@ class ShownQuestion:
     view: QuestionView
     decisions: tuple[ShownDecision, ...]
     simulated_at: str
-    """Address of the page that simulates an unanswered question; empty where no run can be simulated."""
+    """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
 
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
-    """Return a buyer's questions about the matching runs for a page. The question about costs has no speedup chart."""
+    """Return the buyer's questions about the matching runs. The question about costs has no speedup chart."""
     return [
         ShownQuestion(
             view_of(answer),

@@ -1,10 +1,10 @@
 """Serve Vega, Vega-Lite and Vega-Embed to browsers as one script.
 
-vl-convert contains the libraries; assay has no copy of them. Building the script takes seconds, so it is built once, in
-the background. Its address contains a hash of the versions, so that browsers can cache it.
+The package vl-convert contains the libraries. Building the script takes seconds, so it is built once, in the
+background. Its address contains a hash of the versions, so browsers can cache it.
 
-By default Vega compiles expressions to functions, which the Content-Security-Policy forbids; the pages use its
-interpreter instead (``ast`` of Vega-Embed).
+By default, Vega compiles expressions to functions, which the Content-Security-Policy forbids. The pages therefore use
+Vega's interpreter (option ``ast`` of Vega-Embed).
 """
 
 import hashlib
@@ -23,14 +23,14 @@ def versions() -> str:
 
 
 class Script:
-    """The script, built at the first request for it."""
+    """The script, built by :meth:`prepare` or at the first request."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._text: bytes | None = None
 
     def text(self) -> bytes:
-        """Return the script; the first caller builds it, others wait."""
+        """Return the script. The first caller builds it; concurrent callers wait."""
         with self._lock:
             if self._text is None:
                 import vl_convert  # imported here: it carries a JavaScript engine

@@ -1,8 +1,9 @@
-"""Limit the server's log, so that requests cannot fill the disk.
+"""Limit the rate of the server's log, so that requests cannot fill the disk.
 
-Lines from the same logging call count as one kind; for an error, the line that raised it counts too. In
-:data:`WINDOW_S` seconds :data:`LINES_MAX` lines of a kind are written, each cut after :data:`LINE_MAX` characters. One
-line at the end of the window says how many more there were.
+In: log records. Out: lines of text. Lines from the same logging call are of the same kind; errors raised at different
+code lines are of different kinds. In each window of :data:`WINDOW_S` seconds, at most :data:`LINES_MAX` lines of a kind
+are written, each cut after :data:`LINE_MAX` characters. A line at the end of the window states the number of dropped
+lines.
 """
 
 import logging
@@ -32,7 +33,7 @@ class _Window:
 
 
 class RateLimitedHandler(logging.Handler):
-    """Write a limited number of lines to ``stream``. ``clock``: seconds of a monotonic clock."""
+    """Writes a limited number of lines to ``stream``. ``clock``: monotonic clock, in seconds."""
 
     def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class RateLimitedHandler(logging.Handler):
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, or count it."""
+        """Write a line, or count it if its kind has reached the limit."""
         self._close_windows()
         if len(self._windows) >= _KINDS_MAX:
             return
@@ -79,7 +80,7 @@ class RateLimitedHandler(logging.Handler):
             return  # a closed or full log must not stop the server
 
     def close(self) -> None:
-        """Write the counts of all open windows."""
+        """Write the numbers of dropped lines of all open windows."""
         if self._timer is not None:
             self._timer.cancel()
         self._close_windows(early=True)

@@ -1,4 +1,4 @@
-"""Build responses for pages: HTML, error pages, colours of levels, and common query parameters."""
+"""Build HTML responses and error pages, assign colours to levels, and define common query parameters."""
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -21,15 +21,15 @@ Text = Annotated[str | None, Query(max_length=300)]
 
 
 def iso_time(unix_s: float | None) -> str | None:
-    """Return a Unix time in ISO 8601, in UTC."""
+    """Return a Unix time (seconds) in ISO 8601, in UTC; None for None."""
     return None if unix_s is None else datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="seconds")
 
 
 class PreparedRoute(APIRoute):
-    """A route that answers from the snapshot with the prepared answers, and reports its time."""
+    """A route that answers from the snapshot with the prepared answers, and reports the time of its runs."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler."""
+        """Return a handler that uses the prepared snapshot."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -44,7 +44,10 @@ class PreparedRoute(APIRoute):
 def page_of(
     request: Request, name: str, *, filtered: RunTable | None = None, status: int = 200, **values: Any
 ) -> HTMLResponse:
-    """Return a page, or a part of one, from its template. ``filtered``: the runs that its filter bar selects from."""
+    """Return a page, or a part of a page, from its template.
+
+    ``filtered``: runs for the choices of the filter bar; None for a page without this bar.
+    """
     context, pairs = get_context(request), request.query_params.multi_items()
     root = context.store.repository.root
     html = context.rendering.html(
@@ -72,12 +75,12 @@ def error_page(request: Request, status: int, message: str, where: str | None, h
 
 
 def to_login(request: Request) -> Response:
-    """Redirect to the sign-in page, which returns to this page."""
+    """Redirect to the sign-in page, which redirects back to this page."""
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     return RedirectResponse(f"/login?{urlencode({'next': target})}", status_code=303)
 
 
 def palette(table: RunTable, factor: str) -> dict[str, str]:
-    """Return a colour for each level of a factor, the same on every page and for every order of the index."""
+    """Return a colour for each level of a factor. It is the same on all pages and independent of the index's order."""
     column = table.columns.get(factor)
     return colours_of(column.levels) if column is not None else {}

@@ -1,6 +1,6 @@
-"""Provide what request handlers need: the store, the guard, the price book and the sender's roles.
+"""Provide the dependencies of request handlers: the store, the guard, the price book and the sender's roles.
 
-Handlers receive them as FastAPI dependencies.
+In: a request. Out: values that FastAPI passes to handlers.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class StartedCampaign:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The shared state of one server."""
+    """Shared state of a server."""
 
     store: Store
     guard: Guard
@@ -58,21 +58,21 @@ class Context:
     """Whether this server may start campaigns."""
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
-    """The campaigns that this server started; guarded by ``starting``."""
+    """Campaigns that this server started; the lock ``starting`` protects this list."""
     simulators: SimulatorPool = field(default_factory=lambda: SimulatorPool(timeout_s=SIMULATION_S_MAX))
-    """Simulators for what-if questions; started at the first question, ended with the server."""
+    """Simulators for what-if questions. They start at the first question and stop with the server."""
     searches: Searches = field(default_factory=Searches)
     """Searches for recommendations."""
     version: str = __version__
 
     def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:
-        """Return the answer to a question about the matching runs; it is cached under ``name`` and the conditions."""
+        """Return the answer to a question about the matching runs, cached by ``name`` and ``where``."""
         repository = self.store.repository
         return self.store.answer((name, tuple(where)), lambda table: question(repository, selected(table, where)))
 
 
 class DeniedError(AssayError):
-    """The sender lacks a role for this request; ``status`` is the HTTP status."""
+    """The server refuses the request. ``status``: HTTP status."""
 
     def __init__(self, status: int, message: str, hint: str) -> None:
         super().__init__(message, hint=hint)
@@ -92,7 +92,7 @@ def bearer_of(request: Request) -> str | None:
 
 
 def get_roles(request: Request) -> Roles:
-    """Return the sender's roles. They are looked up once, because a page may be rendered again after the request."""
+    """Return the sender's roles. They are looked up once per request and stored in its state."""
     if not hasattr(request.state, "roles"):
         request.state.roles = get_context(request).guard.roles(bearer_of(request), request.cookies.get(COOKIE))
     roles: Roles = request.state.roles
@@ -100,7 +100,7 @@ def get_roles(request: Request) -> Roles:
 
 
 def require(role: AccessRole) -> Callable[[Request], None]:
-    """Return a dependency that refuses senders without a role."""
+    """Return a FastAPI dependency that raises DeniedError if the sender lacks ``role``."""
 
     def check(request: Request) -> None:
         roles = get_roles(request)
@@ -120,7 +120,7 @@ def require(role: AccessRole) -> Callable[[Request], None]:
 
 
 async def check_token(request: Request, token: str) -> Roles | Refusal:
-    """Return a token's roles, or why it is not checked. A wrong token is answered after a delay."""
+    """Return a token's roles, or a refusal if the address must wait. The answer to a wrong token is delayed."""
     guard = get_context(request).guard
     roles = guard.check_token(request.client.host if request.client else "", token)
     if not roles:
