@@ -1,6 +1,6 @@
-"""List every command: its group in ``assay --help``, the module that holds it, a summary, examples, and old names.
+"""List all commands: group in ``assay --help``, module, summary, examples and deprecated names.
 
-The table imports no command, so that ``assay --help`` starts quickly.
+The table imports no command, so ``assay --help`` starts quickly.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """Locate a command and describe it: its module below ``assay.interfaces.cli``, its attribute, its summary."""
+    """An entry of the table of commands.
+
+    ``module``: module below ``assay.interfaces.cli``. ``attribute``: name of the click command in this module.
+    """
 
     module: str
     attribute: str
@@ -329,9 +332,9 @@ OLD_NAMES: dict[str, tuple[str, ...]] = {
     "limits": ("show", "--limits"),
     "characterise": ("next", "--precision", "10"),
 }
-"""Names of commands that became a part of another one, with the words that replace them. They work for one release."""
+"""Deprecated command names, with the arguments that replace them. They work for one more release."""
 
 COMMANDS: dict[str, CommandEntry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 ANSWERING = frozenset(name for title in ("Decide", "Explain", "Forecast") for name in GROUPS[title])
-"""Commands whose output is an answer, which goes to a pager if it is long."""
+"""Commands whose output is paged if it is longer than the screen."""

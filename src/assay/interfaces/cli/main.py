@@ -1,4 +1,4 @@
-"""Run the ``assay`` program: find the command, and print errors as messages without a traceback."""
+"""Run the program ``assay``: call the command, and print errors as messages without a traceback."""
 
 import sys
 
@@ -32,7 +32,7 @@ def assay(pager: bool) -> None:
 
 
 def main() -> None:
-    """Run the command. After an error, print its message to stderr and exit with its code."""
+    """Run the command. After an error, print its message to stderr and exit with its exit code."""
     with escaped_output():
         try:
             code = assay(standalone_mode=False)

@@ -1,4 +1,7 @@
-"""Read the runs of a repository for a command."""
+"""Read the runs of a repository for a command.
+
+In: the repository's folder and the conditions of ``--where``. Out: the repository and tables of runs.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +14,10 @@ from assay.store import Repository
 
 
 def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
-    """Return the repository at ``root`` and the table of its runs that match every ``COLUMN=LEVEL``.
+    """Return the repository at ``root`` and the table of its runs that match all conditions ``COLUMN=LEVEL``.
 
-    Raises RepositoryError if there are no runs, and SpecificationError with the choices for an unknown column or level.
+    Raises RepositoryError if there are no runs. Raises SpecificationError for an unknown column or level; the error
+    lists the valid choices.
     """
     if any(condition.startswith("anomaly=") for condition in where):
         repository, _, chosen = read_flagged(root, where)
@@ -25,7 +29,7 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
 
 
 def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Flagged, RunTable]:
-    """Return the repository at ``root``, all its runs with their flags, and the table of the runs that match.
+    """Return the repository at ``root``, all its runs with their flags, and the table of matching runs.
 
     Raises the errors of :func:`read_table`.
     """

@@ -78,7 +78,10 @@ def _is_address(text: str) -> bool:
 
 
 def _token(path: Path | None) -> str | None:
-    """Return the token of the file or the environment, or None. Raises SpecificationError if the file has none."""
+    """Return the token in the file, or else in the environment variable ASSAY_TOKEN; None without a token.
+
+    Raises SpecificationError if the file can't be read or does not contain exactly one token.
+    """
     if path is None:
         return os.environ.get("ASSAY_TOKEN") or None
     try:
@@ -91,7 +94,7 @@ def _token(path: Path | None) -> str | None:
 
 
 def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bool) -> NoReturn:
-    """Copy with a progress bar, print the counts, and exit."""
+    """Copy bundles with a progress bar, print the counts, and exit; the exit code tells whether any was refused."""
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress
 

@@ -1,4 +1,4 @@
-"""``assay export``: runs for other tools."""
+"""``assay export``: write runs as files or as a dataset for other tools."""
 
 import sys
 from collections.abc import Callable, Sequence

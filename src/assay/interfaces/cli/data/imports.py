@@ -1,4 +1,4 @@
-"""``assay import``: store existing results, in any known format."""
+"""``assay import``: read existing results in any known format, and store them as runs."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -103,13 +103,16 @@ class _Job:
 
     @property
     def left(self) -> list[SkippedItem]:
-        """Everything that was not imported, unrecognised files included."""
+        """Files and rows that were not imported, including unrecognised files."""
         files = [SkippedItem(name, why) for name, why in self.unknown.items()]
         return [*files, *(item for summary in self.summaries for item in summary.left)]
 
 
 def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
-    """Return the files to import, by format. Raises SpecificationError for bad arguments, FormatError for bad paths."""
+    """Return the files to import, by format.
+
+    Raises SpecificationError for invalid arguments, and FormatError for a name that is neither a path nor a format.
+    """
     known = formats(rows_of_table)
     named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
     paths = [Path(word) for word in (words[1:] if named else words)]
@@ -131,13 +134,13 @@ def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], 
 
 
 def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
-    """Return the files with distinct content, and for each duplicate, by name, the file that it equals."""
+    """Return the files with distinct content, and a message for each duplicate, by name."""
     first: dict[str, str] = {}
     kept: list[Source] = []
     doubled: dict[str, str] = {}
     for source in sources:
         digest = source.digest()
-        if source.name.endswith("_conf.xml"):  # belongs to the job in its name, even if equal to another job's
+        if source.name.endswith("_conf.xml"):  # the job in the name needs its file, even if another job's is equal
             kept.append(source)
         elif digest in first:
             doubled[source.name if source.name != first[digest] else str(source.path)] = (
@@ -160,7 +163,7 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
 
 
 class _Bar:
-    """A line on the terminal that counts the entries read; hidden if stderr is no terminal."""
+    """A progress bar on stderr that counts the entries read; hidden if stderr is not a terminal."""
 
     def __init__(self, title: str, *, quiet: bool) -> None:
         from rich.console import Console  # imported here to keep start-up short

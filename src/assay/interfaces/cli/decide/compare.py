@@ -1,4 +1,4 @@
-"""``assay compare``: chosen runs, or their configurations, side by side."""
+"""``assay compare RUN RUN``: print runs, or their configurations, side by side."""
 
 from pathlib import Path
 

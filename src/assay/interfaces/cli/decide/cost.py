@@ -1,4 +1,4 @@
-"""``assay cost``: which configuration costs least, per run with break-even prices, or over years."""
+"""``assay cost``: print the cheapest configuration: per run with break-even prices, or over years of use."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -91,7 +91,7 @@ _TAKEN = {
 
 
 def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
-    """Yield what limits the ranking: few runs, outliers, unknown data sizes."""
+    """Yield the limitations of the ranking: few runs, outliers, unknown data sizes."""
     from assay.analysis.cost.run_cost import SPREAD_RUNS_MIN
 
     borrowed = sum(row.borrowed for row in view.rows)
@@ -241,7 +241,7 @@ def cost(
 
 
 def _request(book: PriceBook, file: Path, fields: dict[str, Any], exclude_flagged: bool) -> CostEffectivenessRequest:
-    """Return the request of the options; a day before the date of the price book gets a warning."""
+    """Return the request for the options. Prints a warning if ``--on`` is before the date of the price book."""
     from assay.specs.prices import checked_date
 
     factors = tuple(part.strip() for part in fields["by"].split(",")) if fields["by"] else ()

@@ -1,4 +1,7 @@
-"""Print jobs per day, jobs over years, and cost per job, for ``assay cost --years``; as SanDisk's tables 4 to 7."""
+"""Print jobs per day, jobs over years, and cost per job, for ``assay cost --years``.
+
+The tables have the form of tables 4 to 7 of the SanDisk study.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -87,7 +90,7 @@ def _print(view: CostView, limit: int | None) -> None:
 
 
 def _print_performance(view: CostView, limit: int | None) -> None:
-    """Print cost per performance and cost per capacity of each compared layout."""
+    """Print cost per performance and cost per capacity of each compared layout, relative to the baseline."""
     if not view.performance:
         return
     click.echo()
@@ -117,7 +120,7 @@ def _print_performance(view: CostView, limit: int | None) -> None:
 
 
 def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int | None, *, as_json: bool) -> None:
-    """Print what jobs cost over the years of the request."""
+    """Print the decision on layouts, and the cost of jobs over the years of the request."""
     opened, known, _ = read_flagged(repository, request.where)
     costs = job_costs(opened, known.table, request)
     view = costs.view

@@ -1,4 +1,4 @@
-"""``assay findings``: compare the runs with claims from the literature."""
+"""``assay findings``: test claims of the published studies on the runs."""
 
 from __future__ import annotations
 

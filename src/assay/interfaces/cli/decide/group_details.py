@@ -1,4 +1,4 @@
-"""Print each matched group of a decision by itself, for ``assay decide --details groups``."""
+"""Print the comparison in each matched group of a decision, for ``assay decide --details groups``."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def _phases_s(summary: LevelSummary) -> dict[str, float | None]:
 
 
 def _print_details(results: Sequence[SpeedupResult]) -> None:
-    """Print medians of throughputs and phases by side, for the results whose runs recorded them."""
+    """Print median throughputs and phase durations of both sides, for results whose runs recorded them."""
     for title, values_of, text_of in (
         ("Throughput, median (MB/s)", _throughputs, rate),
         ("Phases, median duration (s)", _phases_s, seconds),
@@ -74,7 +74,7 @@ def _print_details(results: Sequence[SpeedupResult]) -> None:
 
 
 def _print_notes(results: Sequence[SpeedupResult]) -> None:
-    """Print each warning once with the results that it is about; the decision's caveats cover caches."""
+    """Print each distinct warning with its results. Warnings about caches are omitted: the caveats cover them."""
     about: dict[str, list[str]] = {}
     for result in results:
         for warning in (warning for warning in result.warnings if warning.code is not WarningCode.CACHES):
@@ -85,7 +85,7 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
 
 
 def print_groups(view: ComparisonView, table: RunTable, *, every: bool) -> None:
-    """Print the matched groups, the clearest differences first; ``table``: the runs that were read."""
+    """Print the matched groups, the clearest differences first. ``table``: the runs read. ``every``: print all rows."""
     shown = view.results if every else view.results[:ROWS_SHOWN]
     click.echo("\nDetails: each matched group by itself, clearest differences first")
     _print_ratios(shown)

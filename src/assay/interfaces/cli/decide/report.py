@@ -1,4 +1,4 @@
-"""``assay report``: the decisions and their details, as a page, a document, or a package that others can check."""
+"""``assay report``: write the decisions and their details as HTML, PDF or Markdown, or as a package with the runs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def report(
 
 
 def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None, as_json: bool) -> None:
-    """Refuse files that can't be written before anything is computed."""
+    """Raise SpecificationError for output files that can't be written, before the report is computed."""
     from assay.interfaces.report.output.writing import form_of
 
     if output is None and charts is None and bundle is None and not as_json:

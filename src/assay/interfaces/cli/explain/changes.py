@@ -1,4 +1,4 @@
-"""``assay changes``: when configurations became faster or slower."""
+"""``assay changes``: print the times at which configurations became faster or slower."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from assay.questions.json_values import json_value
 from assay.text import interval, plural
 
 _SHOWN_MIN = 0.005
-"""Minimum correlation to print: smaller values would round to 0.00."""
+"""Minimum correlation to print; a smaller value would round to 0.00."""
 
 
 @click.command(cls=AssayCommand)

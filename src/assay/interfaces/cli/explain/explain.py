@@ -1,4 +1,4 @@
-"""``assay explain``: which factors, alone and in pairs, explain the run times of a workload."""
+"""``assay explain``: print the factors, alone and in pairs, that explain the run times of a workload."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from assay.questions.forecasts.importance import ImportanceView
 
 _LEVELS_SHOWN = 6
-"""Maximum number of levels of a factor in its row."""
+"""Maximum number of levels printed in a factor's row."""
 _CLEAR_MIN = 0.005
-"""Minimum lower end of a share's interval to state that the factor explains run times."""
+"""Minimum lower end of a share's 95 % interval for the statement that the factor explains run times."""
 
 
 @click.command(cls=AssayCommand)
@@ -54,7 +54,7 @@ def explain(where: tuple[str, ...], every: bool, by: str | None, as_json: bool, 
 
 
 def _headline(answer: ImportanceView) -> str:
-    """Return which factor explains most, or that no factor's interval excludes zero."""
+    """Return a sentence with the factor that explains most, or a sentence that no factor clearly explains run times."""
     factors = answer.explained.factors
     if not factors:
         return "These runs do not differ in any factor."

@@ -1,4 +1,4 @@
-"""``assay profile RUN``: the code that the task attempts of a run executed, by category and method."""
+"""``assay profile RUN``: print the code that the task attempts of a run executed, by category and method."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Render a run as lines of text, for ``assay show``.
 
-In: a run with its detail, and the bundle's files. Out: lines.
+In: a run with its detail, its tasks, and the files of its bundle. Out: lines of text.
 """
 
 import textwrap
@@ -33,7 +33,7 @@ def configuration_text(run: Run) -> str:
 def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
     """Yield the sections of a run; sections without content are left out.
 
-    ``sizes``: the size in bytes of each file of the bundle. ``flags``: why the run is an outlier.
+    ``sizes``: size of each file of the bundle, in bytes. ``flags``: the reasons that the run is an outlier.
     """
     yield from _header(run)
     for flag in flags:
@@ -49,7 +49,7 @@ def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequ
 def part_lines(
     run: Run, detail: RunDetail, tasks: Sequence[Task], *, phases: bool, attempts: bool, counters: bool
 ) -> Iterator[str]:
-    """Yield the chosen parts: phases of each job, task attempts, the jobs' counters."""
+    """Yield the selected parts of a run: phases of each job, task attempts, counters of the jobs."""
     yield from _header(run)
     if phases:
         yield from table_lines(phase_table(detail.breakdown, "the run", overlaps=True))
@@ -79,7 +79,7 @@ def _header(run: Run) -> Iterator[str]:
 
 
 def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
-    """Yield a line for each phase with a bar on a common time axis that ends with the run."""
+    """Yield a line for each phase, with a bar on a time axis from the start to the end of the run."""
     if not phases:
         return
     start_s = min(0.0, *(phase.start_s for phase in phases))
@@ -94,7 +94,7 @@ def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
 
 
 def _environment(run: Run) -> TextTable:
-    """Return the environment, a row for each entry."""
+    """Return the table of the environment, with at most ``_ENVIRONMENT_LINES_MAX`` entries."""
 
     def summary(value: object) -> str:
         return plural(len(value), "entry", "entries") if isinstance(value, dict | list) else str(value)
@@ -106,7 +106,7 @@ def _environment(run: Run) -> TextTable:
 
 
 def table_lines(table: TextTable) -> Iterator[str]:
-    """Yield the title and, indented, the rows and notes; nothing for an empty table."""
+    """Yield the title, and the rows and notes with indentation; an empty table has no lines."""
     if table:
         yield ""
         yield table.title

@@ -1,4 +1,4 @@
-"""``assay runs``: the list of runs in a repository."""
+"""``assay runs``: list the runs of a repository."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,7 +114,7 @@ def _row(run: Run, id_length: int, outlier: str | None) -> tuple[str, ...]:
 
 
 def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the runs. If the output is too narrow, start times follow the durations and have no seconds."""
+    """Print the runs. If the output is too narrow, start times come after the durations and have no seconds."""
     width = output_columns()
     columns = list(zip(_HEADERS, *rows, strict=True))
     if width is not None and sum(max(map(len, column)) + 2 for column in columns) > width + 2:

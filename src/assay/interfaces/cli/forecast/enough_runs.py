@@ -1,4 +1,4 @@
-"""Print how many runs a cluster needs for accurate predictions, for ``assay next CLUSTER --precision``."""
+"""Print the number of runs that a cluster needs for accurate predictions, for ``assay next CLUSTER --precision``."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from assay.text import column_title, level_text, plural
 def print_enough_runs(
     repository: Path, cluster: str, precision: float, where: tuple[str, ...], limit: int | None, *, as_json: bool
 ) -> None:
-    """Print the number of runs on ``cluster`` that reach the precision (0.1 is 10 %), and these runs."""
+    """Print the number of runs on ``cluster`` that reach ``precision`` (0.1 for 10 % median error), and these runs."""
     from assay.questions.forecasts.next_runs import characterise as characterised
     from assay.store import Repository
 

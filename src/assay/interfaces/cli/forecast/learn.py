@@ -1,4 +1,7 @@
-"""``assay learn``: learn a simulation profile from measured runs. Also find the profile that a command uses."""
+"""``assay learn``: learn a simulation profile from measured runs.
+
+Other commands get their profile from :func:`profile_from`.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:
-    """Return the profile of the files, or one learned from a repository, or the shipped one.
+    """Return the profile in ``files``, the profile learned from a repository, or the shipped profile.
 
-    Raises SpecificationError if both are given, or two files for one engine.
+    Raises SpecificationError if ``files`` and ``learn_from`` are both given, or for two files for the same engine.
     """
     from assay.questions.forecasts.learning import learn_profile, shipped_profile
     from assay.specs.profiles import load_profile

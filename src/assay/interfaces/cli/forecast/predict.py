@@ -1,4 +1,4 @@
-"""``assay predict``: predict run times of configurations, each with its interval."""
+"""``assay predict``: predict the run times of configurations, with intervals."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.store.formats.tables.asked_rows import ConfigurationTable
 
 BAD_ROWS_SHOWN = 20
+"""Maximum number of rows without a prediction that are printed with the reason."""
 
 
 @click.command(cls=AssayCommand)
@@ -128,7 +129,7 @@ def _predict_batch(
 
 
 def _csv(asked: ConfigurationTable, answer: BatchPrediction) -> str:
-    """Return the rows as CSV: their own columns as written, then the prediction."""
+    """Return the rows as CSV: the columns of the input, then the prediction (times in seconds)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     results = ("expected_s", "low_s", "high_s", "extrapolated", "basis", "reasons", "problem")

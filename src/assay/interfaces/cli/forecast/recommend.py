@@ -1,4 +1,4 @@
-"""``assay recommend``: find the cluster that fits a mix of workloads, by simulation."""
+"""``assay recommend``: search by simulation for the best cluster for a mix of workloads."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def recommend(
 
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
-    """Show the current stage and the time left, on a terminal."""
+    """Show the current stage and the remaining time on stderr; yield None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""``assay whatif``: simulate measured runs on a changed cluster."""
+"""``assay whatif``: simulate measured runs after changes to cluster, data or settings."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def whatif(
 
 
 def _headline(answers: tuple[WhatIf, ...]) -> str:
-    """Return the simulated speedup of the change: that of one configuration, or the range over several."""
+    """Return a sentence with the simulated speedup of a configuration, or the range over several configurations."""
     from assay.text import plural, workload_title
 
     changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())

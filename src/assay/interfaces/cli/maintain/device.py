@@ -1,4 +1,4 @@
-"""``assay device``: turn fio's report on a real disk into its entry in a cluster file."""
+"""``assay device``: convert fio's report on a disk to the disk's entry in a cluster file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNITS = {
     "read_latency": "s",
     "write_latency": "s",
 }
-"""Unit of each key of the entry; other keys have none."""
+"""Unit of each key in the entry; other keys have no unit."""
 
 
 @click.group(cls=AssayGroup)
@@ -94,7 +94,7 @@ def _name(text: str) -> str:
 
 
 def entry_lines(name: str, calibration: Calibration) -> list[str]:
-    """Return the YAML of the device's entry; a comment gives the source of each number."""
+    """Return the device's entry as lines of YAML. A comment states the source of each number."""
     values = [("kind", calibration.kind.value, "")] + [(n.key, value_text(n), n.source) for n in calibration.numbers]
     width = max(len(f"  {key}: {value}") for key, value, _ in values)
     lines = [f"  {key}: {value}".ljust(width) + (f"  # {source}" if source else "") for key, value, source in values]
@@ -102,7 +102,7 @@ def entry_lines(name: str, calibration: Calibration) -> list[str]:
 
 
 def value_text(number: CalibratedValue) -> str:
-    """Return the value for a cluster file, with its unit and four digits."""
+    """Return a value as text for a cluster file, with its unit and four significant digits."""
     value, unit = number.value, _UNITS.get(number.key)
     if unit == "B/s":
         return f"{_plain(value / 1e6)}MB/s"
@@ -118,7 +118,7 @@ def value_text(number: CalibratedValue) -> str:
 
 
 def _plain(value: float) -> str:
-    """Return four digits without an exponent."""
+    """Return a number with four significant digits, without an exponent."""
     return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
 
 

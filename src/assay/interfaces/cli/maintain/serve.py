@@ -1,4 +1,4 @@
-"""``assay serve``: serve the web app and the API, to this machine or, with tokens, to others."""
+"""``assay serve``: serve the web app and the API, to the local machine or, with tokens, to other machines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8710
 
 _SWITCH_INTERVAL_S = 0.0005
-"""Maximum time that a thread computes before another runs. Python's default is ten times as long, and requests would
-wait for background computations."""
+"""Maximum time that a thread runs before another thread gets the interpreter, in seconds. With Python's default, which
+is ten times as long, requests would wait for background computations."""
 
 
 @click.command(cls=AssayCommand)
@@ -129,7 +129,7 @@ def serve(
 def _check_access(
     host: str, token_file: Path | None, certificate: Path | None, key: Path | None, *, campaigns: bool
 ) -> None:
-    """Raise SpecificationError for options that admit everyone, or that TLS cannot use."""
+    """Raise SpecificationError for options without access control, or for certificates that TLS cannot use."""
     from assay.interfaces.web.server.security import is_loopback
 
     if (certificate is None) != (key is None):
@@ -173,7 +173,10 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
 
 
 def _follow_store(store: Store) -> None:
-    """Read the runs before the first request, then follow changes. A request reports an error of the reading."""
+    """Read the runs before the first request, then follow changes; never returns.
+
+    If reading fails, the next request reports the error.
+    """
     with contextlib.suppress(AssayError):
         store.warm()
     threading.Thread(target=store.prepare_in_background, daemon=True).start()

@@ -1,4 +1,4 @@
-"""``assay baseline``: measure each bare device and link of a cluster, and compare with the specification."""
+"""``assay baseline``: measure each device and link of an idle cluster, and compare with the specification."""
 
 import asyncio
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
         measured = await measure_baseline(cluster, transports, progress=say)
         say("baseline: one core of each node type")
         kinds = {node.type.name: node.name for node in reversed(cluster.nodes)}
-        if cluster.lab is not None:  # all nodes are this one machine
+        if cluster.lab is not None:  # all nodes share one machine
             kinds = {"": cluster.workers[0].name}
         return measured, await core_speeds({name: transports[name] for name in kinds.values()})
 
@@ -98,7 +98,7 @@ def _marks(measurement: Measurement) -> str:
 
 
 def _print(measured: Baseline, limit: int | None) -> None:
-    """Print the answer, then the measurements, deviating ones first."""
+    """Print the number of deviations, then the measurements, with deviations first."""
     off = sum(measurement.is_off for measurement in measured.measurements)
     figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"
     check = " Check that nothing else uses the machine." if off else ""

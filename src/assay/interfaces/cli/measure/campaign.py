@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.execution.campaign.status import CampaignStatus
 
 _WATCH_INTERVAL_S = 2.0
+"""Time between two refreshes of ``--watch``, in seconds."""
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -99,7 +100,7 @@ def _show(campaigns: list[CampaignStatus], now: float, *, as_json: bool, watch: 
 
 
 def status_lines(status: CampaignStatus, now: float) -> list[str]:
-    """Return one campaign's status for a terminal."""
+    """Return the status of a campaign as lines of text. ``now``: Unix time, in seconds."""
     lines = [
         f"campaign {status.campaign_id}: plan {status.plan}" + (f" on {status.cluster}" if status.cluster else ""),
         f"  {_state(status)}; {status.done} of {status.planned} runs done, {status.failed} failed or invalid",

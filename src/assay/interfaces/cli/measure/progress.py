@@ -1,4 +1,4 @@
-"""Show the progress of a campaign: live on a terminal, else as plain lines."""
+"""Show the progress of a campaign on stderr: a live line on a terminal, otherwise plain lines."""
 
 import sys
 import time
@@ -19,7 +19,10 @@ _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗
 
 
 class CampaignDisplay:
-    """Shows run k of n, the current step and the time left; finished runs stay as lines above."""
+    """Shows the current run, its step and the remaining time. Finished runs remain as lines above.
+
+    ``first_runs``: collects the first runs, whose provisional ratios are printed.
+    """
 
     def __init__(self, first_runs: FirstRuns | None = None) -> None:
         self._first_runs = first_runs
@@ -51,7 +54,7 @@ class CampaignDisplay:
         return Text(printable(" · ".join(parts)), overflow="ellipsis", no_wrap=True)
 
     def say(self, text: str) -> None:
-        """Print a permanent line."""
+        """Print a line above the live line."""
         self._console.print(printable(text), soft_wrap=True)
 
     def step(self, text: str) -> None:
@@ -63,7 +66,7 @@ class CampaignDisplay:
                 self.say(f"  {text}")
 
     def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
-        """Show which run begins and, if known, the time for all remaining runs."""
+        """Show the run that begins and, if known, the time for all remaining runs, in seconds."""
         self._title = f"run {number} of {total}: {title}"
         self._over_at = None if left_s is None else time.monotonic() + left_s
         if not self._console.is_terminal:
@@ -71,7 +74,7 @@ class CampaignDisplay:
             self.say(f"{self._title}{left}")
 
     def end(self, run: Run) -> None:
-        """Print the line of a finished run."""
+        """Print a line for a finished run, and provisional ratios that it completes."""
         levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
         cold = run.cache_state or "cold unknown"
         line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"

@@ -1,4 +1,4 @@
-"""``assay tune PLAN``: search for the fastest configuration with a budget of runs, then compare it with the plan's."""
+"""``assay tune PLAN``: search for the fastest configuration within a budget of runs, and compare it with the plan's."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _budget(text: str) -> int:
 
 
 def show(state: TuningState) -> None:
-    """Print the state of a tuning: the claim, the comparison, and the fastest configurations of the search."""
+    """Print the state of a tuning: its claim, the comparison, and the fastest configurations of the search."""
     click.echo(f"{state.claim[:1].upper()}{state.claim[1:].removesuffix('.')}.")
     if state.compared and state.compared_defaults:
         click.echo(f"Compared in turn: {_levels_text(state.compared)} {_mean_text(state.compared)} with")

@@ -1,6 +1,6 @@
 """``assay demo``: decide between HDD and SSD on a small lab cluster.
 
-On a machine that can't emulate a cluster, it compares two configurations of a real Hadoop on this host, and states why.
+On a machine that can't emulate a cluster, it states the reason and compares two configurations of Hadoop on this host.
 """
 
 import shutil
@@ -49,7 +49,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     examples = example_folder()
     missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
     _require_programs(("java",) if local or missing else tuple(_PROGRAMS))
-    require(None, lambda line: click.echo(line, err=True))  # fail now, not after the baseline
+    require(None, lambda line: click.echo(line, err=True))  # here, so that an error comes before the long baseline
     if local or missing:
         for line in missing:
             click.echo(f"no emulated cluster here: {line}", err=True)
@@ -79,5 +79,5 @@ def _require_programs(programs: Sequence[str]) -> None:
         raise HostError(f"not installed: {', '.join(lacking)}", hint=f"as root: apt-get install {packages}")
 
 
-# Program to its Debian package; other needs of the lab are probed.
+# Debian package of each program. A probe checks the other requirements of the lab.
 _PROGRAMS = {"java": "openjdk-17-jre-headless", "fio": "fio", "iperf3": "iperf3"}

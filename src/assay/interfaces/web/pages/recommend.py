@@ -41,7 +41,7 @@ ROWS_MIN = 3
 UNCERTAINTIES_SHOWN = 5
 """Maximum number of uncertainties listed."""
 SHARE_MIN = 0.005
-"""Minimum share of the variance for an uncertainty to be listed."""
+"""Minimum share of the value of perfect information for an uncertainty to be listed."""
 
 
 @router.get("/recommend")
