@@ -19,10 +19,15 @@ DEVICE_NAMES = {"hdd": "hard disk", "ssd": "SSD", "nvme": "NVMe device"}
 SQUARES_MAX = 8
 """Maximum number of device squares in a row; the text after them states the number of devices."""
 BOX_LEFT_PX = 130
+"""Left edge of the boxes, in pixels."""
 BOX_RIGHT_MAX_PX = 560
+"""Maximum right edge of the boxes, in pixels."""
 LINE_PX = 22
+"""Height of a line of text, in pixels."""
 SQUARE_PX = 11
+"""Side of a device square, in pixels."""
 GAP_PX = 22
+"""Vertical distance between two boxes, in pixels."""
 STACK_PX = 4
 """Offset of the second outline of a box for several nodes, in pixels."""
 

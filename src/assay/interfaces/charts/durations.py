@@ -10,12 +10,13 @@ from assay.analysis.run_profile.task_durations import PhaseDurations
 from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale
 
 _COLUMNS = 2
+"""Maximum number of panels next to each other."""
 _AXIS_PX, _GAP_PX = 60, 24
 _COLOURS = {"other tasks": PALETTE[0], "outliers": PALETTE[1]}
 
 
 def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_PX) -> Spec:
-    """Return a histogram of task durations in seconds for each phase; triangles mark all bins that contain outliers."""
+    """Return a histogram of task durations in seconds for each phase; triangles mark bins with outliers."""
     rows = [
         {"phase": phase.phase, "low_s": part.low_s, "high_s": part.high_s, "what": what, "tasks": tasks, "rank": rank}
         for phase in phases

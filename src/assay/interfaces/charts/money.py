@@ -1,4 +1,4 @@
-"""Draw the cost of one job.
+"""Draw the cost per job of each layout.
 
 In: rows of :mod:`assay.analysis.cost.tco`. Out: a Vega-Lite specification. Nothing is computed here.
 """

@@ -18,8 +18,8 @@ _NUMBERED = 6
 _NEARER = 0.6
 """Position of a number along its line, as a share of the line: off the middle, where lines cross."""
 _APART_UP_TO = 8
-"""Maximum number of levels at which numbers of lines to neighbouring levels do not overlap. With more levels, only the
-thicker of two such lines has a number."""
+"""Maximum number of levels at which numbers of lines do not overlap. With more levels, a line has no number if a
+thicker line joins the same level to a neighbour of its other level."""
 _SIDE = 0.2
 """Minimum horizontal distance of a point from the circle's centre, in radii, for a name at its left or right."""
 _NUMBERED_LEVELS_MAX = 12

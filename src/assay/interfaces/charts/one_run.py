@@ -31,11 +31,15 @@ DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 
 _DASHES_SIZE = 1200
 """Size of a legend symbol, in square pixels. Its length is the square root, enough for the longest dashes."""
 _STRIP_PX = 28
+"""Height of the strip of limiting resources, in pixels."""
 _PHASE_PX = 20
+"""Height of a row in the panel of phases, in pixels."""
 _LANE_PX = 14
+"""Maximum height of a lane in the panel of tasks, in pixels."""
 _LANES_PX = 360
 """Maximum height of the task panel, in pixels; with more lanes, each lane is thinner."""
 _LINES_PX = 110
+"""Height of a panel of lines, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ WIDE = 5.0
 """Maximum ratio of the largest to the smallest value on a linear axis; above it, the axis is logarithmic."""
 LABELS_MAX = 8
 LABELS_NARROW_MAX = 4
-"""Maximum number of points for names at all points, in a wide and in a narrow chart. With more points, only the Pareto
-front has names, and a legend names the layouts."""
+"""Maximum number of points in a chart that names every point: in a wide chart, and in a narrow chart. With more points,
+only the Pareto front has names, and a legend names the layouts."""
 _AXIS_PX = 75
 """Width of the vertical axis with its title and labels, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
@@ -151,7 +151,7 @@ def _rows(points: Sequence[CostEffectivenessPoint]) -> list[Spec]:
 
 
 def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
-    """Return the points' names without the levels that all of them share."""
+    """Return the points' names without the levels that all points share."""
     varied = {name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1}
     if not varied or any(p.label != " ".join(p.levels.values()) for p in points):
         return [p.label for p in points]
@@ -159,7 +159,7 @@ def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
 
 
 def _name_rows(points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
-    """Return the names that fit next to their points at each width of the plot, those of the Pareto front first."""
+    """Return the names that fit next to their points at each plot width; names on the Pareto front have priority."""
     pairs = zip(points, short_names(points), strict=True)
     named = sorted(pairs, key=lambda pair: (not pair[0].on_pareto_front, pair[0].time_s))
     shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]

@@ -19,10 +19,15 @@ PURPOSE_TITLES = {
 }
 _TIME = "Time since the run's start (s)"
 _AXIS_PX = 40
+"""Width of the y axis with its labels, in pixels."""
 _GAP_PX = 24
+"""Distance between two panels, in pixels."""
 _LEGEND_COLUMNS = 4
+"""Number of columns of a legend that does not fit on one line."""
 _LEGEND_HALF_MAX = 6
+"""Maximum number of phases in a legend on one line at half the page width."""
 _LANE_PX = 15
+"""Maximum height of a lane, in pixels."""
 _LANES_PX = 420
 """Maximum height of a timeline, in pixels; with more lanes, each lane is thinner."""
 

@@ -12,11 +12,14 @@ from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, col
 from assay.text import format_ratio, plural, scale_text, workload_title
 
 _ROW_PX = 30
+"""Height of a row, in pixels."""
 _WIDE = 6.0
+"""Minimum ratio of the ends of an axis that uses the sparse ticks (``_FEW_TICKS``)."""
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 _TICKS_MIN = 3
+"""Minimum number of ticks on an axis."""
 _FINER_PER_UNIT = (5, 10, 20, 50, 100)
 """Ticks per unit (5: every 0.2), tried in this order for an axis with fewer than ``_TICKS_MIN`` of the ticks above."""
 

@@ -19,7 +19,9 @@ DEFAULT_REPOSITORY = "repository"
 ROWS_SHOWN = 10
 """Maximum number of rows of a long table without ``--all``."""
 _FIGURE_MAX = 30
+"""Maximum length of a cell that counts as a number, in characters."""
 _GAP = 2
+"""Number of spaces between two columns."""
 _INDENT = "    "
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -58,7 +58,7 @@ class _TerminalText(io.StringIO):
     """A buffer for terminal output whose length is not known yet."""
 
     def isatty(self) -> bool:
-        """Return True, so that the text is laid out for the terminal."""
+        """Return True: the text must have the layout for a terminal."""
         return True
 
 

@@ -139,7 +139,7 @@ def _levels(setting: FactorLevels) -> str:
 
 
 def _host_checks(cluster: CheckedCluster) -> list[Block]:
-    """Return the failed host checks of a cluster, with the recommended values and their sources."""
+    """Return the blocks on the failed host checks of a cluster, with recommended values and their sources."""
     report = cluster.report
     counts = ", ".join(f"{count} {grade}" for grade, count in cluster.counts.items() if count)
     summary = f"{len(report.criteria)} checks on {len(report.hosts)} hosts at {report.checked_at}: {counts}."

@@ -13,7 +13,7 @@ from assay.text import NO_VALUE, money, scale_text, workload_title
 
 
 def energy_chapter(report: Report) -> Chapter | None:
-    """Return the energy of the first decision's options; None if the price book states no power."""
+    """Return the chapter on the energy of the first decision's options; None if the price book states no power."""
     decision = report.decisions[0] if report.decisions else None
     if decision is None or decision.energy is None or decision.currency is None:
         return None

@@ -16,13 +16,13 @@ from assay.questions.report.values import Report
 from assay.text import column_title, joined, origin_badge, plural, slug, workload_title
 
 ROWS_MAX = 12
-"""Maximum number of rows of one table."""
+"""Maximum number of rows of a table."""
 DECISIONS_MAX = 2
 """Maximum number of decisions with a chart of the compared levels."""
 
 
 def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
-    """Return the scopes and pairs of each decision; None without matched groups to show."""
+    """Return the chapter with the scopes and pairs of each decision; None without matched groups to show."""
     if report.groups is None or not report.groups.decisions:
         return None
     blocks: list[Block] = []

@@ -37,8 +37,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
     """Return the files of the plans: for each plan, a folder with the plan and its cluster file.
 
-    ``given``: the user's plan. It supplies a cluster file that its campaign lacks, and it is packed if ``plans`` is
-    empty. Raises SpecificationError if ``plans`` does not contain it.
+    ``given``: the user's plan. It supplies a cluster file that its campaign lacks. If ``plans`` is empty, ``given`` is
+    packed instead; otherwise SpecificationError is raised if ``plans`` does not contain it.
     """
     files: dict[str, bytes] = {}
     if given is not None and plans and given.source not in {plan.text for plan in plans}:

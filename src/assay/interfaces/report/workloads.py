@@ -181,7 +181,7 @@ def _requests(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]
 
 
 def _limits(section: ReportSection) -> tuple[Block, ...]:
-    """Return the seconds for which each resource limited each run, and the shortest time without that limit."""
+    """Return a table of the seconds for which each resource limited each run, and of shortest times without a limit."""
     limits = {view.level: view.limits for view in section.views if view.limits is not None}
     if not limits:
         return ()
@@ -216,7 +216,7 @@ def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
 
 
 def _stages(section: ReportSection) -> list[Block]:
-    """Return the Spark stages of all runs of the section."""
+    """Return the tables of Spark stages of the section's runs."""
     views = [view for view in section.views if view.stages]
     blocks: list[Block] = [Heading("Spark stages")] if views else []
     for tables in zip(*(view.stages for view in views), strict=True):

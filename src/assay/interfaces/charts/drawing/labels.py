@@ -19,7 +19,8 @@ _POINT_PX: Final = 10.0
 _NICE_STEPS: Final = 10
 """Number of steps that Vega aims for when it rounds the end of a linear axis."""
 _NICE: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)))
-"""Vega's steps of a linear axis: a factor of a power of ten, and the smallest quotient that gets it (else 1)."""
+"""Vega's steps on a linear axis: a multiple of a power of ten, and the smallest quotient that uses it. Smaller
+quotients use the power of ten itself."""
 
 
 @dataclass(frozen=True, slots=True)

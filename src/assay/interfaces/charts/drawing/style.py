@@ -1,9 +1,9 @@
 """Define the style of all charts: one theme, and one colour for each configuration.
 
-Colours begin with the blue and the vermilion of M. Okabe and K. Ito ("Color Universal Design", 2008). The others were
-selected by a search: each has a contrast of 3:1 on the light and on the dark theme, and any two differ clearly
+The first two colours are the blue and the vermilion of M. Okabe and K. Ito ("Color Universal Design", 2008). A search
+selected the others: each has a contrast of 3:1 on the light and on the dark theme, and any two differ clearly
 (CIEDE2000) with normal vision and with each kind of dichromacy (G. M. Machado et al., 2009). Text and rules use
-``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
+``currentColor``, so a chart inside a page has the text colour of the page's theme.
 """
 
 from collections.abc import Sequence
@@ -48,6 +48,7 @@ NARROW_PX = 340
 """Chart widths in pixels, including labels: the text width of a page, half of it, and the width of a phone."""
 _POWERS = range(-12, 13)
 _DECADES_FINE_MAX = 3
+"""Maximum number of decades on a logarithmic axis with ticks at 1, 2 and 5; above it, ticks are powers of ten."""
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 

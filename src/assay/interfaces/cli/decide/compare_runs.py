@@ -13,6 +13,7 @@ from assay.questions.json_values import json_value
 from assay.text import column_title, interval, interval_s, level_text, origin_badge, ratio, run_id_text, seconds
 
 _LEVELS_SHOWN = 3
+"""Maximum number of levels printed in a cell."""
 
 
 def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, every: bool, as_json: bool) -> None:

@@ -21,8 +21,11 @@ from assay.model import Phase, Run, Task
 from assay.text import TextTable, plural, tenths
 
 _WIDTH = 80
+"""Maximum length of a line of notes, in characters."""
 _BAR_WIDTH = 48
+"""Width of the time axis of phases, in characters."""
 _ENVIRONMENT_LINES_MAX = 40
+"""Maximum number of entries of the environment that are printed."""
 
 
 def configuration_text(run: Run) -> str:

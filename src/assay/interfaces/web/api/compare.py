@@ -21,6 +21,7 @@ from assay.store.exchange.exchange import write_csv, write_json_lines, write_par
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 
 EXPORT_RUNS_MAX = 100_000
+"""Maximum number of runs in an exported file."""
 RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
 Form = Literal["csv", "parquet", "jsonl"]
 _FORMS: dict[str, str] = {

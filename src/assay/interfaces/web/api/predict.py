@@ -29,6 +29,7 @@ router = APIRouter(
     prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=PreparedRoute
 )
 NEXT_MAX = 100
+"""Maximum number of proposed runs in an answer."""
 BATCH_MAX = 10_000
 """Maximum number of configurations in one request."""
 PREPARED_MAX = 12

@@ -23,6 +23,7 @@ from assay.store import Repository
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["quality"])
 
 ANOMALIES_MAX = 1000
+"""Maximum number of outliers in an answer."""
 Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="Half-width: 0.05 is 5 %.")]
 
 

@@ -24,8 +24,11 @@ from assay.store.exchange.transfer import bundle_ids
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["runs"])
 
 LIMIT_MAX = 1000
+"""Maximum number of runs in an answer."""
 OFFSET_MAX = 10**9
+"""Maximum offset in the list of runs."""
 LOG_BYTES_MAX = 256_000
+"""Maximum size of a part of a log in an answer, in bytes."""
 RunId = Annotated[str, Path(max_length=100, description="A run's id, or a unique prefix of it.")]
 
 

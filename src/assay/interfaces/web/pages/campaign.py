@@ -1,4 +1,4 @@
-"""Show the page of one campaign: its progress with the time left, its failures, and links to its runs."""
+"""Show the page of a campaign: its progress with the remaining time, its failures, and links to its runs."""
 
 import time
 

@@ -125,7 +125,7 @@ def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, 
 
 
 def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
-    """Return a colour for each side: if all layouts differ, the layout's colour on all pages."""
+    """Return a colour for each side. If all layouts differ, it is the layout's colour, as on all pages."""
     layouts = [side.layout for side in sides]
     if len(set(layouts)) == len(layouts):
         return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}

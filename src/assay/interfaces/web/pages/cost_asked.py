@@ -20,7 +20,9 @@ YEARS = "3"
 _NAMES = ("view", "workload", "job", "cluster", DEVICE_CLASS, "by", "take", "years", "rounding", "unflagged")
 _USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
 _LONGEST = 300
+"""Maximum length of a field or a price name, in characters."""
 _PRICES_MAX = 200
+"""Maximum number of changed prices in an address or a form."""
 
 
 @dataclass(frozen=True, slots=True)

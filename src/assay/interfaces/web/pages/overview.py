@@ -49,6 +49,7 @@ ODD_SHOWN = 100
 SPEEDUPS_SHOWN = 12
 """Maximum number of speedups listed before a click."""
 NETWORK_PX = 520
+"""Width of the comparison network, in pixels."""
 _KEPT = "public, max-age=31536000, immutable"
 
 

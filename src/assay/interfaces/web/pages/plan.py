@@ -31,7 +31,9 @@ FIELDS = (
     "seed",
 )
 ROWS_MIN = 3
+"""Minimum number of workload rows in the form."""
 _BYTES_MAX = 4_000_000
+"""Maximum size of a form, in bytes."""
 What = Annotated[Literal["plan", "cluster"], "which file"]
 
 

@@ -1,4 +1,7 @@
-"""Show the page of one run, with its charts, its trace and its logs."""
+"""Show the page of a run, with its charts, its trace and its logs.
+
+In: the id of a run, and the span to show. Out: HTML, or a Vega-Lite specification for a zoomed chart.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

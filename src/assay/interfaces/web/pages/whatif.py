@@ -29,7 +29,9 @@ from assay.questions.forecasts.whatif_page import AnchorChoice, Control, control
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _LONGEST = 300
+"""Maximum length of a name or a value, in characters."""
 _PAIRS_MAX = 100
+"""Maximum number of query parameters that are read."""
 _BARE = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
 _NOTHING: dict[str, Any] = {

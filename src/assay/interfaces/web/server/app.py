@@ -63,6 +63,7 @@ from assay.model import PriceBook
 from assay.store.exchange.transfer import RefusedBundleError
 
 UPLOAD_BYTES_MAX = 8 * 10**9
+"""Default maximum size of an uploaded bundle, in bytes."""
 BODY_BYTES_MAX = 4_000_000
 """Maximum size of a request's body, except for uploads, in bytes."""
 COMPRESSED_FROM_BYTES = 1_000

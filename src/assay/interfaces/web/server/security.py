@@ -32,9 +32,13 @@ COOKIE: Final = "assay_session"
 SESSION_S: Final = 12 * 3600.0
 """Duration of a session, in seconds."""
 SESSIONS_MAX: Final = 1000
+"""Maximum number of open sessions; a new session replaces the oldest."""
 TOKEN_LENGTH_MIN: Final = 20
+"""Minimum length of a token, in characters."""
 LOGIN_BYTES_MAX: Final = 10_000
+"""Maximum size of a sign-in request's body, in bytes."""
 _FILE_BYTES_MAX = 100_000
+"""Maximum number of bytes read from a token file."""
 BURST: Final = 5
 """Maximum number of wrong tokens from an address before it must wait."""
 PER_S: Final = 0.5

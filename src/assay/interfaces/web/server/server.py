@@ -17,7 +17,9 @@ from assay.interfaces.web.server.connections import ConnectionLimiter, Connectio
 from assay.interfaces.web.server.log import RateLimitedHandler
 
 HEADER_BYTES_MAX = 65_536
+"""Maximum size of a request's header, in bytes."""
 KEEP_ALIVE_S = 5
+"""Maximum time between two requests on a connection, in seconds."""
 BACKLOG = 128
 """Maximum number of connections that the kernel queues, and that the event loop accepts at a time."""
 

@@ -48,10 +48,13 @@ SLOT_WAIT_S_MAX = 0.25
 PREPARE_PAUSE_FACTOR = 9.0
 """Pause after a preparation, as a multiple of the preparation's duration."""
 _PREPARE_NICENESS = 10
+"""Niceness of the thread that prepares answers: it yields the CPU to requests."""
 _POLL_S = 0.5
+"""Time between two checks for newer runs, in seconds."""
 _SETTLED_S = 0.2
 """Minimum age of a folder's last change, in seconds: within a clock tick, a later change has the same time."""
 _ATTEMPTS = 3
+"""Maximum number of attempts to compute an answer while other processes replace the index."""
 
 
 @dataclass(frozen=True, slots=True)
