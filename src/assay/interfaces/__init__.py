@@ -1,1 +1,1 @@
-"""Render answers: terminal, web, report, charts. Compute nothing."""
+"""Render answers on the terminal, on web pages, in reports and as charts. Interfaces compute nothing."""

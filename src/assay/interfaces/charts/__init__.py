@@ -1,1 +1,1 @@
-"""One function per chart: data in, Vega-Lite specification out."""
+"""Draw charts, with one function per chart: data in, Vega-Lite specification out."""

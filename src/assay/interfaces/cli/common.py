@@ -37,7 +37,7 @@ class RenamedOption(click.Option):
 
 
 def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the option's value of the parent group if only the group has it on the command line, else ``value``."""
+    """Return the value that the command line gives to the group if it gives none to the subcommand, else ``value``."""
     named = click.core.ParameterSource.COMMANDLINE
     parent, name = context.parent, str(parameter.name)
     if parent is None or context.get_parameter_source(name) is named or parent.get_parameter_source(name) is not named:
@@ -166,7 +166,7 @@ def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterabl
 def _print_narrow(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None, width: int
 ) -> None:
-    """Print a table that is wider than the output without splitting words or figures."""
+    """Print a table that is wider than the output, without splitting words or numbers."""
     shown, alike = list(range(len(headers))), list[int]()
     for n in reversed(range(1, len(headers))):
         if _width(headers, rows, shown) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:

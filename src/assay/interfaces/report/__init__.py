@@ -1,1 +1,1 @@
-"""The report as a document: composed once, written as HTML, PDF or Markdown, and packed with its runs."""
+"""Compose a report as a document, write it as HTML, PDF or Markdown, and pack it with its runs."""

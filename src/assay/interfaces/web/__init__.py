@@ -1,1 +1,1 @@
-"""Serve a REST API and pages over one repository. They show answers and compute nothing."""
+"""Serve a REST API and web pages for a repository. Both show answers and compute nothing."""

@@ -1,1 +1,1 @@
-"""Hold what all charts share: style, colours, labels, fonts."""
+"""Define the style, colours, labels and fonts that all charts share."""

@@ -94,7 +94,7 @@ def _token(path: Path | None) -> str | None:
 
 
 def _show(copy: Callable[[Callable[[int, int], None]], CopySummary], as_json: bool) -> NoReturn:
-    """Copy bundles with a progress bar, print the counts, and exit; the exit code tells whether any was refused."""
+    """Copy bundles with a progress bar, print the counts, and exit. If a bundle was refused, the exit code is not 0."""
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress
 

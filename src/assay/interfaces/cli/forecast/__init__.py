@@ -1,1 +1,1 @@
-"""Hold the commands that estimate what was not measured."""
+"""Hold the commands that predict the times and costs of unmeasured configurations."""

@@ -147,7 +147,7 @@ def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | No
 
 
 def _live_workers(named: HadoopHosts) -> list[str]:
-    """Return the live DataNodes that a NameNode reports over JMX. Raises HostError if no NameNode reports any."""
+    """Return the live DataNodes that a NameNode reports over JMX. Raises HostError if no NameNode reports DataNodes."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     problems = []
     for address in named.namenode_http:

@@ -297,7 +297,10 @@ def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
 def _paid(
     book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
 ) -> tuple[PriceField, ...]:
-    """Return the editable prices of the layouts' bills. ``there``: levels of the runs, which limit the prices."""
+    """Return the editable prices of the layouts' bills.
+
+    ``there``: levels of the runs by factor; prices that apply only to other levels are omitted.
+    """
     paid = {line.price for bill in view.bills.values() for line in bill.items}
     items = dict(zip(price_names(book), book.items, strict=True))
     now = amounts_of(changed)

@@ -1,1 +1,1 @@
-"""Serve HTTP: limits, sign-in, log."""
+"""Serve HTTP, with connection limits, sign-in and a rate-limited log."""

@@ -1,1 +1,1 @@
-"""Hold the server's cached data of its repository between requests."""
+"""Cache the repository's data and answers between requests."""

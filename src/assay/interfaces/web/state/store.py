@@ -5,9 +5,11 @@ the bundles folder shows whether any process added runs, so reading needs no loc
 
 In a small repository, a request waits until newer runs are read. In a large repository, it is answered from the current
 snapshot. Meanwhile a background thread reads the next snapshot and computes the recently requested answers from it.
-:meth:`Store.outdated_as_of` returns the time of the runs, and every page shows it. Answers that take many seconds, for
-example a model learned from all runs, are prepared in the background (:attr:`Store.prepare`). Requests for them use the
-snapshot that they were prepared from (:meth:`Store.prepared_snapshot`).
+Until then, :meth:`Store.outdated_as_of` returns the time of the current snapshot, and every page shows this time.
+
+Answers that take many seconds, for example a model learned from all runs, are prepared in the background
+(:attr:`Store.prepare`). Requests for them use the snapshot that they were prepared from
+(:meth:`Store.prepared_snapshot`).
 """
 
 from __future__ import annotations
@@ -109,7 +111,7 @@ class Store:
         self.repository = Repository.open(root, DuckDBReader().connection)
         self.waited_for_max = waited_for_max
         self.prepare: Callable[[], object] = lambda: None
-        """Requests the answers that are prepared in the background."""
+        """Function that requests the answers to prepare in the background."""
         self._answers_max = answers_max
         self._current: Snapshot | None = None
         self._prepared: Snapshot | None = None
