@@ -41,7 +41,7 @@ def _order(levels: Sequence[str]) -> list[str]:
 def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: int = FULL_PX) -> Spec:
     """Return a line chart over the last factor, with a coloured line for each level of the first factor.
 
-    With three factors, lines are also split by the second factor, whose levels differ in their dashes.
+    With three factors, there is a line for each pair of levels of the first two. Dashes show the second factor.
     """
     counts: dict[str, int] = {}
     for cell in cells:

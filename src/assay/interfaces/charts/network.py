@@ -1,4 +1,4 @@
-"""Draw the comparison network: levels as points on a circle, joined by lines where they share matched groups.
+"""Draw the comparison network: levels as points on a circle. A line joins two levels that share matched groups.
 
 In: levels, and the number of matched groups with both levels of a pair. Out: a Vega-Lite specification; its expressions
 compute the positions of points. Two levels without a line share no matched group: they are compared only through other

@@ -38,7 +38,7 @@ Answer = TypeVar("Answer")
 ANSWERS_MAX = 400
 """Maximum number of cached answers per snapshot."""
 WAITED_FOR_RUNS_MAX = 20_000
-"""Maximum number of runs in a repository whose requests wait for newer runs: reading takes some tenths of a second."""
+"""Maximum size of a small repository, in runs. Its requests wait for newer runs, for some tenths of a second."""
 REMAKE_S_MAX = 3.0
 """Maximum time to compute answers from a new snapshot before requests use it, in seconds, excluding pauses."""
 RECENT_S = 600.0
@@ -103,8 +103,8 @@ _SCOPE: ContextVar[_Scope | None] = ContextVar("_SCOPE", default=None)
 class Store:
     """A repository that all requests share.
 
-    ``waited_for_max``: maximum number of runs in the repository for requests to wait for newer runs. ``answers_max``:
-    maximum number of cached answers per snapshot.
+    ``waited_for_max``: maximum number of runs at which requests wait for newer runs. ``answers_max``: maximum number of
+    cached answers per snapshot.
     """
 
     def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX, answers_max: int = ANSWERS_MAX) -> None:
