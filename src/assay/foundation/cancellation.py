@@ -1,8 +1,8 @@
 """Cancel tasks reliably, and finish clean-up even when its own task is cancelled. Times are in seconds.
 
 A task can lose a cancellation: ``asyncio.wait_for`` of Python 3.11 drops it when the inner wait ends in the same tick
-(https://github.com/python/cpython/issues/86296), and a library may catch it. So a task is cancelled several times, and
-every wait for it is bounded.
+(https://github.com/python/cpython/issues/86296), and a library may catch it. :func:`end_tasks` therefore cancels a task
+several times, and every wait for the task is bounded.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
     """Cancel ``tasks`` until they have ended, :data:`CANCELS_MAX` times at most.
 
-    Return whether all have ended. A warning in the log names each that has not, and the line where it waits. Results
-    and errors of the tasks are discarded.
+    Return whether all have ended. A warning in the log names each task that has not ended, and the line where it waits.
+    Results and errors of the tasks are discarded.
     """
     running = {task for task in tasks if not task.done()}
     for _ in range(CANCELS_MAX):
@@ -44,7 +44,7 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
 
 
 async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | None) -> T:
-    """Await ``work`` until it ends, even if this task is cancelled meanwhile; then raise the cancellation.
+    """Await ``work`` until it ends, even if the calling task is cancelled; then raise the cancellation.
 
     For clean-up in a ``finally``, where ``asyncio.shield`` would leave it unfinished. After ``timeout_s`` seconds
     ``work`` is cancelled, and HostError says that ``what`` took too long. None: no limit, for work that can't be

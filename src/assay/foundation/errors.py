@@ -1,4 +1,4 @@
-"""Define the error types: which part is at fault, and what to do next.
+"""Define the error types. The type says which part is at fault.
 
 Every error that a user can cause or meet is an :class:`AssayError`; the command line prints it without a traceback.
 ``message`` says what happened and why, ``where`` says where (``file:line`` or ``host: command``), ``hint`` says what to

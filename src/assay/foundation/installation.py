@@ -1,7 +1,8 @@
 """Describe this installation of assay: its version with the commit, and the parts that are not Python.
 
-A wheel has these parts in the package's folder ``shipped``, where its build puts them (``tools/hatch_build.py``). A
-source tree has each where it is built or stored. Other modules get paths from here and need not distinguish the two.
+A wheel has these parts in the package's folder ``shipped``, where its build puts them (``tools/hatch_build.py``). In a
+source tree, each part is where it is built or stored. Other modules get paths from here and need not distinguish the
+two.
 """
 
 import os

@@ -71,7 +71,7 @@ def _is_special(path: Path) -> bool:
     try:
         return not os.path.samestat(os.fstat(opened), Path(os.path.realpath(path)).stat())
     except FileNotFoundError:
-        return True  # the file has no name any more: it is a descriptor of another process
+        return True  # a deleted file that is still open, named by its descriptor in /proc
     finally:
         os.close(opened)
 

@@ -1,6 +1,7 @@
 """Identify processes, lock files with the name of the holder, and handle the signals that end a program.
 
-A pid alone is reused; pid and start time (clock ticks since boot, field 22 of ``/proc/PID/stat``, proc(5)) are not.
+A pid can be reused. The pid and the start time (clock ticks since boot, field 22 of ``/proc/PID/stat``, proc(5))
+together identify a process.
 Locks are flock(2), which the kernel releases whenever the holder dies.
 """
 
@@ -58,7 +59,7 @@ def stopped(pid: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process that holds a lock or a lab, and the time from which it does (``since_unix_s``)."""
+    """A process that holds a lock or a lab. ``since_unix_s``: time at which it took the lock or lab."""
 
     pid: int
     start_ticks: int
@@ -67,7 +68,7 @@ class Owner:
 
     @classmethod
     def current(cls) -> Self:
-        """Return this process."""
+        """Return this process as an owner, from now on."""
         pid = os.getpid()
         return cls(pid, start_ticks(pid) or 0, boot_id(), time.time())
 

@@ -62,7 +62,7 @@ def _parse_prefixed(text: str, pattern: str, what: str, forms: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Return bytes, rounded to whole ones, for ``text`` such as ``"64GB"`` or ``"1.5GiB"``."""
+    """Return the number of bytes, rounded to an integer, for ``text`` such as ``"64GB"`` or ``"1.5GiB"``."""
     return round(_parse_prefixed(text, BYTES_PATTERN, "a size", '"64GB", "128MiB" or "512B"'))
 
 
@@ -130,7 +130,7 @@ def parse_money(text: str, currency: str | None = None) -> Money:
 
 
 def _format_scaled(value: float, suffix: str) -> str:
-    """Return ``value`` with three digits and the largest decimal prefix that leaves at least 1 before it."""
+    """Return ``value`` with three digits and the largest decimal prefix for which the number is at least 1."""
     rounded = float(f"{value:.3g}")  # Round first: 999.9 MB is 1 GB, not 1,000 MB.
     for prefix, factor in _PRINTED_PREFIXES.items():
         if abs(rounded) >= factor:

@@ -1,5 +1,7 @@
-"""Frozen values that all packages share: clusters, layouts, plans, runs, traces, baselines and prices. No I/O and no
-clock."""
+"""Define the frozen values that all packages share: clusters, layouts, plans, runs, traces, baselines and prices.
+
+The package does no I/O and reads no clock.
+"""
 
 from assay.model.clusters.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
 from assay.model.clusters.cluster import (

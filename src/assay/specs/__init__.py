@@ -1,7 +1,7 @@
-"""What every YAML file shares (documents with lines, forms of values, sections), and files of clusters and prices.
+"""Read and validate YAML files: the parts that all kinds of files share, and cluster, price and profile files.
 
-Errors name file, line and the valid choices; JSON Schemas are made from the same models. Plan files are read in
-``planning``, because engines and workloads say what is right in them.
+Errors name file, line and the valid choices. JSON Schemas are generated from the same models. Plan files are read in
+``assay.execution.planning``, because engines and workloads define their valid keys.
 """
 
 from assay.specs.cluster import load_cluster

@@ -1,4 +1,8 @@
-"""Cluster files to clusters: groups of nodes and devices become single ones, with values in base units."""
+"""Convert a cluster file to a cluster: groups of nodes and devices become single nodes and devices.
+
+In: the file's path, or the parsed document. Out: :class:`~assay.model.Cluster`, with values in bytes, bytes/s, bits/s
+and seconds.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -50,7 +54,10 @@ def load_cluster(path: str | Path) -> Cluster:
 
 
 def cluster_of(document: Document, folder: Path) -> Cluster:
-    """Return the cluster that a document describes; keys of ssh lie relative to ``folder``. Raises as above."""
+    """Return the cluster that a document describes; relative paths of SSH files start at ``folder``.
+
+    Raises as :func:`load_cluster`.
+    """
     file = parse(ClusterFile, document)
     problems = Problems(document)
     check_cluster(file, problems)
@@ -118,7 +125,7 @@ def _lab(section: LabSection) -> LabSettings:
 
 
 def _default_home(file: ClusterFile) -> str:
-    """Return a folder of the user's own: another user of the same host must not share it."""
+    """Return a folder with the user's name or number in its name, because users of one host must not share it."""
     return f"/var/tmp/assay-{(file.ssh and file.ssh.user) or os.getuid()}"  # noqa: S108 - named by user, and kept over a reboot
 
 
@@ -132,7 +139,7 @@ def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> 
 
 
 def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> list[Device]:
-    """Return the devices of the group; devices without directories get one below ``device_home``, if there is one."""
+    """Return the devices of the group. Devices without directories get one below ``device_home``, unless it is None."""
     names = device_names(group_name, group)
     group_directories: list[str | None] = [directory.rstrip("/") for directory in group.directories or ()]
     directories = group_directories or [f"{device_home}/{name}" if device_home else None for name in names]
@@ -144,7 +151,7 @@ def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> li
 
 
 def device_of(name: str, keys: DeviceKeys) -> Device:
-    """Return the disk that these keys describe."""
+    """Return the disk that ``keys`` describe."""
     return Device(
         name=name,
         kind=DeviceKind(keys.kind),
@@ -175,7 +182,7 @@ _FLASH_FIELDS = {
     "burst_write": "burst_write_bytes_per_s",
     "queue_depth": "queue_depth",
 }
-"""Key of the file to field of the model."""
+"""Key of the file to field of :class:`FlashModel`; ``_HDD_FIELDS`` maps keys to fields of :class:`HddModel`."""
 
 
 def _given(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -183,7 +190,7 @@ def _given(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hdd(group: DeviceKeys) -> HddModel | None:
-    """Return the model of an HDD with optional keys in the file; missing values are defaults."""
+    """Return the model of an HDD with typical values for missing keys; None for flash, or if all keys are missing."""
     given = _given(group, _HDD_FIELDS)
     if group.kind != DeviceKind.HDD or not given:
         return None
@@ -191,7 +198,7 @@ def _hdd(group: DeviceKeys) -> HddModel | None:
 
 
 def _flash(group: DeviceKeys) -> FlashModel | None:
-    """Return the same of flash."""
+    """Return the model of flash with typical values for missing keys; None for an HDD, or if all keys are missing."""
     given = _given(group, _FLASH_FIELDS)
     kind = DeviceKind(group.kind)
     if kind is DeviceKind.HDD or not given:

@@ -1,4 +1,7 @@
-"""What a cluster file must satisfy beyond the form of each value; every breach is noted with its place."""
+"""Check a cluster file beyond the format of each value.
+
+In: the parsed file. Out: every contradiction, added to :class:`~assay.specs.document.Problems` with its location.
+"""
 
 from collections.abc import Iterator
 
@@ -25,7 +28,7 @@ def placement_of(file: ClusterFile) -> Placement:
 
 
 def node_names(name: str, group: NodeGroup) -> list[str]:
-    """Return the names of a group's nodes: its own for one node, numbered from 1 for several."""
+    """Return the names of a group's nodes: the group's name for a single node, else with a number from 1."""
     count = len(group.addresses) if group.addresses else group.count or 1
     return [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
 
@@ -36,7 +39,7 @@ def device_names(name: str, group: DeviceGroup) -> list[str]:
 
 
 def check_cluster(file: ClusterFile, problems: Problems) -> None:
-    """Note every contradiction in ``file``."""
+    """Add every contradiction in ``file`` to ``problems``."""
     placement = placement_of(file)
     if file.lab is not None and file.local is not None:
         problems.add(("local",), "lab and local exclude each other; keep one")
@@ -75,7 +78,7 @@ def _check_hosts(name: str, group: NodeGroup, file: ClusterFile, problems: Probl
 
 
 def _check_counts(file: ClusterFile, problems: Problems) -> None:
-    """Note groups that are too large: a lab's nodes are processes, a simulation's are numbers."""
+    """Report too many nodes. Simulations may have more nodes, because a simulated node starts no processes."""
     if not _is_simulated(file):
         for name, group in file.nodes.items():
             if (group.count or 1) > COUNT_MAX:
@@ -91,7 +94,7 @@ def _check_counts(file: ClusterFile, problems: Problems) -> None:
 
 
 def _is_simulated(file: ClusterFile) -> bool:
-    """Say whether there are no hosts: then nothing has an address or a directory, but may have one."""
+    """Return whether the cluster has no hosts. Addresses and directories are then optional."""
     return file.provider == "simulated"
 
 
@@ -183,7 +186,7 @@ def _check_directories(
 
 
 def _check_networks(file: ClusterFile, placement: Placement, problems: Problems) -> None:
-    """Note networks where there can be none, and addresses that are not one for each node, each once."""
+    """Report networks of a single machine, and networks without exactly one distinct address for each node."""
     if file.networks and placement is Placement.LOCAL:
         problems.add(("networks",), "local is this machine alone; it has no networks to choose from")
     silent = [name for name, network in file.networks.items() if network.addresses is None]
@@ -211,7 +214,7 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
 
 
 def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
-    """Note numbers of the other kind of device, and those that contradict each other."""
+    """Report keys of the other kind of device, and values that contradict each other."""
     is_hdd = group.kind == DeviceKind.HDD
     keys, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
     for key in others:

@@ -1,6 +1,6 @@
-"""The form of a cluster file: its keys, their units and defaults, as the JSON Schema shows them.
+"""Define the keys of a cluster file, with units and defaults. The JSON Schema is generated from these classes.
 
-Rates, memory and capacities are the described hardware's own, also in a lab, which emulates them at its scale.
+Rates, memory and capacities are those of the described hardware. A lab emulates them at its scale.
 """
 
 import re
@@ -47,9 +47,9 @@ ProviderName = Annotated[str, choice("provider", ("deployed", "attached", "simul
 DisksName = Annotated[str, choice("way of emulating disks", Disks)]
 
 HDD_KEYS = ("inner_share", "seek_track", "seek_full", "rpm", "write_cache")
-"""What only a disk with an arm has."""
+"""Keys that only HDDs have."""
 FLASH_KEYS = ("channels", "read_latency", "write_latency", "burst", "burst_write")
-"""What only flash has."""
+"""Keys that only SSDs and NVMe devices have."""
 
 
 class DeviceKeys(Section):

@@ -25,12 +25,12 @@ TYPICAL_RATES = {
 _NIC_GUESS_BITS_PER_S = 1e10
 _FALLBACK_DIRECTORY = "/var/tmp/assay-disk"  # noqa: S108 - on the system's disk, where a host has no other
 _SIZE_TOLERANCE = 0.03
-"""Sizes that differ by less are one size."""
+"""Maximum relative difference between the sizes of file systems whose devices form one group."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostAccess:
-    """How the hosts are reached: the file's ``ssh`` section, as text; and each host's address."""
+    """SSH access to the hosts: each host's address, and the keys of the file's ``ssh`` section as text."""
 
     addresses: Mapping[str, str]
     ssh: Mapping[str, str] = field(default_factory=dict)
@@ -52,14 +52,14 @@ class DiscoveryOptions:
     name: str = "discovered"
     master: str | None = None
     below: str = ""
-    """A folder below each mount that assay is to use."""
+    """Folder below each mount point for files of assay; empty: the mount point itself."""
     rates: Mapping[str, Rates] = field(default_factory=dict)
     """Device group to its measured rates."""
 
 
 @dataclass(frozen=True, slots=True)
 class _HostGroup:
-    """Devices of one node type that are alike."""
+    """Devices of one node type with equal kind and size."""
 
     name: str
     kind: DeviceKind
@@ -128,7 +128,7 @@ def _scalar(text: str) -> str:
 
 
 def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return each host's roles, and why the master is the master: empty where a daemon says so."""
+    """Return each host's roles, and the reason for a guessed or given role; empty if running daemons show the roles."""
     runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
     workers = {name for name, daemons in runs.items() if daemons & set(WORKER_DAEMONS)}
     chosen, why = master, "as given"
@@ -146,7 +146,7 @@ def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple
 
 
 def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
-    """Yield how strongly each daemon makes its host the master: an active NameNode first, a standby last."""
+    """Yield the rank of each master daemon of a host. The host with the lowest rank becomes the master."""
     for daemon in daemons:
         if daemon.role in MASTER_DAEMONS:
             yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)
@@ -175,14 +175,14 @@ def _group_workers(workers: Sequence[_Machine], below: str) -> tuple[dict[str, t
 
 
 def _device_groups(host: Survey, below: str) -> list[_HostGroup]:
-    """Return a host's data disks, the alike ones together, named after their kind."""
+    """Return a host's data disks in groups of equal kind and size, named after their kind."""
     seen: set[str] = set()
     sets: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
     for mount in host.data_mounts():
         name = host.block_of(mount)
         disks = host.disks_of(name) if name else []
         if seen & set(disks):
-            continue  # another part of a disk that is in the file already
+            continue  # another file system on a disk that is already in a group
         seen |= set(disks)
         same = sets[host.kind_of(mount) or DeviceKind.SSD]
         fitting = next((g for g in same if abs(mount.size_bytes / g[0].size_bytes - 1) < _SIZE_TOLERANCE), None)
@@ -226,7 +226,7 @@ def _note(host: Survey, mount: Mount) -> str:
 
 
 def _types(machines: Sequence[_Machine]) -> dict[str, list[_Machine]]:
-    """Return node type to its hosts; the types of workers first."""
+    """Return node type to its hosts, with the types of workers first."""
     sets: dict[tuple[object, ...], list[_Machine]] = defaultdict(list)
     for machine in sorted(machines, key=lambda m: "worker" not in m.roles):
         sets[machine.kind].append(machine)
@@ -316,7 +316,7 @@ def _find_running_hadoop(hosts: Sequence[Survey]) -> _RunningHadoop | None:
 
 
 def _engine(theirs: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield how to attach to it."""
+    """Yield the lines of the file that attach to a running Hadoop."""
     daemon, edge = theirs.daemon, theirs.edge
     yield f"# A Hadoop {daemon.version or ''} runs already: assay attaches to it and changes nothing."
     yield "provider: attached"
@@ -332,7 +332,7 @@ def _engine(theirs: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Ite
 
 
 def _remarks(machines: Sequence[_Machine]) -> Iterator[str]:
-    """Yield what must be changed before the file can be used."""
+    """Yield what the user must change on the hosts before the file can be used."""
     for machine in machines:
         host = machine.survey
         for group in machine.groups:

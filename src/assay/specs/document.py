@@ -1,8 +1,8 @@
-"""A YAML 1.2 file as text scalars with the line of every value, and the collected problems of one file.
+"""Parse a YAML 1.2 file into text scalars with the line of every value, and collect the problems of the file.
 
-Scalars stay the text that the user wrote (YAML's failsafe schema): the field types of the file's model parse them, so
-``0.80`` or ``64MiB`` reaches an engine parameter exactly as written. In goes a path; out comes a :class:`Document`, or
-a :class:`SpecificationError` that names ``file:line``.
+In: a path or bytes. Out: a :class:`Document`, or a :class:`SpecificationError` that names ``file:line``. Scalars keep
+the user's text (YAML's failsafe schema). The field types of the file's model parse them, so ``0.80`` or ``64MiB``
+reaches an engine parameter exactly as written.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
 SIZE_BYTES_MAX = 1_000_000
 SILENCE_S_MAX = 5.0
-"""How long a FIFO is waited for, such as one that a shell makes of a command."""
+"""Maximum wait for data from a FIFO or terminal, in seconds."""
 DEPTH_MAX = 20
 VALUES_MAX = 50_000
-"""With what aliases stand for."""
+"""Maximum number of values after the expansion of aliases."""
 NODES_MAX = 20_000
-"""Keys, values and list items as written: reading one takes a tenth of a millisecond."""
+"""Maximum number of keys, values and list items before the expansion of aliases. Parsing takes 0.1 ms for each."""
 _TAG = "tag:yaml.org,2002:"
 _INVISIBLE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _SCALAR_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")}
@@ -59,17 +59,17 @@ class Document:
 
 @dataclass(slots=True)
 class Problems:
-    """What is wrong with one file, collected so that the user sees all of it at once."""
+    """The problems of one file, collected so that the user sees all of them at once."""
 
     document: Document
     problems: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, at: Location, message: str) -> None:
-        """Note ``message`` about the value at ``at``; of what a key is called, nothing may break the line."""
+        """Add a problem of the value at ``at``. Line breaks and control characters in ``message`` are escaped."""
         self.problems.append((self.document.line(at), _on_one_line(message)))
 
     def raise_if_any(self) -> None:
-        """Raise one :class:`SpecificationError` for all problems: ``where`` is the first one's, a line for each."""
+        """Raise one :class:`SpecificationError` with a line for each problem; ``where`` locates the first."""
         if not self.problems:
             return
         (first_line, first), *others = sorted(dict.fromkeys(self.problems), key=lambda problem: problem[0])
@@ -82,7 +82,7 @@ def _on_one_line(message: str) -> str:
 
 
 def read_document(path: str | Path) -> Document:
-    """Return the file at ``path`` as a :class:`Document`; raise :class:`SpecificationError` for anything else."""
+    """Return the file at ``path`` as a :class:`Document`. Raises :class:`SpecificationError` if it is not valid."""
     return document_of(_read(path), str(path))
 
 
@@ -108,7 +108,7 @@ def document_of(raw: bytes, path: str) -> Document:
 
 
 def _read(path: str | Path) -> bytes:
-    """Return the file's bytes: all of them, or one more than is allowed."""
+    """Return the file's bytes, at most :data:`SIZE_BYTES_MAX` + 1. Raises :class:`SpecificationError` on failure."""
     try:
         return _taken(path)
     except FileNotFoundError:
@@ -121,7 +121,10 @@ def _read(path: str | Path) -> bytes:
 
 
 def _taken(path: str | Path) -> bytes:
-    """Return up to one byte more than is allowed; of a FIFO or a terminal what comes without a long pause."""
+    """Return at most :data:`SIZE_BYTES_MAX` + 1 bytes of the file.
+
+    Raises OSError on failure, and if a FIFO or terminal sends no data for :data:`SILENCE_S_MAX`.
+    """
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(opened, "rb", buffering=0) as stream:
         waits, content = not stat.S_ISREG(os.fstat(opened).st_mode), bytearray()
@@ -152,7 +155,7 @@ def _text(raw: bytes, path: str) -> str:
 
 
 class _Composer(Composer):
-    """Stops at a file that has more nodes than any specification, before the time for all of them has gone."""
+    """A composer that stops at :data:`NODES_MAX` nodes, because a larger file would take long to parse."""
 
     nodes = 0
 
@@ -172,7 +175,7 @@ class _TooManyError(Exception):
 
 
 def _compose(text: str, path: str) -> Node | None:
-    """Return the root of YAML's node graph, which has the text and the place of every scalar."""
+    """Return the root of YAML's node graph, which has the text and position of every scalar."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Composer = _Composer
     yaml.composer.warn_double_anchors = False
@@ -193,7 +196,7 @@ def _compose(text: str, path: str) -> Node | None:
         ) from None
     except RecursionError:
         raise SpecificationError("the file is nested too deep", where=path) from None
-    except Exception as error:  # ruamel.yaml lets malformed directives and escapes out as Python's own errors
+    except Exception as error:  # ruamel.yaml raises built-in errors for malformed directives and escapes
         raise SpecificationError(f"this is not YAML: {error}", where=path) from error
     return root
 
@@ -219,7 +222,7 @@ def _shape(node: Node) -> str:
 
 @dataclass(slots=True)
 class _Builder:
-    """Turns YAML nodes into Python values; problems are noted and the value at fault is left out."""
+    """A converter of YAML nodes to Python values. Invalid values are left out and added to ``problems``."""
 
     lines: dict[Location, int] = field(default_factory=dict)
     problems: list[tuple[int, str]] = field(default_factory=list)

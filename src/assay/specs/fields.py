@@ -1,7 +1,7 @@
-"""The types of single values in specification files: each parses the text that the user wrote, units included.
+"""Define the types of single values in specification files. Each type parses the user's text, including its unit.
 
-Every type carries its JSON Schema (pattern and examples), so that editors check and complete the same forms that the
-loader accepts. A value that does not fit raises :class:`ValueError` with the accepted forms.
+Every type has a JSON Schema (pattern and examples), so that editors check and complete the same forms that assay
+accepts. Invalid text raises :class:`ValueError` with the accepted forms.
 """
 
 import datetime
@@ -32,17 +32,17 @@ _LATENCY_PATTERN = r"^\d+(?:\.\d+)?\s*(?:us|ms|s)$"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldFormat:
-    """How a field's text becomes its value, and that text's JSON Schema; used as ``Annotated[TYPE, Form(...)]``."""
+    """A field's parser and JSON Schema; used as ``Annotated[TYPE, FieldFormat(...)]``."""
 
     parse: Callable[[object], Any]
     schema: dict[str, Any]
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make pydantic call :attr:`parse` and trust what it returns."""
+        """Return a schema with which pydantic calls :attr:`parse` and does not validate its result."""
         return core_schema.no_info_plain_validator_function(self.parse)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Make pydantic put :attr:`schema` into the JSON Schema."""
+        """Return a copy of :attr:`schema`, which pydantic puts into the JSON Schema."""
         return dict(self.schema)
 
 
@@ -56,7 +56,7 @@ def unknown(what: str, word: str, choices: Iterable[str]) -> str:
 
 
 def text_of(value: object) -> str:
-    """Return ``value`` when it is text of a sensible length; otherwise raise :class:`ValueError`."""
+    """Return ``value``. Raises :class:`ValueError` if it is not text, is blank, or is too long."""
     if not isinstance(value, str):
         shape = "a list" if isinstance(value, list) else "keys with values"
         raise ValueError(f"one value is expected here, not {shape}")
@@ -68,17 +68,17 @@ def text_of(value: object) -> str:
 
 
 def _text_schema(pattern: str, description: str, *examples: str) -> dict[str, Any]:
-    """Return a string schema; Python's named groups are dropped, as JSON Schema's dialect (ECMA-262) lacks them."""
+    """Return a string schema. Named groups become plain groups: JSON Schema's ECMA-262 lacks Python's ``(?P<name>``."""
     plain = re.sub(r"\(\?P<\w+>", "(", pattern)
     return {"type": "string", "pattern": plain, "description": description, "examples": list(examples)}
 
 
 QUANTITY_MAX = 2**63 - 1
-"""Of bytes, bytes or bits a second, and seconds; what is more is a slip, and fits no file and no column of a table."""
+"""Maximum of a quantity in bytes, bytes/s, bits/s or seconds. A larger value is a mistake and fits no table column."""
 
 
 def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bool = False) -> FieldFormat:
-    """Return the form of a number with a unit; it must be finite and above zero, or zero where that is allowed."""
+    """Return the format of a finite number with a unit, greater than 0. ``zero``: 0 is allowed too."""
 
     def validate(value: object) -> float:
         text = text_of(value)
@@ -145,7 +145,7 @@ Price: TypeAlias = Annotated[Money, FieldFormat(_parse_price, _PRICE)]
 
 
 def whole(low: int, high: int) -> FieldFormat:
-    """Return the form of a whole number from ``low`` to ``high``."""
+    """Return the format of a whole number from ``low`` to ``high``."""
 
     def validate(value: object) -> int:
         text = text_of(value).strip()
@@ -172,7 +172,7 @@ _PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
 
 
 def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> FieldFormat:
-    """Return the form of an exact number from ``low`` to ``high``; ``pattern`` has it in its group ``number``."""
+    """Return the format of a decimal number from ``low`` to ``high``, the group ``number`` of ``pattern``."""
 
     def validate(value: object) -> Decimal:
         text = text_of(value).strip()
@@ -196,17 +196,17 @@ Percentage: TypeAlias = Annotated[
 ]
 _SHARE = _decimal(_PLAIN_NUMBER + r"\s*%", "1", "100", "a share", "55%")
 Share: TypeAlias = Annotated[float, FieldFormat(lambda value: float(_SHARE.parse(value) / 100), _SHARE.schema)]
-"""At least 1 %, as a number up to 1."""
+"""A percentage from 1 % to 100 %, as a number of at most 1."""
 _SPEED = _decimal(_PLAIN_NUMBER, "0.01", "100", "a relative speed", "0.6")
 Speed: TypeAlias = Annotated[
     float, FieldFormat(lambda value: float(_SPEED.parse(value)), {**_SPEED.schema, "default": 1.0})
 ]
-"""How many times as fast as the reference."""
+"""Speed relative to the reference, from 0.01 to 100."""
 Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 
 def _matching(pattern: str, what: str, form: str, *examples: str) -> FieldFormat:
-    """Return the form of text that fully matches ``pattern``; ``what`` and ``form`` explain it in errors."""
+    """Return the format of text that fully matches ``pattern``; ``what`` and ``form`` explain it in errors."""
 
     def validate(value: object) -> str:
         text = text_of(value)
@@ -282,7 +282,7 @@ MetricName: TypeAlias = Annotated[
 
 
 def parse_date(value: object) -> str:
-    """Return ``value`` when it is a day written year-month-day; otherwise raise :class:`ValueError`."""
+    """Return ``value``. Raises :class:`ValueError` unless it is a valid date ``YYYY-MM-DD``."""
     text = text_of(value)
     try:
         valid = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
@@ -304,7 +304,7 @@ Scalar: TypeAlias = Annotated[str, SCALAR]
 
 
 def choice(what: str, choices: Iterable[str]) -> FieldFormat:
-    """Return the form of a value that must be one of ``choices``; ``what`` names it in errors."""
+    """Return the format of a value that must be one of ``choices``; ``what`` names it in errors."""
     listed = [str(choice) for choice in choices]
 
     def validate(value: object) -> str:

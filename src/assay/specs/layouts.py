@@ -1,8 +1,9 @@
-"""Layouts from a plan: ALOJA's short codes, and explicit device lists, resolved against a worker's node type.
+"""Resolve the layouts of a plan, which are ALOJA's short codes or explicit device lists, to a worker's devices.
 
-Codes are those of :mod:`assay.model.clusters.layout_code` with disks in the worker: ``HDD``, ``HDn``, ``SSD``, ``SSn``
-and ``NVE`` keep HDFS blocks and intermediate data on the same disks, ``HSn``, ``SHn`` and ``HYn`` also use one SSD.
-Each device gets one directory. What does not fit raises :class:`SpecificationError` with the codes that would.
+In: a layout of a plan, and the worker's node type. Out: :class:`~assay.model.Layout`. The codes are those of
+:mod:`assay.model.clusters.layout_code` for local disks: ``HDD``, ``HDn``, ``SSD``, ``SSn`` and ``NVE`` keep HDFS blocks
+and intermediate data on the same disks; ``HSn``, ``SHn`` and ``HYn`` also use one SSD. A code puts one directory on
+each device. A layout that the worker lacks devices for raises :class:`SpecificationError` with the codes that fit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +14,13 @@ from assay.model.clusters import layout_code
 from assay.specs.fields import COUNT_MAX, unknown
 
 _CODES = {"HD", "SS", "HS", "SH", "HY"}
-"""Families that plans know, and those of one NVMe device; ALOJA's others are of remote volumes."""
+"""Families of codes that plans accept, in addition to ``NVE``. ALOJA's other families are for remote volumes."""
 _KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
 _PARTS = ("hdfs", "intermediate")
 
 
 def is_layout_code(name: str) -> bool:
-    """Tell whether ``name`` has the form of a code, whatever devices there are."""
+    """Return whether ``name`` is a code that plans accept. The worker may lack its devices."""
     return _planned(name) is not None
 
 
@@ -29,7 +30,7 @@ def _planned(name: str) -> LayoutCode | None:
 
 
 def fitting_codes(node_type: NodeType) -> list[str]:
-    """Return the codes that ``node_type`` has the disks for, ranges as ``HD2-HD5``."""
+    """Return the codes for which ``node_type`` has enough disks, with ranges as ``HD2-HD5``."""
     hdds, ssds, nvmes = (len(node_type.devices_of(kind)) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
     codes = [*(["HDD"] if hdds else []), *_range("HD", 2, hdds), *(["SSD"] if ssds else []), *_range("SS", 2, ssds)]
     mixed = [code for prefix in ("HS", "SH", "HY") for code in _range(prefix, 1, hdds)] if ssds else []
@@ -49,11 +50,11 @@ def resolve_layout(
     name: str = "custom",
     policy: str | None = None,
 ) -> Layout:
-    """Return the layout that a code, or a mapping with ``hdfs`` and ``intermediate``, stands for on ``node_type``.
+    """Return the layout on ``node_type`` for a code, or for a mapping with ``hdfs`` and ``intermediate``.
 
-    A mapping's parts are lists of device names, or device names with their numbers of directories; ``name`` is the
-    mapping's name, ``policy`` HDFS's storage policy for it. Raises :class:`SpecificationError` for an unknown code or
-    device, or too few disks.
+    The values of a mapping are lists of device names, or device names with their numbers of directories. ``name``: the
+    name of a layout from a mapping. ``policy``: its HDFS storage policy. Raises :class:`SpecificationError` for an
+    unknown code or device, or too few disks.
     """
     if isinstance(layout, str):
         return _resolve_code(layout, node_type)
@@ -77,7 +78,7 @@ def _resolve_code(code: str, node_type: NodeType) -> Layout:
 
 
 def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:
-    """Return the first ``count`` devices of ``kind``; raise :class:`SpecificationError` when there are fewer."""
+    """Return the first ``count`` devices of ``kind``. Raises :class:`SpecificationError` if there are fewer."""
     devices = node_type.devices_of(kind)
     if len(devices) < count:
         wanted = f"{count} {_KIND_WORDS[kind]}{'s' if count > 1 else ''}"

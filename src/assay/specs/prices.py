@@ -1,7 +1,7 @@
-"""Price books: dated, sourced prices, apart from clusters and runs.
+"""Read price books: dated prices with their sources, independent of clusters and runs.
 
-Items may be in any currency for which the book itself has an exchange rate; they are exchanged here, once. Shares are
-percentages in the file and shares of 1 in the model.
+In: a file or its text. Out: :class:`~assay.model.PriceBook`. Items may be in any currency for which the book has an
+exchange rate; they are converted to the book's currency here. Percentages of the file become shares of 1.
 """
 
 import itertools
@@ -39,7 +39,7 @@ from assay.specs.section import Section, parse
 
 COUNTED_BY = (*UNITS, *(f"{unit}-{period}" for unit in UNITS for period in PERIODS_H))
 DEVICE_KINDS = (*DeviceKind, "remote")
-"""Kinds of devices that have prices; ``remote`` is a volume that a cloud attaches over its network."""
+"""Kinds of devices that have prices. ``remote`` is a network volume of a cloud provider."""
 _BY_DEVICE = ("device", "device-set")
 
 
@@ -170,7 +170,7 @@ def _amortisation(section: AmortisationSection | None) -> Amortisation | None:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Turns one file's sections into the model, noting what does not fit together."""
+    """A converter of one file's sections to the model. Contradictions are added to ``problems``."""
 
     file: PriceFile
     problems: Problems
@@ -202,7 +202,7 @@ class _Reader:
         return price, low, high
 
     def validity(self, at: tuple[str | int, ...], section: ValiditySection | None) -> tuple[str | None, str | None]:
-        """Return the first and last day; the wrong way round is a problem."""
+        """Return the first and last day. A first day after the last is a problem."""
         since, until = (section.since, section.until) if section else (None, None)
         if since and until and since > until:
             self.problems.add((*at, "valid"), f"it holds since {since}, but until {until}")
@@ -239,7 +239,7 @@ class _Reader:
         )
 
     def reject_duplicates(self, items: list[LineItem]) -> None:
-        """Note items of one name and unit that would be paid at once by the same configurations."""
+        """Report equal items whose days overlap, because a configuration would pay both."""
         for (_, first_item), (second, other) in itertools.combinations(enumerate(items), 2):
             same = all(
                 getattr(first_item, name) == getattr(other, name)
@@ -255,7 +255,7 @@ def _ends_before(first: LineItem, other: LineItem) -> bool:
 
 
 def load_prices(path: str | Path) -> PriceBook:
-    """Return the price book at ``path``; raise :class:`SpecificationError` naming file and line."""
+    """Return the price book at ``path``. Raises :class:`SpecificationError` with file and line."""
     return _book_of(read_document(path))
 
 
@@ -294,7 +294,7 @@ def _book_of(document: Document) -> PriceBook:
 
 
 def checked_date(text: str, option: str) -> str:
-    """Return a day that was given as an option; SpecificationError when it is none."""
+    """Return the date in ``text``, the value of ``option``. Raises :class:`SpecificationError` if it is not a date."""
     try:
         return parse_date(text)
     except ValueError as error:

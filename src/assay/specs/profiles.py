@@ -1,8 +1,8 @@
 """Read and write profile files: costs of workloads and an engine, learned from measured runs, as YAML.
 
-In: a file, or a :class:`~assay.model.plans.workload_profile.CostProfile`. Out: the other. Times are seconds, CPU
-seconds per byte of one core of the processor that ``cpu`` names, shares of the workload's data. Every value has its 90
-% interval and its number of runs (0: assumed).
+In: a file or its text. Out: :class:`~assay.model.plans.workload_profile.CostProfile`; and the reverse. Times are in
+seconds, CPU costs in seconds of one core of the processor ``cpu``, amounts of data in bytes per byte of the workload's
+data. Costs have a 90 % interval and the number of runs behind it (0: assumed).
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def load_profile(path: str | Path) -> CostProfile:
 
 
 def profile_of_text(text: str, name: str = "profile.yaml") -> CostProfile:
-    """Return the profile that a file of this text has; raises as above."""
+    """Return the profile in ``text``; ``name`` is the file's name in errors. Raises as :func:`load_profile`."""
     return _profile(document_of(text.encode(), name))
 
 
@@ -332,7 +332,7 @@ def _stage_line(stage: StageProfile) -> str:
 
 
 def _inline(value: Uncertain) -> str:
-    # Rounded outwards, so that the value stays between the ends.
+    # Rounding must not put the value outside the interval.
     low, high = min(value.low, float(f"{value.value:.4g}")), max(value.high, float(f"{value.value:.4g}"))
     return f"{{value: {value.value:.4g}, low: {low:.6g}, high: {high:.6g}, runs: {value.n}}}"
 
@@ -344,7 +344,7 @@ def _quoted(text: str) -> str:
 def shipped_profile() -> CostProfile:
     """Return the profile that assay ships: Hadoop's, with Spark's as an additional engine.
 
-    Raises HostError where this installation has none.
+    Raises HostError if this installation lacks it.
     """
     shipped = installation().profiles
     path = shipped / "lab.yaml" if shipped else None

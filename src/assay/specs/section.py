@@ -1,4 +1,4 @@
-"""From a document to its validated model: what every specification file shares.
+"""Validate a document as a model of its kind of file, with the base class and JSON Schema of all models.
 
 :class:`Section` is the base of all file models: unknown keys are errors, and attribute docstrings become the
 descriptions in the JSON Schema. :func:`parse` collects every error of a file with its line.
@@ -26,10 +26,10 @@ S = TypeVar("S", bound=Section)
 
 
 class _Schema(GenerateJsonSchema):
-    """An optional key may be left out, but it can't be null; so the schema has no null either."""
+    """A JSON Schema generator without null, because an optional key may be absent but not null."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """Return the schema of the value itself."""
+        """Return the schema without null."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
@@ -50,7 +50,7 @@ def schema_of(model: type[Section]) -> dict[str, Any]:
 
 
 def parse(model: type[S], document: Document) -> S:
-    """Return ``document`` as ``model``; raise one :class:`SpecificationError` that names every error and its line."""
+    """Return ``document`` as ``model``. Raises one :class:`SpecificationError` with every error and its line."""
     problems = Problems(document)
     keys = valid_keys(model, ())
     if sum(key in keys for key in document.content) * 2 < len(document.content):
@@ -67,13 +67,13 @@ def parse(model: type[S], document: Document) -> S:
 
 
 def _location(detail: ErrorDetails) -> Location:
-    """Return where the value is; pydantic marks an error about a key by a last element ``[key]``."""
+    """Return the location of the value, without the element ``[key]`` that pydantic appends for an invalid key."""
     location = detail["loc"]
     return location[:-1] if location and location[-1] == "[key]" else location
 
 
 def _problem_text(detail: ErrorDetails, model: type[Section], document: Document) -> str:
-    """Return what is wrong, in words, with the key of the file that it is about."""
+    """Return the message for an error, with the key in the file."""
     location = _location(detail)
     written = [part for index, part in enumerate(location) if location[: index + 1] in document.lines]
     key = next((part for part in reversed(written) if isinstance(part, str)), "")
@@ -119,7 +119,7 @@ def valid_keys(model: type[Section], location: Location) -> list[str]:
 
 
 def _resolve(node: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow ``$ref`` and take the object among alternatives."""
+    """Follow ``$ref``, and select the object among alternatives."""
     if "$ref" in node:
         return _resolve(root["$defs"][node["$ref"].rsplit("/", 1)[-1]], root)
     alternatives = [_resolve(option, root) for option in node.get("anyOf", ())]

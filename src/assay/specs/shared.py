@@ -1,8 +1,8 @@
-"""Plans and cluster files as a bundle carries them: without addresses, logins, paths of hosts, and secrets. Pure.
+"""Remove addresses, logins, paths of hosts and secrets from the plans and cluster files of bundles. Pure.
 
-In: the text of a plan or a cluster file. Out: the text of another one, in JSON, which is YAML as well. It describes the
-same hardware and the same runs, and is good for simulation: a cluster of real hosts becomes one of ``provider:
-simulated``, because its hosts are not named any more.
+In: the text of a plan or a cluster file. Out: the text of a file that describes the same runs or hardware, in JSON,
+which is also YAML. The file can be simulated. A cluster of real hosts gets ``provider: simulated``, because the file no
+longer says where the hosts are.
 """
 
 import json
@@ -16,11 +16,11 @@ _HOST_KEYS = ("ssh", "attached", "home", "java_home", "hadoop_home", "local")
 _SECRET = re.compile(
     r"passw|passphrase|secret|token|credential|(access|account|private|session|encryption|sas)[._-]?key", re.IGNORECASE
 )
-"""Names of parameters whose values are secrets."""
+"""Pattern of the names of parameters whose values are secrets."""
 
 
 def shared_cluster(text: str) -> str:
-    """Return a cluster file without what names its hosts. Raises SpecificationError where ``text`` is none."""
+    """Return a cluster file without addresses, logins and paths. Raises SpecificationError for invalid ``text``."""
     content = dict(document_of(text.encode(), CLUSTER_FILE).content)
     if "lab" not in content:
         content["provider"] = "simulated"
@@ -32,7 +32,7 @@ def shared_cluster(text: str) -> str:
         addresses = shared.pop("addresses", None)
         if isinstance(addresses, list) and len(addresses) > 1:
             shared["count"] = str(len(addresses))
-        if shared.get("roles"):  # An edge node runs nothing of the cluster.
+        if shared.get("roles"):  # An edge node runs no daemons of the cluster.
             nodes[name] = shared
     content["nodes"] = nodes
     content["node_types"] = {name: _without_directories(kind) for name, kind in _entries(content["node_types"]).items()}
@@ -48,7 +48,7 @@ def shared_cluster(text: str) -> str:
 def shared_plan(text: str) -> str:
     """Return a plan without secret parameters and without the path of its cluster file.
 
-    Raises SpecificationError where ``text`` is none.
+    Raises SpecificationError for invalid ``text``.
     """
     content = _without_secrets(document_of(text.encode(), PLAN_FILE).content)
     assert isinstance(content, dict)

@@ -37,7 +37,7 @@ def newest_checks(repository: Repository) -> list[HostCheckReport]:
 def read_check(content: bytes) -> HostCheckReport:
     """Return a report from its JSON.
 
-    Earlier versions called the text of a reading ``found``, and hosts without an answer ``unreached``.
+    The keys ``found`` and ``unreached`` of earlier versions are read as ``message`` and ``unreachable``.
 
     Raises msgspec.MsgspecError for other content.
     """

@@ -17,5 +17,5 @@ def has_control_characters(text: str, *, many_lines: bool = False) -> bool:
 
 
 def printable(text: str) -> str:
-    r"""Return the text with its control characters as ``\x1b``; newlines and tabs stay."""
+    r"""Return the text with control characters escaped as ``\x1b``, except newlines and tabs."""
     return _NOT_LAYOUT.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -36,11 +36,11 @@ _NONE = "none"
 """The level of a factor that a configuration does not have."""
 _RUN_ID_SHORT = 13
 _BINARY_SIZES = parameters_that(Meaning.BLOCK_SIZE, Meaning.BUFFER_SIZE)
-"""Sizes that users write in powers of two."""
+"""Parameters whose sizes are shown in binary units."""
 
 
 def workload_title(name: str, context: str = "") -> str:
-    """Return a workload's title, with ``context`` in brackets, which distinguishes it from others of its name.
+    """Return a workload's title, with ``context`` in brackets to distinguish workloads of the same name.
 
     A workload that assay does not know has the name from its plan or source.
     """
@@ -70,7 +70,7 @@ def assay_version(run: Run) -> str:
 
 
 def workload_named(text: str, names: Iterable[str]) -> str:
-    """Return the one of ``names`` that equals ``text`` in any case, or whose title does.
+    """Return the workload in ``names`` whose name or title equals ``text``, ignoring case.
 
     Other texts are returned unchanged.
     """

@@ -31,8 +31,8 @@ _SCALE_DIGITS = 6
 _BYTES_OF_SCALE_1 = 10**9
 _TOLERANCE = Decimal("0.000005")
 _SHARE = Decimal("1e-9")
-"""The larger tolerance applies: Spark rounds means and quotients of decimals to six places, DuckDB computes them in
-binary."""
+"""Tolerance relative to the larger value. It or the absolute ``_TOLERANCE`` applies, whichever is larger: Spark rounds
+means and quotients of decimals to six places, DuckDB computes them in binary."""
 
 
 def scale_factor(size: Size) -> str:

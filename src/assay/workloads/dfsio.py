@@ -1,7 +1,8 @@
 """TestDFSIO write and read, the stock program of Hadoop's own test jar.
 
-``files`` files of equal size, one map each. Its "Throughput" is total MiB over the sum of the maps' I/O times: the mean
-rate of one stream, weighted by bytes. That is the per-stream throughput, not the cluster's.
+The program writes or reads ``files`` files of equal size, with one map for each. Its "Throughput" is total MiB over the
+sum of the maps' I/O times: the mean rate of one stream, weighted by bytes. That is the per-stream throughput, not the
+cluster's.
 """
 
 import math

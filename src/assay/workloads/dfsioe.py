@@ -1,7 +1,7 @@
-"""Enhanced DFSIO: TestDFSIO's load, with every stream's bytes per second of a common clock for the cluster's true rate.
+"""Enhanced DFSIO: TestDFSIO's load, with the bytes of each stream in each second of a common clock.
 
-HiBench's enhanced DFSIO was designed to report the whole cluster's rate while enough tasks run. This is assay's own
-program: each map stores the bytes that it moved in each second of the NameNode's clock, which all maps query.
+HiBench's enhanced DFSIO reports the throughput of the whole cluster while enough tasks run. assay has its own program
+for this purpose: each map stores the bytes that it moved in each second of the NameNode's clock, which all maps query.
 :func:`assay.analysis.run_profile.throughput.gated_aggregate` computes the aggregate. docs/reference/workloads.md
 describes the differences from HiBench's.
 """

@@ -21,15 +21,16 @@ _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
 
 
 class FileSystem(Protocol):
-    """Read access of a workload to the distributed file system. Paths are absolute; markers
-    and hidden files (names that start with ``_`` or ``.``) are left out.
+    """Read access of a workload to the distributed file system.
+
+    Paths are absolute. Markers and hidden files (names that start with ``_`` or ``.``) are left out.
     """
 
     async def exists(self, path: str) -> bool:
         """Return whether there is a file or folder at ``path``."""
 
     async def stored(self, path: str) -> StoredFiles:
-        """Return the number of files below ``path``, their bytes and those of all replicas; zeros without files."""
+        """Return the number of files below ``path``, the bytes of one copy, and the bytes of all replicas."""
 
     async def paths(self, path: str) -> list[str]:
         """Return the paths of the files below ``path``; none when it does not exist."""
@@ -191,7 +192,7 @@ class Workload(ABC):
     flow: DataFlow
     """Bytes that a run moves for each byte that it processes."""
     cpu_bound: bool = False
-    """Whether the CPU limits its tasks, rather than disks and links, on the hardware of published studies."""
+    """Whether the CPU, not disks and links, limits its tasks on the hardware of published studies."""
     outputs: tuple[str, ...] = ()
     """The paths that must not exist before the run, and that are removed after it."""
     streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
@@ -234,7 +235,7 @@ class Workload(ABC):
         """Return the approximate number of bytes that a run of ``size`` processes."""
         return size.data_bytes
 
-    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - what follows is asked of all workloads alike
+    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - the same signature for all workloads
         """Return the input to generate before the run; None if it needs none."""
         return None
 
@@ -268,4 +269,4 @@ class Workload(ABC):
 
     @abstractmethod
     async def validate(self, size: Size, outcome: Outcome, validation_input: ValidationInput) -> ValidationResult:
-        """Judge a finished run."""
+        """Return the checks and metrics of a finished run."""

@@ -1,1 +1,1 @@
-"""Learned from the repository: expected times with intervals, what matters, what to run next. Pure over run tables."""
+"""Learn from measured runs: predict times with intervals, explain factors, choose informative runs. Pure."""

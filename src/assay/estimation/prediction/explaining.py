@@ -75,7 +75,7 @@ class FactorImportance:
     Single runs can't distinguish the two."""
     usual_s: float
     alike: tuple[str, ...]
-    """Factors with only one level here, whose effect is unknown."""
+    """Factors with a single level among these runs. Their effect is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def _raised(share: Estimate, understated: float) -> Estimate:
 
 def _jackknifed(by_fold: Floats) -> Estimate:
     """Return the mean with the interval of a delete-a-group jackknife, within 0 and 1."""
-    from scipy.special import stdtrit  # imported here: takes 0.1 s, and only an explanation needs it
+    from scipy.special import stdtrit  # imported here: it takes 0.1 s, and only explanations need it
 
     n = len(by_fold)
     mean = float(by_fold.mean())

@@ -24,7 +24,8 @@ LEVELS_MAX = 60
 """Maximum number of levels of a factor, the most frequent ones, that become features."""
 NUMBERS_AS_LEVELS_MAX = 16
 NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
-"""A text whose number of levels exceeds this share of at least 20 runs is a name of runs, not a factor."""
+"""Texts are names of runs, not a factor, if they have more levels than this share of the runs, and at least 20 runs
+exist."""
 DEVICES = ("hdd", "ssd", "nvme", "remote")
 DEVICES_ALL = "devices:all"
 HARDWARE = "cluster."

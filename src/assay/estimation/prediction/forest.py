@@ -1,8 +1,8 @@
 """Extremely randomised trees and boosted trees as flat arrays: grown by scikit-learn, evaluated without it.
 
 In: features (one row per configuration) and logarithms of times. Out: :class:`Forest` and :class:`Boosting`, plain
-arrays that are written and read as they are, so that a model file never executes anything, and a prediction needs no
-import of scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006); J. H. Friedman, Ann. Stat. 29
+arrays. A model file stores only these arrays, so loading it executes no code, and a prediction does not import
+scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006); J. H. Friedman, Ann. Stat. 29
 (2001).
 """
 
@@ -28,7 +28,7 @@ BOOSTED_ROWS_MAX = 8_000
 """Maximum number of configurations, sampled at random, from which boosted trees are grown."""
 DEPTH_MAX = 400
 _AT_ONCE = 4_000_000
-"""Maximum of rows × trees that are evaluated together; limits the memory."""
+"""Maximum of rows × trees that are evaluated together. It limits memory use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Forest:
         return self.number[node].astype(np.float64).reshape(len(features), self.trees)
 
     def fault(self, width: int) -> str | None:
-        """Return what is wrong with the arrays for rows of ``width`` features; None if they are valid trees."""
+        """Return why the arrays are not valid trees for rows of ``width`` features; None if they are."""
         size = len(self.right)
         if not (len(self.feature) == len(self.number) == size) or not len(self.roots) or not size:
             return "its arrays have different lengths"
@@ -108,7 +108,7 @@ def grow_forest(
 
     ``leaf``: smallest number of rows in a leaf. With :data:`COARSE_LEAF` or more, every feature is tried at each split.
     """
-    from sklearn.ensemble import ExtraTreesRegressor  # imported here: takes a second, and a prediction does not need it
+    from sklearn.ensemble import ExtraTreesRegressor  # imported here: it takes a second, and predictions do not need it
 
     learned = ExtraTreesRegressor(
         trees,

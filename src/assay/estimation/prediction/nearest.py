@@ -1,7 +1,7 @@
-"""Find the measured configurations that are most similar to one, to check its prediction against.
+"""Find the measured configurations that are most similar to a predicted configuration, for comparison.
 
-In: measured configurations, and one configuration. Out: the configurations of the same workload with the smallest
-weighted number of differing factors. A difference of numbers has a weight that grows with their ratio.
+In: measured configurations, and the predicted configuration. Out: the configurations of the same workload with the
+smallest weighted number of differing factors. A difference of numbers has a weight that grows with their ratio.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ from assay.estimation.prediction.model import SEED, TrainingData
 from assay.estimation.prediction.stack import out_of_fold, spread_of
 
 OUTLIER_ERRORS_MIN = 5.0
-"""Minimum distance of an outlier from its expected time, in typical errors; :data:`OUTLIER_RATIO_MIN` applies too."""
+"""Minimum distance of an outlier from its expected time, in usual errors; :data:`OUTLIER_RATIO_MIN` applies too."""
 OUTLIER_RATIO_MIN = 1.25
 NORMAL = 1.4826
 ERROR_MIN = 0.02
@@ -44,7 +44,7 @@ class ExpectedTimes:
 
 
 def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -> ExpectedTimes:
-    """Return the opinion on each run. Runs in ``but`` are judged, but not learned from: they are known to be unsound.
+    """Return the opinion on each run. The model does not learn from runs in ``but``, which are known to be unsound.
 
     Raises SpecificationError if there are too few runs to learn from.
     """

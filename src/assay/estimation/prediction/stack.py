@@ -32,10 +32,10 @@ TREES: Final = 24
 """Extremely randomised trees in each fold."""
 SCALE_LEAF: Final = 2 * COARSE_LEAF
 SPREAD_MIN: Final = 0.02
-"""Minimum spread of trees: closer agreement is no better estimate, because times of one configuration vary by as
-much."""
+"""Minimum spread of the trees' log times. Times of one configuration vary by as much, so closer agreement means
+nothing."""
 ERROR_MIN: Final = 0.01
-"""Added to each absolute error before the usual error is learned, so that its logarithm is finite."""
+"""Constant that is added to each absolute error before the usual error is learned, so that the logarithm is finite."""
 SCALE_ROWS_MAX: Final = 10_000
 """Maximum number of configurations in each fold, sampled at random, from which the usual error is learned."""
 SHARES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)

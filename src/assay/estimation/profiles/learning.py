@@ -3,12 +3,12 @@
 In: measured runs with their attempts and traces, if available. Out: a
 :class:`~assay.model.plans.workload_profile.CostProfile` whose values have intervals. It depends on these runs alone.
 
-*Fixed costs* come from the jobs' times. *CPU* has two parts. The first is what tasks counted (Hadoop's
-CPU_MILLISECONDS, which starts when the task's JVM has started). The second is what the nodes used in addition while
-tasks ran: the control group's CPU time of a lab's node, the whole CPU time of a real one. The second part is divided
-into a share for each attempt (its JVM), each job (its ApplicationMaster) and each byte moved (daemons and kernel). The
-three shares are fitted over all runs by least squares with a Gaussian prior, because three workloads alone do not
-identify them.
+*Fixed costs* come from the jobs' times. *CPU* has two parts. The first is the CPU time that tasks counted (Hadoop's
+CPU_MILLISECONDS, which starts when the task's JVM has started). The second is the other CPU time of the nodes while
+tasks ran: the CPU time of the control group for a lab's node, the whole CPU time for a real node. The second part is
+divided into a share for each attempt (its JVM), each job (its ApplicationMaster) and each byte moved (daemons and
+kernel). The three shares are fitted over all runs by least squares with a Gaussian prior, because three workloads alone
+do not identify them.
 """
 
 import math
@@ -55,7 +55,7 @@ from assay.model.runs.counters import counter_increases
 PRIOR = (3.0, 1.4, 5e-9)
 """Prior means: CPU seconds of an ApplicationMaster while tasks run, of a task's JVM, of a byte moved."""
 PRIOR_SPREAD = (2.0, 0.6, 5e-9)
-"""Prior standard deviations of the same."""
+"""Standard deviations of :data:`PRIOR`."""
 IDLE_TASK_CPU_S = 0.3
 """CPU time reported by an idle task attempt, in seconds."""
 PRIOR_STAGED = (4.0, 0.05, 5e-9)
@@ -81,7 +81,7 @@ class ObservedRun:
 
 @dataclass(frozen=True, slots=True)
 class _RunFacts:
-    """What the fit needs of one run, in seconds and bytes."""
+    """The input of the fit from one run, in seconds and bytes."""
 
     run: Run
     program: str

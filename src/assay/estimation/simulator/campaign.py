@@ -1,6 +1,6 @@
 """Request a campaign: on the hosts of the plan, or in simulation.
 
-In: a plan and, for a simulation, a profile of what its workloads cost. Out: a
+In: a plan and, for a simulation, a profile of its workloads' costs. Out: a
 :class:`assay.execution.campaign.execute.CampaignRequest`. A simulated campaign is executed by the same loop, attempt
 and record as on hosts. Its cluster has no hosts, and plans that cannot be simulated are refused.
 """

@@ -74,7 +74,7 @@ def spread_of(value: Uncertain) -> float:
 def cpu_sigma(profile: CostProfile) -> float:
     """Return the standard deviation of log CPU costs: half the root mean square of their spreads.
 
-    The spread of a cost is that of single runs; the mean of many runs is more certain.
+    The spread of a cost is the spread between single runs; the mean of many runs is more certain.
     """
     parts = [spread_of(profile.costs.task_cpu_s)]
     parts += [

@@ -1,6 +1,6 @@
-"""The simulated engine: the time of a workload on the described cluster, behind the contract of all engines.
+"""Simulate workloads on a described cluster, with the interface of all engines.
 
-In: a cluster's description, a profile with the costs of workloads, and a workload with its size as the program. Out: a
+In: a cluster's description, a profile with the costs of workloads, and as program a workload with its size. Out: a
 :class:`ProgramResult` with virtual times, with jobs, attempts, phases, trace and counters as from a real engine, and
 with the interval that contains nine of ten measured run times. Nothing runs and nothing is written: there is no input
 to generate, no output to validate, and no host.
@@ -106,7 +106,7 @@ class SimulatedEngine(NoDaemons):
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """None: there are no hosts."""
+        """Empty, because there are no hosts."""
         return {}
 
     async def run(

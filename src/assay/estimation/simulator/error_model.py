@@ -46,8 +46,8 @@ def time_shares(
 ) -> dict[str, float]:
     """Return the shares of a run's time by resource, which add up to 1.
 
-    ``limits``: of the tasks' time, as the simulator names them. ``fixed_s``: outside of all tasks. ``disks``: purpose
-    (``dfs``, ``intermediate``) to ``hdd`` or ``flash``.
+    ``limits``: the simulator's limiting resource to its share of the tasks' time. ``fixed_s``: time outside of all
+    tasks. ``disks``: purpose (``dfs``, ``intermediate``) to ``hdd`` or ``flash``.
     """
     outside = min(1.0, max(0.0, fixed_s / duration_s)) if duration_s > 0 else 0.0
     whole = sum(limits.values()) or 1.0
@@ -71,11 +71,11 @@ def correction(
     mean_sigma: float = 0.0,
     drawn: Spread = Spread(),
 ) -> Correction:
-    """Return the correction of a run with shares ``after`` by one with shares ``before``.
+    """Return the correction of a run with shares ``after`` by a measured run with shares ``before``.
 
-    ``log_miss``: the logarithm of measured over simulated time of the latter; ``mean_sigma``: the standard error of the
-    measured mean; ``drawn``: the variances and the covariance of both over the draws. A measured run says nothing about
-    the remainder of another run, so the remaining spread is at least :data:`REST_SIGMA`.
+    ``log_miss``: the logarithm of measured over simulated time of the measured run. ``mean_sigma``: the standard error
+    of the measured mean. ``drawn``: the variances and the covariance of both runs over the draws. A measured run says
+    nothing about the remainder of another run, so the remaining spread is at least :data:`REST_SIGMA`.
     """
     variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
     variance += drawn.before

@@ -68,7 +68,7 @@ def simulate(scenarios: Sequence[SimulatorInput], timeout_s: float = TIMEOUT_S) 
 
 
 async def run_simulations(scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
-    """Do the same as :func:`simulate` without a time limit; cancellation ends the simulator."""
+    """Return the results as :func:`simulate`, without a time limit. Cancellation ends the simulator."""
     process = await asyncio.create_subprocess_exec(
         str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )

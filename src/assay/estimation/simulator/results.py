@@ -180,8 +180,8 @@ def _trace(tree: Mapping[str, Any], pool_cores: float | None) -> Trace:
 
 
 def _add_shared_cpu(trace: Trace, times: list[float], used: Mapping[str, list[float]], cores: float) -> None:
-    """Add the CPU series of a lab's nodes: on each the CPU time of the whole machine, and its own as a control
-    group's."""
+    """Add the CPU series of a lab's nodes: for each node the CPU time of the whole machine, and that of its control
+    group."""
     together = [sum(values) for values in zip(*used.values(), strict=True)]
     idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, together, strict=True)]
     for node, node_cores in used.items():

@@ -105,7 +105,7 @@ class ScenarioDataset(Struct, frozen=True):
 
 
 class StageInput(Struct, frozen=True, omit_defaults=True):
-    """What the tasks of a stage read."""
+    """Input of the tasks of a stage."""
 
     source: Literal["dfs", "generated", "stage"] = field(name="from")
     dataset: str | None = None
@@ -127,15 +127,15 @@ class StageCpu(Struct, frozen=True, omit_defaults=True):
 
 
 class StageOutput(Struct, frozen=True, omit_defaults=True):
-    """What the tasks of a stage write, as a ratio of what they read."""
+    """Output of the tasks of a stage, as a ratio of their input."""
 
     to: Literal["dfs", "shuffle", "none"]
     dataset: str | None = None
     ratio: float | None = None
     combiner: float | None = None
-    """Share of the output that is left by the combiner."""
+    """Share of the output that remains after the combiner."""
     compression: float | None = None
-    """Share of the output that is left by the codec."""
+    """Share of the output that remains after compression."""
     replication: int | None = None
     remote_cpu_s_per_byte: float | None = None
 

@@ -51,9 +51,9 @@ BYPASS_MAX = 200
 """Maximum number of partitions of a shuffle that neither combines nor sorts
 (spark.shuffle.sort.bypassMergeThreshold)."""
 COMBINED_SHARE = 0.5
-"""Share of its input below which a stage's output shows that it combines records."""
+"""Maximum ratio of output to input of a stage that combines records."""
 PARTITION_FILES = 8
-"""Number of spills that stand for a task's partition files, which are merged into one file at its end."""
+"""Number of simulated spills that represent a task's partition files, which are merged into one file at its end."""
 ALL_AT_ONCE = 1000
 FETCHES_IN_FLIGHT = 5
 """Maximum number of requests in flight: each is for a fifth of the bytes allowed in flight

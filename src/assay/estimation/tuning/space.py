@@ -59,7 +59,7 @@ class Dimension:
 
 @dataclass(slots=True)
 class Space:
-    """The candidates by number; 0 is the defaults."""
+    """The candidates by number. Number 0 has the plan's levels."""
 
     plan: Plan
     """The plan of the defaults: one configuration and one workload."""

@@ -94,7 +94,7 @@ def _mean(logs: Floats, at: np.ndarray, estimate: Floats | None, size: int) -> F
 
 
 def next_candidate(posterior: Posterior, tried: Sequence[CandidateRun], possible: Mask, *, settling: bool) -> int:
-    """Return the candidate to run next; ``settling``: the candidate with the fewest runs among those that can't be
+    """Return the candidate to run next. With ``settling``, it has the fewest runs of the candidates that can't be
     distinguished from the fastest."""
     runs = _runs(tried, len(possible))
     good = runs > 0

@@ -19,7 +19,7 @@ class Grade(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Position in this order."""
+        """Position in the order from best to worst, from 0."""
         return list(Grade).index(self)
 
 

@@ -9,13 +9,13 @@ from assay.model.clusters.cluster import Cluster
 from assay.model.clusters.layout import Layout
 from assay.model.runs.run import FailureClass
 
-if TYPE_CHECKING:  # rules are about configurations, and plans carry them
+if TYPE_CHECKING:  # avoids a circular import: rules use plans
     from assay.model.plans.rules import Rules
 
 LAYOUT_FACTOR = "layout"
 ENGINE_FACTOR = "engine"
 WORKLOAD = "workload"
-"""Name of the workload in ``only``."""
+"""Key of the workload in ``only``."""
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 RETRIES = {

@@ -67,9 +67,9 @@ class Rules(Protocol):
         """Return ``settings`` with words resolved into parameters. The values have passed :meth:`setting_mistake`."""
 
     def settings_of(self, recorded: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-        """Return a run's recorded parameters as settings of a plan, with a notice for each translated one.
+        """Return a run's recorded parameters as settings of a plan, with a notice for each translated parameter.
 
-        SpecificationError for a value that no plan can set.
+        Raises SpecificationError for a value that no plan can set.
         """
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:

@@ -17,7 +17,7 @@ SPLITS = "splits"
 BLOCK_BYTES = 128 * 2**20
 """HDFS's default block size (hdfs-default.xml)."""
 _SPLIT_SLOP = 1.1
-"""The last split of a file may be this many times as long as a block (FileInputFormat)."""
+"""Maximum length of a file's last split, in blocks (FileInputFormat)."""
 
 
 DEFAULT_CODEC = "lz4"
@@ -143,7 +143,7 @@ class Learned:
     """The origin of a profile."""
 
     source: str
-    """In words."""
+    """The source as text."""
     runs: int
     clusters: tuple[str, ...] = ()
     layouts: tuple[str, ...] = ()

@@ -80,7 +80,7 @@ def columns_of_runs(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]
     for prefix, (field, sql_type) in NAMED.items():
         for name in sorted({name for run in runs for name in getattr(run, field)}):
             if name == LAYOUT_FACTOR and all(run.levels == _levels(run.levels, run.layout) for run in runs):
-                continue  # the column `layout` says it
+                continue  # the column `layout` has this level
             kinds[f"{prefix}:{name}"] = sql_type
             columns.append([getattr(run, field).get(name) for run in runs])
     return kinds, columns

@@ -1,4 +1,4 @@
-"""Bytes that one stream of a program counted per second of a shared clock."""
+"""Bytes that each stream of a program moved, by second of a shared clock."""
 
 from dataclasses import dataclass
 

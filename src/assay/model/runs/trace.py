@@ -14,8 +14,8 @@ subject        metrics
 =============  ====================================================================================================
 
 In a simulated run of a large cluster, ``node`` names a group of nodes that were observed together
-(:class:`assay.model.runs.environment.NodeGroups`): counters are then sums over the group's nodes, but ``busy_s``, which
-is their mean, so that it stays the share of time in which a disk worked.
+(:class:`assay.model.runs.environment.NodeGroups`). Counters are then sums over the group's nodes. ``busy_s`` is their
+mean, so that its rate is still the share of time in which a disk was busy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 CPU_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
 CPU_FREE = ("idle_s", "iowait_s", "nice_s")
-"""I/O wait counts as free time, and so do low-priority processes, which give way. Time stolen by the hypervisor is
+"""CPU times that count as free: low-priority processes yield to others. Time stolen by the hypervisor counts as
 busy."""
 
 

@@ -29,7 +29,7 @@ class WarningCode(StrEnum):
     SOURCES_DIFFER = "sources_differ"
     """Sources of the run disagree, or agree too little."""
     FLAGGED = "flagged"
-    """The source itself has doubts about the run."""
+    """The source itself marks the run as doubtful."""
     HOSTS_DIFFER = "hosts_differ"
     """A recorded fact of the hosts differs between runs."""
     DISTURBED = "disturbed"
@@ -49,7 +49,7 @@ class CodedWarning:
     words: str
 
     def __str__(self) -> str:
-        """Return the words."""
+        """Return the text."""
         return self.words
 
 

@@ -18,7 +18,7 @@ NAMESPACE = "bundle@assay"
 PROGRAM = "ssh-keygen"
 _TIMEOUT_S = 60.0
 SIGNATURE_BYTES_MAX = 16_384
-"""Maximum size of a signature, in bytes; those of RSA keys with 16,384 bits have some 3,000."""
+"""Maximum size of a signature, in bytes. A signature with a 16,384-bit RSA key has about 3,000."""
 
 
 def _keygen(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

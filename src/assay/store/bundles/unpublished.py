@@ -2,7 +2,7 @@
 
 In: a repository's folders, sizes in bytes, the content of a bundle. Out: reserved space, a folder outside the
 repository, and later its bundle in the repository. The folder is ``assay/unpublished/CAMPAIGN`` in ``$XDG_STATE_HOME``
-(``~/.local/state``), or in the system's temporary directory if the former is not writable.
+(default ``~/.local/state``), or in the system's temporary directory if that folder is not writable.
 """
 
 import errno
@@ -54,7 +54,7 @@ def _allocate(descriptor: int, room_bytes: int, free_bytes: int) -> None:
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-        if free_bytes < room_bytes:  # without allocation, at least enough is free now
+        if free_bytes < room_bytes:  # space can't be allocated: check that it is free now
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FIELDS = tuple(run_field.name for run_field in dataclasses.fields(Run))
 _SHARE = 4
-"""Values that on average fewer rows than this share are stored as separate columns, not as pieces to look up."""
+"""Minimum mean number of rows per distinct value. Values with fewer rows are stored in the rows, not looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ def joined_blocks(blocks: Sequence[StoredRows]) -> list[StoredRows]:
 
 
 def storable(rows: ImportedRows, checked: dict[int, int]) -> bool:
-    """Return whether every row can be stored; if not, check the rows one by one.
+    """Return whether every row can be stored. If False, the caller checks the rows one by one.
 
-    ``checked`` has the number of values of each list, by identity, that are known to be storable.
+    ``checked``: identity of a list to the number of its values that are known to be storable.
     """
     if not np.isfinite(rows.duration_s).all() or any(np.isinf(values).any() for values in rows.metrics.values()):
         return False
@@ -111,7 +111,7 @@ def _numbered(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
         level_codes = np.array(
             [*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32
         )
-        columns[f"c{list(coding.columns).index(name)}"] = level_codes[column.codes]  # ABSENT is -1: the last
+        columns[f"c{list(coding.columns).index(name)}"] = level_codes[column.codes]  # ABSENT is -1: the last element
     for name, values in {**rows.metrics, "duration_s": rows.duration_s, "started_unix_s": started_of(rows)}.items():
         columns[f"v{coding.values.setdefault(name, len(coding.values))}"] = values
     return columns

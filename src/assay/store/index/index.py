@@ -192,7 +192,7 @@ class Index:
         return index_name(bundle_names(self.folders.bundles)) == table.source
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
-        """Return the ids in ``run_ids`` that runs have."""
+        """Return the ids in ``run_ids`` that exist in the repository."""
         if not run_ids or not bundle_names(self.folders.bundles):
             return set()
         ids = np.array(run_ids, dtype=object)

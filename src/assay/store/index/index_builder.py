@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 REMOVED_AFTER_S = 600.0
-"""How long a replaced index file is kept, in seconds: slow queries still look up runs in the index they started
-with."""
+"""Time for which a replaced index file is kept, in seconds: slow queries still use the index they started with."""
 _NEW_RUNS: Final = "new_runs"
 _LENGTH_RATIO: Final = 2
 """Each file of an index has more than this multiple of the next file's rows, so an index of a million runs has at

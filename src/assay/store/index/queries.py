@@ -96,7 +96,7 @@ ANY_ORDER = "SET preserve_insertion_order = false"
 ROW_GROUP = 16_384
 """Number of rows that each writing thread buffers. It is small because a run's JSON is long."""
 ROW_GROUP_LOOKED_UP = 2_048
-"""The same for an index, whose runs are looked up one at a time: DuckDB unpacks all rows of a group for one lookup."""
+"""Rows per group of an index. It is smaller, because DuckDB decodes all rows of a group to look up a single run."""
 
 
 def _name(text: str) -> str:
@@ -168,9 +168,9 @@ def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
 
 
 def repeated_runs(parts: Sequence[str]) -> str:
-    """Return the statement that creates ``repeated``: the runs that several bundles hold, with each bundle except one.
+    """Return the statement that creates ``repeated``: for each run in several bundles, all of these bundles but one.
 
-    The exception is the run's own bundle if there is one: an import of exported figures lacks tasks and traces.
+    The bundle of the run itself is left out if it exists, because an import of exported figures lacks tasks and traces.
     """
     united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
     firsts = "first_value(bundle) OVER (PARTITION BY run_id ORDER BY bundle <> run_id, bundle)"
@@ -188,7 +188,7 @@ def join_pieces(name: str, column: str) -> str:
 
 
 def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) -> str:
-    """Return the query for ``columns`` of the table ``name``, which the columns call ``rows``, and of its pieces."""
+    """Return the query for ``columns`` of the table ``name``, under the alias ``rows``, and of its pieces."""
     return f"SELECT {', '.join(columns)} FROM {name} AS rows {' '.join(joins)}"
 
 

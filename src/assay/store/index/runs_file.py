@@ -169,7 +169,7 @@ def decode_run(
 ) -> Run:
     """Return a run from its row.
 
-    ``environments`` are those decoded before, so that runs on equal hosts share one object. Raises
+    ``environments`` caches decoded environments, so that runs on equal hosts share one object. Raises
     :class:`RepositoryError` for damaged JSON.
     """
     try:
@@ -217,9 +217,9 @@ def write_runs(
     before: Sequence[tuple[str, int]] = (),
     row_group: int = queries.ROW_GROUP,
 ) -> None:
-    """Write the rows of ``query`` as a file of runs, in any order, so that a million rows need not fit into memory.
+    """Write the rows of ``query`` as a file of runs. In arbitrary order, a million rows need not fit into memory.
 
-    ``before`` are the files whose rows come before, under the same codes, each with its number of rows.
+    ``before``: the preceding files with the same codes, each with its number of rows.
     """
     opened.execute(queries.ANY_ORDER)
     before_json = msgspec.json.encode(before).decode()
@@ -227,7 +227,7 @@ def write_runs(
 
 
 def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
-    """Return the files before a file, each with its number of rows; empty for files of older versions."""
+    """Return the files that precede ``path``, each with its number of rows; empty for files of older versions."""
     rows = opened.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
     try:
         return msgspec.json.decode(rows[0][0], type=list[tuple[str, int]]) if rows else []

@@ -1,12 +1,12 @@
-"""Reads ALOJA's list of clusters: hardware and hourly prices, as CSV with the columns of its cluster files.
+"""Read ALOJA's list of clusters: hardware and hourly prices, as CSV with the columns of its cluster files.
 
 In: the text of a CSV with ``id_cluster``, ``conf_name``, ``provider``, ``type``, ``datanodes``, ``vm_size``, ``vm_OS``,
 ``vm_cores``, ``vm_RAM_GB``, ``cost_hour``, ``cost_remote_disk``, ``cost_SSD``, ``cost_IB``, ``attached_volumes``,
-``disk_size_GB``, ``disks``, ``nets``, ``description``. Out: one :class:`AlojaCluster` a row. Prices are US dollars per
-*cluster*-hour: ``cost_hour`` for the bare cluster, the others on top of it for each remote (on premises: each SATA)
-disk, for each SSD, and for InfiniBand. Runs are joined by name: an id may stand for two clusters.
+``disk_size_GB``, ``disks``, ``nets``, ``description``. Out: one :class:`AlojaCluster` per row. Prices are US dollars
+per *cluster*-hour: ``cost_hour`` for the cluster, and surcharges for each remote disk (on premises: each SATA disk),
+each SSD, and InfiniBand. Runs are joined by name, because some ids refer to two clusters.
 
-The list was read out of shell scripts, so some cells hold shell expressions: those values are absent, with a reason.
+The list was extracted from shell scripts, so some cells hold shell expressions. These values are absent, with a reason.
 """
 
 import csv

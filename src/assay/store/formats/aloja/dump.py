@@ -51,7 +51,7 @@ INVALID: Final = "ALOJA's table marks it invalid"
 
 @dataclass(slots=True)
 class _SkippedRows:
-    """Counts skipped rows by reason, so that ten thousand rows with one fault give one message."""
+    """Numbers of skipped rows by reason, so that ten thousand rows with the same fault give one message."""
 
     first: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
 

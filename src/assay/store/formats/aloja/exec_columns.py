@@ -1,6 +1,6 @@
 """Read one of ALOJA's tables of runs by columns.
 
-In: the table's text. Out: the runs of some thousand lines at a time, and the skipped lines with their reasons. Levels
+In: the table's text. Out: runs in blocks of some thousand lines, and skipped lines with their reasons. Levels
 repeat, so :class:`~assay.store.formats.aloja.exec_rows.ExecTable` parses each distinct combination of cells once, and a
 row becomes a few codes. Only unique values are handled row by row: quoted lines, folder names, start times and repeated
 ids.
@@ -41,9 +41,9 @@ _DEFAULT_RUN: Final = foreign_run(workload="", duration_s=0.0)
 _LABEL_FIELDS: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")
 """Fields of a run that depend on its labels alone."""
 _KEY_FIELDS: Final = (("bench",), ("net", "disk"), ENGINE_FIELDS, ("cluster", "cluster_name"), ("bench_type",))
-"""The shared fields of a key, in order; fields in one pair of brackets belong to one aspect."""
+"""The shared fields of a key, in order. The fields of each tuple belong to one aspect of a row."""
 _CLUSTER_ASPECT: Final = 2
-"""Number of the aspect that also depends on the folder's name."""
+"""Position of the cluster among the aspects. The cluster also depends on the folder's name."""
 _NO_FOLDER: Final = FolderName("")
 
 
@@ -225,10 +225,10 @@ class ColumnReader:
         return [name or key for name, key in zip(named, keys, strict=True)] if named else keys
 
     def _key_parts(self, rows: Codes, known: Distinct, picked: CellSelection, names: tuple[str, ...]) -> Iterator[str]:
-        """Return the contribution of these fields of an aspect to each row's key."""
+        """Return the part of each row's key that the fields ``names`` form."""
         texts = self._in_keys[names]
         for label_cells in known.sources[len(texts) :]:
-            cells = dict(zip(picked.names, label_cells, strict=False))  # a place has a hint behind its cells
+            cells = dict(zip(picked.names, label_cells, strict=False))  # a cluster's cells end with an unnamed hint
             texts.append("".join(f" {plain(cells[name])}" for name in names if name in cells))
         return map(texts.__getitem__, rows.tolist())
 
@@ -260,7 +260,7 @@ class ColumnReader:
         return warnings[group], sources[group]
 
     def _row_warnings(self, part: _Part) -> Codes:
-        """Return the codes of each row's doubts."""
+        """Return the codes of each row's warnings."""
         remark_codes = np.repeat(self._remarks.codes([()]), len(part.numbers))
         odd = np.flatnonzero(part.duration_s < VALID_MIN_S) if part.folders is None else np.arange(len(remark_codes))
         labels, folders = self._labels.values, part.folders or [_NO_FOLDER] * len(remark_codes)

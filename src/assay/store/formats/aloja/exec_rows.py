@@ -1,8 +1,8 @@
 """Parse the cells of ALOJA's tables of runs, or give the reason to skip a row.
 
-In: a table's header and cells. Out: values that rows share: labels, engine parameters, clusters. Formats and their
-traps: docs/reference/import-aloja.md. A line is split separately, so that a stray quotation mark damages one row and
-not the rest of the file.
+In: a table's header and cells. Out: values that rows share: labels, engine parameters, clusters.
+docs/reference/import-aloja.md describes the formats and their pitfalls. Each line is split separately, so that a stray
+quotation mark damages only one row.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def plain(cell: str) -> str:
 
 
 def row_warnings(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
-    """Return the doubts about a row."""
+    """Return the warnings about a row."""
     warnings: tuple[CodedWarning, ...] = ()
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
         words = f"ALOJA marks it valid, but no other run under {VALID_MIN_S:.0f} s"

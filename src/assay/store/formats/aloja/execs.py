@@ -1,10 +1,11 @@
-"""Imports ALOJA's tables of runs: its ``execs`` table as CSV, and the wider table that its learning tools exchange.
+"""Import ALOJA's tables of runs: its ``execs`` table as CSV, and the wider table that its learning tools exchange.
 
 In: CSV files with columns in any order (``id_exec,id_cluster,exec,bench,exe_time,...`` or
 ``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or in the same folder. Out: the runs, as
 columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
 
-Formats and their traps: docs/reference/import-aloja.md. :mod:`assay.store.formats.aloja.exec_rows` parses cells.
+docs/reference/import-aloja.md describes the formats and their pitfalls. :mod:`assay.store.formats.aloja.exec_rows`
+parses cells.
 """
 
 from collections.abc import Iterator, Sequence

@@ -228,7 +228,7 @@ def _rows(tool: str, text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
 
 
 def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
-    """Return when a row was taken, in seconds from the run's start; vmstat's have no clock and count from it."""
+    """Return the time of a row, in seconds from the run's start. vmstat has no clock and counts rows from the start."""
     if "time" in row:
         return float(row["time"])
     written = row.get("unix_timestamp", "")

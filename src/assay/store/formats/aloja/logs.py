@@ -1,7 +1,7 @@
 """Read the logs of ALOJA's benchmark scripts in a run's folder: how long each benchmark took, and the monitors' logs.
 
-In: text. Out: :class:`Execution` for each benchmark; rows of vmstat and bwm-ng under the names that the columns of
-ALOJA's tables have. After ``shell/OLD/run_*.sh`` and ``shell/common/common_benchmarks.sh`` of github Aloja/aloja:
+In: text. Out: :class:`Execution` for each benchmark; rows of vmstat and bwm-ng by the column names of ALOJA's tables.
+The formats follow ``shell/OLD/run_*.sh`` and ``shell/common/common_benchmarks.sh`` of github Aloja/aloja:
 
 - ``log_FOLDER.log`` has for each benchmark a line ``SENDING: hibench.runs END <a href='…&period=S'>NAME CONF</a>
   <strong>Time:</strong> S s.``: END in seconds since 1970, S the wall time in whole seconds.

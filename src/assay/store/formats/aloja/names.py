@@ -1,16 +1,17 @@
-"""Reads the configuration out of the name of a folder that ALOJA's benchmark scripts made for their results.
+"""Parse the names of the result folders of ALOJA's benchmark scripts, which contain the configuration.
 
-Three forms, after the scripts of github Aloja/aloja (``shell/OLD/run_*.sh``, ``shell/common/common_benchmarks.sh``):
+In: a folder's name. Out: :class:`FolderName`. The three forms follow the scripts of github Aloja/aloja
+(``shell/OLD/run_*.sh``, ``shell/common/common_benchmarks.sh``):
 
 - 2013 to 2014: ``DATE_TIME_conf_NET_DISK_b[_SIZE]_mMAPS_iSORT_rREPLICATION_IBUFFER[_cCODEC[_zBLOCK]][_CLUSTER]``.
   MAPS: map slots (and reduce slots) per node. SORT: io.sort.factor. BUFFER: io.file.buffer.size in bytes. CODEC: 0 to
-  3. BLOCK: MiB. SIZE is that of HiBench's data (``min``, ``10``, ``1TB``), the standard size when left out. The oldest
-  names lack codec and block size, which are then unknown.
+  3. BLOCK: MiB. SIZE: HiBench's data size (``min``, ``10``, ``1TB``); the standard size if omitted. The oldest names
+  lack codec and block size, which are then unknown.
 - 2015: ``DATE_TIME_NET_DISK_bSUITE_DNODES_CLUSTER``, the configuration in the folder's ``config.sh``.
-- 2016: ``DATE_TIME_NET_DISK_bSUITE_SSCALE_DNODES_CLUSTER``, likewise.
+- 2016: ``DATE_TIME_NET_DISK_bSUITE_SSCALE_DNODES_CLUSTER``, with the same file.
 
-DATE_TIME is when the script was started on the master; no run begins then. In ALOJA's tables a run is called by its
-folder and its benchmark, ``FOLDER/terasort``, and the folders' names are not always whole.
+DATE_TIME is the start of the script on the master; runs begin later. ALOJA's tables name a run by folder and benchmark
+(``FOLDER/terasort``), and some of the folder names are incomplete.
 """
 
 import re

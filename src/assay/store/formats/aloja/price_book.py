@@ -1,15 +1,16 @@
-"""ALOJA's list of clusters as a price book.
+"""Convert ALOJA's list of clusters to a price book.
 
 In: ALOJA's clusters with their prices in US dollars per cluster-hour. Out: the YAML text of a price book in which
 
-    cost = seconds / 3600 × (cluster + remote or SATA disks × their price + SSDs × theirs + InfiniBand)
+    cost = seconds / 3600 × (cluster + remote or SATA disks × price of a disk + SSDs × price of an SSD + InfiniBand)
 
-as in ALOJA's ``getExecutionCost`` (github Aloja/aloja, ``aloja-web/inc/Utils.php``), so each surcharge is for one such
-disk in every worker together. Clusters of equal price share an item. What the list computes in the shell, what it gives
-as 0 for a whole cluster, and stand-ins are left out, each with a comment: runs there then have no price, which is said.
+as in ALOJA's ``getExecutionCost`` (github Aloja/aloja, ``aloja-web/inc/Utils.php``). The price of a disk or SSD is for
+one device in every worker, together. Clusters of equal price share an item. A price is omitted, with a comment, if the
+list computes it in the shell, if it is 0 for a whole cluster, or if it is a placeholder. Runs on the cluster then have
+no price.
 
-Two differences from ALOJA's code, which counts nothing for remote volumes with an SSD (RSn) and reads one digit of a
-number of disks: both are counted here.
+The price book differs from ALOJA's code in two points: the code ignores the remote volumes of layouts with an SSD
+(RSn), and it reads only one digit of a number of disks.
 """
 
 import json
@@ -21,9 +22,9 @@ from assay.store.formats.aloja.clusters import AlojaCluster
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _STAND_IN_USD_PER_H = 999
-"""Minimum price of placeholders: 999 and 1000 are given for clusters of which half as many nodes cost 9.44."""
+"""Minimum price of placeholders. The list has 999 and 1000 for clusters whose halves cost 9.44."""
 _LOCAL_HDD = ("RL", "NFS")
-"""Layouts whose local disk for intermediate data is included in the machine."""
+"""Layouts whose local disk for intermediate data is included in the price of the cluster."""
 _COUNTS = range(1, 13)
 Price = Callable[[AlojaCluster], float | None]
 
@@ -87,7 +88,7 @@ def _omitted_lines(clusters: Iterable[AlojaCluster]) -> list[str]:
 
 
 def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str) -> str:
-    """Return the price book of ``clusters``; ``date`` is the date of the prices, as the list has none."""
+    """Return the price book of ``clusters``. ``date``: the date of the prices, which the list lacks."""
     whole = [c for c in clusters if c.cost_usd_per_h is not None and 0 < c.cost_usd_per_h < _STAND_IN_USD_PER_H]
     local = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _COUNTS)])
     charged = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _COUNTS)])

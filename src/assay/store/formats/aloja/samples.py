@@ -1,24 +1,24 @@
-"""Turns the rows of ALOJA's monitoring tables, or of the logs that they were made from, into a run's trace.
+"""Convert rows of ALOJA's monitoring tables, or of the logs behind these tables, to the trace of a run.
 
 In: rows of ``SAR_cpu SAR_block_devices SAR_memory_util SAR_net_devices VMSTATS BWM BWM2`` as text by column, each with
-its time in seconds from the run's start. Out: :class:`assay.model.runs.trace.Trace`, and how much of the run it covers.
+its time in seconds from the run's start. Out: :class:`assay.model.runs.trace.Trace`, and the seconds that it covers.
 
-These tables hold means over an interval that ends at the row's time, a trace holds counters. So amount = rate ×
-interval is added up, from 0 at the first interval's begin; where samples are missing the counter stands still, and a
-total is a lower bound. Units after the manuals of sar(1), vmstat(8) and bwm-ng(1):
+A row holds means over the interval that ends at the row's time; a trace holds counters. The amount of an interval is
+rate × interval. A counter is the sum of the amounts, from 0 at the start of the first interval. It stays constant while
+samples are missing, so a total is a lower bound. Units follow the manuals of sar(1), vmstat(8) and bwm-ng(1):
 
-- ``rd_sec/s wr_sec/s`` are sectors of 512 bytes; ``%util`` of the interval is ``busy_s``, ``avgqu-sz`` × interval is
-  ``queue_s``. tps and await mix reads and writes and are not taken.
-- ``rxkB/s txkB/s kbmem…`` and VMSTATS's ``free cache bi bo`` are units of 1024 bytes. ``bi bo`` are of the whole
-  machine: device ``all``, used where no device of the node is known.
+- ``rd_sec/s wr_sec/s`` are sectors of 512 bytes. ``%util`` × interval is ``busy_s``; ``avgqu-sz`` × interval is
+  ``queue_s``. tps and await are ignored, because they mix reads and writes.
+- ``rxkB/s txkB/s kbmem…`` and ``free cache bi bo`` of VMSTATS are in units of 1024 bytes. ``bi bo`` count the whole
+  machine, so their subject is the device ``all``.
 - ``bytes_in bytes_out`` of BWM2 are bytes of the interval; BWM, of an older bwm-ng, has rates under these names.
-- CPU times are given in per cent of all cores. With a known number of cores they become the counters ``user_s`` …; else
-  gauges ``user_share system_share iowait_share steal_share idle_share`` (0 to 1). sar and vmstat count interrupts as
-  system time.
-- VMSTATS has no clock: its ``time`` counts rows from 0, one each second from when monitoring started, just before the
-  run. Its first row holds means since the machine's boot, of which only the memory is taken.
+- CPU times are in per cent of all cores. If the number of cores is known, they become the counters ``user_s`` …; if
+  not, the gauges ``user_share system_share iowait_share steal_share idle_share`` (0 to 1). sar and vmstat count
+  interrupts as system time.
+- VMSTATS has no clock: its ``time`` counts rows from 0, one row per second since monitoring started, just before the
+  run. The first row holds means since the machine's boot; only its memory values are used.
 
-Of two sources for one thing on one node, the one that covers more of the run is taken, never both.
+If several tables record the CPU, memory, disks or NICs of a node, only the table with the most samples is used.
 """
 
 import math
@@ -32,28 +32,28 @@ from assay.foundation.errors import FormatError
 from assay.model import CodedWarning, Trace, WarningCode
 
 TABLES: Final = ("SAR_cpu", "SAR_block_devices", "SAR_memory_util", "SAR_net_devices", "VMSTATS", "BWM2", "BWM")
-"""In the order of preference where two cover as much of the run."""
+"""Tables in order of preference, which decides between tables with equally many samples."""
 MARGIN_S: Final = 120.0
-"""Samples up to this long before and after a run belong to it: monitoring starts earlier and stops later."""
+"""Maximum time between a run and its samples, in seconds: monitoring starts before the run and stops after it."""
 SECTOR_BYTES: Final = 512
 KIBIBYTE: Final = 1024
 INTERVAL_S_MAX: Final = 3600.0
 VALUE_MAX: Final = 1e12
-"""No device moves as many sectors or KiB in a second, and no node has as many KiB; more is damage."""
+"""Maximum plausible value: sectors/s or KiB/s of a device, or KiB of a node. A larger value is damage."""
 COVERED_SHARE_MIN: Final = 0.95
 PERCENT_SLACK: Final = 2.5
-"""By how much the shares of CPU time may miss 100: vmstat rounds each to a whole per cent."""
+"""Maximum deviation of the sum of CPU shares from 100 per cent: vmstat rounds each share to a whole per cent."""
 UTIL_MAX_PERCENT: Final = 110.0
-"""sar can show a little more than 100 % busy; it is taken as 100."""
+"""Maximum plausible ``%util``. sar can slightly exceed 100; these values are read as 100."""
 SAMPLE_GAP_MAX_S: Final = 0.5
 _VIRTUAL_NIC = re.compile(r"bond[0-9]|virbr|br-|br[0-9]|docker|veth|vnet|tun|tap|vlan|total$")
 _STACKED_DISK = re.compile(r"dev(?:1|7|9|11|24[0-9]|25[0-4])-[0-9]+$")
-"""RAM, loop, md and CD devices, and the majors for local use (device mapper): their bytes are on other disks."""
+"""RAM, loop, md and CD devices, and majors for local use (device mapper). Other disks already count their bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One row's sample of one subject; ``amounts`` are of the interval that ends at ``t_s``."""
+    """A sample of one subject from one row. ``amounts`` belong to the interval that ends at ``t_s``."""
 
     t_s: float
     interval_s: float
@@ -64,14 +64,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SampledRun:
-    """A run's trace, None without samples; the tables it comes from; the seconds that every node and family covers."""
+    """The trace of a run (None without samples), its source tables, and the least coverage of any node and family."""
 
     trace: Trace | None
     tables: tuple[str, ...]
     covered_s: float
 
     def warnings(self, duration_s: float) -> tuple[CodedWarning, ...]:
-        """Say so when the trace covers too little of the run for its totals to be the run's."""
+        """Return a warning if the trace covers too little of the run: its totals are then too low."""
         if self.trace is None or self.covered_s >= COVERED_SHARE_MIN * duration_s:
             return ()
         words = f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are not the run's"
@@ -80,17 +80,17 @@ class SampledRun:
 
 @dataclass(slots=True)
 class Samples:
-    """Collects the rows of one run. ``cores``: of each node; None if unknown."""
+    """The samples of one run. ``cores``: number of cores of each node; None if unknown."""
 
     duration_s: float
     cores: int | None = None
     series: dict[tuple[str, str], dict[str, list[Sample]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
-    """Node and family (``cpu memory disk nic``) to table to samples."""
+    """(node, family) to table to samples; the families are ``cpu``, ``memory``, ``disk`` and ``nic``."""
 
     def add(self, table: str, node: str, row: Mapping[str, str], t_s: float) -> None:
-        """Take a row. Raises :class:`FormatError`, without a place, when it is not of its run or makes no sense."""
+        """Add a row. Raises :class:`FormatError`, without a location, for an invalid row or time."""
         if not -MARGIN_S <= t_s <= self.duration_s + MARGIN_S:
             raise FormatError("are outside their run")
         if not node:
@@ -99,7 +99,7 @@ class Samples:
             self.series[node, sample.subject.partition(":")[0]][table].append(sample)
 
     def chosen(self) -> dict[tuple[str, str], tuple[str, list[Sample]]]:
-        """Return for each node and family the table that covers most, and its samples in time order without doubles."""
+        """Return for each node and family the table with the most samples, and its distinct samples in time order."""
         selection = {}
         for key, tables in self.series.items():
             table = max(tables, key=lambda name: (len({s.t_s for s in tables[name]}), -TABLES.index(name)))
@@ -107,7 +107,7 @@ class Samples:
         return selection
 
     def observed(self) -> SampledRun:
-        """Return the trace, where it comes from, and how much of the run the scarcest part of it covers."""
+        """Return the trace, its source tables, and the least coverage of any node and family."""
         chosen = self.chosen()
         trace = Trace()
         for (node, _), (_, samples) in sorted(chosen.items()):
@@ -138,7 +138,7 @@ def _is_stacked(subject: str) -> bool:
 
 
 def _ordered(samples: list[Sample]) -> list[Sample]:
-    """Return the samples in time order; of two at one time of one subject the first."""
+    """Return the samples in time order. Of several samples with equal time and subject, the first is kept."""
     first: dict[tuple[float, str], Sample] = {}
     for sample in samples:
         first.setdefault((sample.t_s, sample.subject), sample)
@@ -146,7 +146,7 @@ def _ordered(samples: list[Sample]) -> list[Sample]:
 
 
 def _append(trace: Trace, node: str, subject: str, samples: list[Sample]) -> None:
-    """Add one subject's rows: gauges as they are, counters from 0 at the begin of each stretch's first interval."""
+    """Add the samples of one subject. After a gap, a counter also gets a point at the start of the next interval."""
     totals: dict[str, float] = defaultdict(float)
     before_s: dict[str, float] = {}
     for sample in samples:
@@ -162,7 +162,7 @@ def _append(trace: Trace, node: str, subject: str, samples: list[Sample]) -> Non
 
 
 def _number(row: Mapping[str, str], column: str, most: float = VALUE_MAX) -> float:
-    """Return a value that can't be negative. Raises :class:`FormatError` when it is absent, no number, or absurd."""
+    """Return a value from 0 to ``most``. Raises :class:`FormatError` if it is absent, not a number, or out of range."""
     written = row.get(column)
     if written is None:
         raise FormatError(f"have no {column}")
@@ -190,7 +190,7 @@ def _device(row: Mapping[str, str], column: str) -> str:
 
 
 def _cpu(shares: Mapping[str, float], t_s: float, interval_s: float, cores: int | None) -> Sample:
-    """Return the CPU's sample from shares in per cent, which must add up to 100."""
+    """Return a CPU sample from shares in per cent. Raises :class:`FormatError` unless they add up to 100."""
     if abs(sum(shares.values()) - 100) > PERCENT_SLACK:
         raise FormatError("have shares of CPU time that don't add up to 100 %")
     if cores is None:

@@ -1,9 +1,10 @@
 """Convert rows of ALOJA's tables ``JOB_tasks`` and ``JOB_status`` into the tasks and phases of a run.
 
-In: rows as text by column, dates already read. Out: :class:`assay.model.runs.run.Task` and :class:`Phase` in seconds
+In: rows as text by column, with parsed dates. Out: :class:`assay.model.runs.run.Task` and :class:`Phase` in seconds
 from the run's start. JOB_tasks has one row for each task of Hadoop 1's job history; it records neither the node nor CPU
-and GC time, so these are empty and 0 here. Rows of setup and cleanup tasks stand for no map and no reduce and give no
-Task. JOB_status has one row for each second of a job, with how many maps, shuffles, merges and reduces were running.
+and GC time, so these are empty and 0 here. Rows of setup and cleanup tasks are skipped, because these tasks are neither
+maps nor reduces. JOB_status has one row for each second of a job, with how many maps, shuffles, merges and reduces were
+running.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,9 @@ from assay.foundation.errors import FormatError
 from assay.model import Phase, Task
 
 COVERED_SHARE_MIN: Final = 0.9
-"""Phases are derived only from tables that cover this share of the run; other tables were cut off."""
+"""Minimum share of the run that its phases must cover. If they cover less, the table was cut off: no phases."""
 SECONDS_SHARE_MIN: Final = 0.5
-"""JOB_status must hold a row for at least this share of the run's seconds."""
+"""Minimum share of the run's seconds that must have a row in JOB_status."""
 _KINDS: Final = {"MAP": "map", "REDUCE": "reduce"}
 _WITHOUT_TASK: Final = frozenset({"SETUP", "CLEANUP", "JOB_SETUP", "JOB_CLEANUP", "TASK_CLEANUP"})
 _STATUSES: Final = {"SUCCESS": "succeeded", "FAILED": "failed", "KILLED": "killed"}
@@ -77,10 +78,10 @@ def _counter(row: Mapping[str, str], column: str) -> int:
 
 
 def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ...]:
-    """Return the phases of a run whose tasks are known from its begin to its end; none of other runs.
+    """Return the phases of a run from its tasks; none if the tasks cover too little of the run.
 
     map: first map starts → last map ends. shuffle: first reduce starts → last reduce has copied. merge: first reduce
-    has copied → last reduce has merged. reduce: first reduce has merged → last reduce ends. Of several jobs, over all.
+    has copied → last reduce has merged. reduce: first reduce has merged → last reduce ends. All jobs count together.
     """
     maps = [task for task in tasks if task.kind == "map"]
     reduces = [task for task in tasks if task.shuffle_end_s is not None and task.merge_end_s is not None]
@@ -99,9 +100,9 @@ def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ..
 
 
 def phases_of_status(rows: Sequence[tuple[float, Mapping[str, str]]], duration_s: float) -> tuple[Phase, ...]:
-    """Return the phases of a run from its rows of JOB_status with their times in seconds; none when the rows were cut.
+    """Return the phases of a run from its rows of JOB_status, with their times in seconds; none if rows are missing.
 
-    A phase lasts from the first second in which a task was in it to the end of the last.
+    A phase lasts from the first second in which a task was in the phase to the end of the last such second.
     """
     phases = []
     for name, column in _STATUS_COLUMNS.items():

@@ -1,14 +1,14 @@
-"""When a run of ALOJA's tables started, from columns that mean different things in different rows.
+"""Determine when a run of ALOJA's tables started, from columns whose meaning differs between rows.
 
 In: the texts of ``start_time`` and ``end_time`` (``2014-01-29 05:53:50``, or ``20140129055350`` in some of the wider
-tables), the duration in seconds, and the folder's name. Out: the start, ISO 8601 in UTC, with where it was read from;
-empty if unknown.
+tables), the duration in seconds, and the folder's name. Out: the start, ISO 8601 in UTC, with its source; empty if
+unknown.
 
-ALOJA's importer writes UTC. Its first form took the time from a link to the monitoring system instead: those rows have
-the start 0000-00-00 00:00:00, and ``end_time`` holds the *start*, in Central European Time. Read so, no two
-of the 382 such runs of the dump of September 2014 overlap and all end before the next folder begins; read as an end, 49
-overlap with a run of the same folder, and 232 are under way when the next folder begins on the same cluster. All of
-them are winter runs, so the offset is one hour.
+ALOJA's importer writes UTC. Its first version took the time from a link to the monitoring system: its rows have the
+start 0000-00-00 00:00:00, and ``end_time`` holds the *start*, in Central European Time. The dump of September 2014 has
+382 of these rows. If ``end_time`` is read as a start, none of the runs overlap, and all end before the next folder
+begins. If it is read as an end, 49 runs overlap with a run of the same folder, and 232 are still running when the next
+folder begins on the same cluster. All are winter runs, so the offset is one hour.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from assay.store.formats.aloja.names import FolderName
 _ZERO: Final = "0000-00-00"
 _CET: Final = timedelta(hours=1)
 _CET_ENDS: Final = datetime(2014, 3, 30, 2)
-"""Summer time began afterwards, and no row of the old importer shows how it was written."""
+"""Start of summer time. The old importer has no row after it, so its notation of summer time is unknown."""
 _OLD_IMPORTER_ENDS: Final = datetime(2014, 3, 1)
-"""Its last row is of 2014-02-24; in a table without starts, an earlier end may be a start."""
+"""Time after the old importer's last row, of 2014-02-24. In a table without starts, an earlier end may be a start."""
 _YEARS: Final = range(2000, 2101)
 _TOLERANCE_S: Final = 2.0
 
@@ -45,7 +45,7 @@ AMBIGUOUS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StartTime:
-    """When a run started: ``at`` is ISO 8601 in UTC, or empty; ``source`` is where it was read, or why it is empty."""
+    """The start of a run. ``at``: ISO 8601 in UTC, or empty. ``source``: its source, or why it is unknown."""
 
     at: str
     source: str
@@ -56,7 +56,7 @@ _ABSENT: Final = StartTime("", ABSENT)
 
 
 def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_start: bool) -> StartTime:
-    """Return when a run started. ``has_start``: the table has a column for it, even where a row leaves it out."""
+    """Return when a run started. ``has_start``: whether the table has a column for the start."""
     began, ended = moment(start), moment(end)
     if began is not None:
         odd: tuple[CodedWarning, ...] = ()
@@ -84,7 +84,7 @@ def _iso(when: datetime) -> str:
 
 
 def moment(text: str) -> datetime | None:
-    """Return a time of the tables, without a zone; None when it is absent or not one."""
+    """Return the time in a cell, without a time zone; None for any other text."""
     text = text.strip()
     try:
         if len(text) == 19 and text[4] == text[7] == "-" and text[10] in " T":

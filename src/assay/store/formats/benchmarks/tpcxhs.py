@@ -47,7 +47,7 @@ _CLOCK_S = 3.0
 
 @dataclass(slots=True)
 class _LoggedRun:
-    """One run of the log, as far as it was read."""
+    """One run of the log: the values read so far."""
 
     line: int
     number: str
@@ -59,7 +59,7 @@ class _LoggedRun:
     refused: bool = False
 
     def take(self, line: str) -> None:
-        """Read a line after the run's first one."""
+        """Read a line of the run after its first line."""
         if step := _STEP.search(line):
             self.take_step(step["step"], step["time"].strip())
         if failed := _FAILED.search(line):

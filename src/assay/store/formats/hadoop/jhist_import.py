@@ -5,9 +5,9 @@ In: ``.jhist`` files of Hadoop 2 and 3, Avro-binary or JSON, and their ``job_…
 totals of its counters, and the parameters that were set for it. Sizes are in bytes, times in seconds.
 
 ``data_bytes`` is the number of bytes that the job's input format read (``BYTES_READ`` of FileInputFormatCounter).
-Without this counter, it is what all tasks read from HDFS, less the list of splits. For programs that only write, it is
-what they wrote to HDFS. An absent or negative counter gives no metric; nor does a CPU time of 0 ms, which Hadoop writes
-if it can't measure it.
+Without this counter, it is the number of bytes that all tasks read from HDFS, without the list of splits. For programs
+that only write, it is the number of bytes written to HDFS. An absent or negative counter gives no metric; nor does a
+CPU time of 0 ms, which Hadoop writes if it can't measure it.
 """
 
 import re
@@ -181,7 +181,7 @@ def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]
 
 
 def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
-    """Return the number of bytes that the job had to process, and the counter that it comes from."""
+    """Return the size of the job's data in bytes, and the counter that states it."""
     if workload in WRITERS:
         written = _total(history, "FileSystemCounter", "HDFS_BYTES_WRITTEN")
         return (written, "HDFS_BYTES_WRITTEN") if written and written > 0 else (None, "")

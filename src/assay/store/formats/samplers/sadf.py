@@ -53,7 +53,7 @@ _NIC: Final = {
 
 
 def _recognises(name: str, head: bytes) -> bool:
-    """Distinguish sadf's JSON from that of other sysstat programs: it has a ``file-date``, theirs a ``date``."""
+    """Recognise sadf's JSON: it has a ``file-date``, the JSON of other sysstat programs has a ``date``."""
     del name
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head and b'"file-date"' in head
 

@@ -96,7 +96,7 @@ class JobFailure(Struct):
 
 
 class JobResult(Struct):
-    """How a job ended."""
+    """The result of a job."""
 
     result: str = _named("Result")
     exception: JobFailure | None = _named("Exception", None)
@@ -211,7 +211,7 @@ class Reason(Struct):
 
 
 class ExecutorPeaks(Struct):
-    """The most that an attempt's executor used while it ran."""
+    """Peak values of the attempt's executor during the attempt, in bytes."""
 
     heap_bytes: Number = _named("JVMHeapMemory", 0)
 

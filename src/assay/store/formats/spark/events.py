@@ -6,7 +6,7 @@ start. Sizes are bytes.
 
 The format is that of org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object per line, whose ``Event``
 is the name of the listener's event. Unneeded events and keys are skipped, so logs of later versions stay readable. If a
-needed one is missing or has another type, the log is rejected with the line.
+needed key is missing or has another type, the log is rejected with the line.
 """
 
 import io
@@ -56,7 +56,7 @@ class SparkJob:
     failure: str | None = None
     """Why it failed: empty if it succeeded, None if it had not ended."""
     description: str = ""
-    """The program's name for it."""
+    """Name of the job, set by the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Application:
     exit_code: int | None
     """Recorded by Spark 4 and later."""
     jobs: dict[int, SparkJob]
-    """By the number that Spark gives them, in the order of submission."""
+    """Spark's job number to job, in the order of submission."""
     stages: tuple[Stage, ...]
     tasks: tuple[Task, ...]
     """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""

@@ -2,7 +2,7 @@
 
 In: the events of completed stages and of ended task attempts. Out: the model's values; times in seconds from the
 application's start. Peaks are the largest values in any attempt. Peak execution memory is the attempt's own. Peak heap
-is what its executor used during the attempt; Spark samples it with each heartbeat and at each attempt's end.
+is the heap that its executor used during the attempt; Spark samples it with each heartbeat and at each attempt's end.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ _BOUNDS: Final = {"h": 24, "min": 60, "s": 60}
 
 
 def written_duration_s(text: str) -> float:
-    """Return a duration in seconds. Raises ValueError for an ambiguous text and for one that is not a duration."""
+    """Return a duration in seconds. Raises ValueError for text that is ambiguous or not a duration."""
     text = text.strip()
     if _SHORT.fullmatch(text):
         raise ValueError(f"{text!r} may be minutes and seconds or hours and minutes: write 00:{text} or {text}:00")

@@ -1,6 +1,6 @@
 """Read a table with a map by columns.
 
-In: an open table. Out: the runs of some thousand lines at a time, and the skipped lines. The functions of
+In: an open table. Out: runs in blocks of some thousand lines, and the skipped lines. The functions of
 :mod:`assay.store.formats.tables.mapped_rows` parse each distinct text or combination of texts once. They also give the
 reason to skip a row with an invalid field.
 """
@@ -298,7 +298,7 @@ class MappedReader:
 
 
 def _key_item(name: str, value: Any) -> str:
-    """Return the part of a row's key that a separate value makes."""
+    """Return the part of a row's key for a separate value."""
     if value is None:
         return ""
     if name == "data_bytes":

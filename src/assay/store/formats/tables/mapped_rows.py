@@ -232,7 +232,7 @@ def key_number(value: float) -> str:
 
 
 def key_item(name: str, text: str) -> str:
-    """Return the part of a key that a field makes."""
+    """Return the part of a key for a field."""
     return json.dumps([name, text])
 
 
