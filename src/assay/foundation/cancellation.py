@@ -83,7 +83,7 @@ def _waiting_point(task: asyncio.Future[Any]) -> str:
 
 
 def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    """Run ``work``. The first signal of :data:`ENDING` cancels it; later ones do not interrupt its clean-up.
+    """Run ``work``. The first signal of :data:`ENDING` cancels it; later signals do not interrupt its clean-up.
 
     Raises KeyboardInterrupt if it was cancelled.
     """

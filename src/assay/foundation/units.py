@@ -113,7 +113,7 @@ class Money:
 def parse_money(text: str, currency: str | None = None) -> Money:
     """Return the amount for ``text`` such as ``"$400"``, ``"€12.50"``, ``"$100k"``, ``"1.5M USD"`` or ``"400 CHF"``.
 
-    ``currency``: the currency of an amount without one, for example ``"100k"``; with None such amounts are refused.
+    ``currency``: the currency of amounts that do not name it, for example ``"100k"``. None: these amounts are refused.
     """
     match = re.match(MONEY_PATTERN, text.strip())
     if match is not None:

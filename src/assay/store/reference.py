@@ -25,7 +25,7 @@ _TIMEOUT_S = 3600
 
 
 def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> ReferenceAnswers:
-    """Return DuckDB's answers, stored ones if available. Raises EngineError if the tables can't be generated."""
+    """Return DuckDB's answers, cached if possible. Raises EngineError if the tables can't be generated."""
     if generator is None:
         hint = f"install assay with its requirements, or also the package {GENERATOR}"
         raise EngineError(f"the program {GENERATOR}, which generates the tables, is not installed", hint=hint)

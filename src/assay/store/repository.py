@@ -67,7 +67,7 @@ class Repository:
         """Open the repository in ``root`` and remove the files of dead writers.
 
         For many queries, pass the method of a :class:`~assay.store.index.tables.DuckDBReader` as ``reading``. Raises
-        :class:`RepositoryError` if there is no repository, or one of another version.
+        :class:`RepositoryError` if there is no repository, or if it has another version.
         """
         try:
             version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
@@ -153,14 +153,14 @@ class Repository:
         self._index.cache_row_lookup(table)
 
     def cached_model(self, name: str) -> bytes | None:
-        """Return the model that :meth:`cache_model` stored under ``name``; None without one."""
+        """Return the model that :meth:`cache_model` stored under ``name``; None if absent."""
         try:
             return (self.folders.models / name).read_bytes()
         except OSError:
             return None
 
     def cache_model(self, name: str, content: bytes) -> None:
-        """Store a model learned from the runs, and replace an earlier one; a read-only repository stores nothing."""
+        """Store a model learned from the runs, and replace an earlier model; a read-only repository stores nothing."""
         with contextlib.suppress(OSError):
             self.folders.models.mkdir(parents=True, exist_ok=True)
             with staging(self.folders.partial, "model") as folder:
@@ -463,7 +463,7 @@ class Repository:
         return imported_trace(bundle, run_id, self._reading)
 
     def log(self, run_id: str, name: str) -> bytes:
-        """Return a log. Raises :class:`RepositoryError` with the run's logs if it lacks this one."""
+        """Return a log. Raises :class:`RepositoryError`, with the names of the run's logs, if ``name`` is unknown."""
         return bundle_files.read_log(self.bundle_path(run_id), name)
 
     def log_chunks(self, run_id: str, name: str, offset: int = 0) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Format a metric: its name in words, and its value with the unit in which the name ends.
 
-A name such as ``disk_read_bytes_per_request`` contains what is counted and its unit; :data:`UNITS` lists these endings.
-Terminal, page and report all show the result of :func:`metric_text`.
+A name such as ``disk_read_bytes_per_request`` contains the counted quantity and its unit; :data:`UNITS` lists these
+endings. Terminal, page and report all show the result of :func:`metric_text`.
 """
 
 import re

@@ -134,7 +134,7 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
 async def _validate(
     size: Size, outcome: Outcome, validation_input: ValidationInput, series: str, further_checks: tuple[Check, ...]
 ) -> ValidationResult:
-    """Return the validation of a run's series. ``further_checks``: checks of only one of the two operations."""
+    """Return the validation of a run's series. ``further_checks``: additional checks of reads or writes."""
     if outcome.exit_status != 0:
         return ValidationResult(common_checks(outcome))
     lines, streams = await _streams(validation_input, series)

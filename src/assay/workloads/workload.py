@@ -1,6 +1,6 @@
-"""Define what a workload declares. One module of this folder declares everything about one workload.
+"""Define the declaration of a workload. Each workload is declared in a single module of this package.
 
-These are its name and title, its options, its data flow, its program on each engine, its input, and its validity
+It declares its name and title, its options, its data flow, its program on each engine, its input, and its validity
 checks. Plan files, estimates, space checks, engines and reports read these declarations.
 
 A workload never communicates with a host. It names programs; an engine runs them and returns an :class:`Outcome`; the

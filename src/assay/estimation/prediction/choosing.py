@@ -3,7 +3,7 @@
 In: each tree's estimate for each candidate (the spread of the trees is the uncertainty), and the question as weights of
 candidates. Out: candidates, the most informative first, and the uncertainty that remains after each. A chosen run
 counts as measured, with the variance of repetitions. The uncertainty of the other candidates is updated by their
-covariance over trees, as in a Gaussian process (D. Cohn, Neural Networks 9 (1996); the update is that of a square-root
+covariance over trees, as in a Gaussian process (D. Cohn, Neural Networks 9 (1996); the update is a square-root
 ensemble filter, J. S. Whitaker and T. M. Hamill, Mon. Weather Rev. 130 (2002)).
 """
 

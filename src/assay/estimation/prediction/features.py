@@ -21,7 +21,7 @@ from assay.model.clusters.layout_code import devices_of_text, named
 
 Features = NDArray[np.float32]
 LEVELS_MAX = 60
-"""Maximum number of levels of a factor, the most frequent ones, that become features."""
+"""Maximum number of levels of a factor that become features. The most frequent levels are selected."""
 NUMBERS_AS_LEVELS_MAX = 16
 NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
 """Texts are names of runs, not a factor, if they have more levels than this share of the runs, and at least 20 runs
@@ -33,7 +33,7 @@ HARDWARE = "cluster."
 text, else 0; other values are numbers."""
 WORKERS, CORES, MEMORY = "cluster.workers", "cluster.cores", "cluster.memory_bytes"
 TEXT_FACTS_MAX = 30
-"""Maximum number of texts of a hardware fact, the most frequent ones, that become features."""
+"""Maximum number of texts of a hardware fact that become features. The most frequent texts are selected."""
 KINDS = ("workload", "cluster", "layout")
 """Factors for which the model can estimate a level that was never measured, from similar levels."""
 
@@ -238,6 +238,6 @@ def distinguishing_factors(table: RunTable) -> list[str]:
 
 
 def _follows(codes: Codes, other: Codes) -> bool:
-    """Return whether another column implies this one: each level of the other occurs with one level of this one."""
+    """Return whether each level of column ``other`` occurs with a single level of column ``codes``."""
     pairs = len(np.unique(other.astype(np.int64) * (int(codes.max(initial=0)) + 2) + codes + 1))
     return pairs == len(np.unique(other))

@@ -1,4 +1,4 @@
-"""Learn from a table of runs: expected times of configurations, their uncertainty, and what was never measured.
+"""Learn the expected times of configurations from a table of runs, with their uncertainty and missing levels.
 
 In: runs as a table. Out: a :class:`TimeModel`, frozen arrays. The model learns the logarithm of the median time of each
 configuration with stacked trees (:mod:`assay.estimation.prediction.stack`), in eight folds by configuration:
@@ -26,7 +26,7 @@ SEED = 20_141_105
 RUNS_MIN = 20
 CONFIGURATIONS_MIN = 8
 LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
-"""Maximum number of levels that are left out in turn to estimate the error for a new one."""
+"""Maximum number of levels that are left out in turn to estimate the error for a new level."""
 LEFT_OUT_PAIRS_MAX = 10
 LEVELS_TRIED_MAX = 10
 """Maximum number of left-out levels with which a learner is chosen."""
@@ -63,14 +63,13 @@ class Learner:
 
 
 CLUSTER_LEARNERS = (Learner(lined=True), Learner(lined=False), Learner(lined=True, boosted=True), Learner(False, True))
-"""The first one is the most accurate on clusters made from a formula (``benchmarks/prediction_worlds.py``)."""
+"""The first learner is the most accurate on clusters made from a formula (``benchmarks/prediction_worlds.py``)."""
 LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
 
 
 @dataclass(frozen=True, slots=True)
 class TransferModel:
-    """Estimates times of a new cluster or layout, with trees that have no names as features, and with or without a
-    line."""
+    """A model of times on a new cluster or layout: trees without names as features, with or without a line."""
 
     forest: Forest
     columns: Ints
@@ -204,7 +203,7 @@ def _measured(a: Ints, b: Ints, shape: tuple[int, int]) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _LeaveOneOut:
-    """Leaves levels and pairs of levels out in turn, to estimate the error for a new one."""
+    """Leave-one-out estimates of the error for a new level or pair of levels."""
 
     features: Features
     logs: Floats

@@ -33,7 +33,7 @@ class ExpectedTimes:
 
     expected_s: Floats
     errors_off: Floats
-    """Distance of the log time from the expected one, in usual errors; negative if the run was faster."""
+    """Difference of measured and expected log time, in usual errors; negative if the run was faster than expected."""
 
     def outliers(self, table: RunTable) -> Mask:
         """Return which runs are outliers."""
@@ -62,7 +62,7 @@ def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -
 
 
 def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
-    """Return the opinion on all rows, learned from the sound ones."""
+    """Return the opinion on all rows, learned from the ``sound`` rows."""
     data = TrainingData.of(taken.subset(sound))
     encoding = learned_encoding(data.configurations())
     configurations = groups_by(taken, distinguishing_factors(taken))

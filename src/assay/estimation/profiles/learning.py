@@ -97,7 +97,7 @@ class _RunFacts:
     map_cpu_s: float
     reduce_cpu_s: float
     other_cpu_s: float | None
-    """CPU seconds that workers used while tasks ran, in addition to what tasks counted."""
+    """CPU seconds of the workers while tasks ran, without the CPU seconds that tasks counted."""
     background_cores: float | None
     """Cores of a lab's machine that other processes than workers used meanwhile."""
     read: float

@@ -1,4 +1,4 @@
-"""Learn from measured runs what each stage of a Spark workload does per byte of data.
+"""Learn the data flow and costs of each stage of a Spark workload per byte of data, from measured runs.
 
 In: runs with their stages and task attempts. Out: :class:`~assay.model.plans.workload_profile.StageProfile` values. A
 stage's CPU is the sum over its attempts (executorCpuTime, which starts with the task). A task's memory is the peak
@@ -146,5 +146,5 @@ def _plain(staged_run: StagedRun, left: Mapping[str, Uncertain]) -> float:
 
 
 def zero_if_negligible(value: float) -> float:
-    """Return a share of the data's bytes, or 0 for a negligible one."""
+    """Return a share of the data's bytes, or 0 if it is negligible."""
     return value if value > NEGLIGIBLE_SHARE else 0.0

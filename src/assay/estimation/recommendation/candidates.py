@@ -94,7 +94,7 @@ class Candidates:
         return len(self.machine)
 
     def label(self, row: int) -> str:
-        """Return the choices of a row as text, without those for which the catalogue has one option."""
+        """Return the choices of a row as text, without choices that have a single option in the catalogue."""
         machine, catalogue = self.machines[self.machine[row]], self.catalogue
         parts = [
             f"{self.workers[row]} × {machine.option.name}"

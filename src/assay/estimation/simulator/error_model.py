@@ -1,7 +1,7 @@
-"""Model the simulator's error by limiting resource, and correct a simulated run by a measured one.
+"""Model the simulator's error by limiting resource, and correct a simulated run by a measured run.
 
 In: the shares of a simulated run's time by limiting resource. Out: the standard deviation of its log error; and, from
-the measured time of one run, the correction of another run. Pure.
+the measured time of a run, the correction of another run. Pure.
 
 The model: the logarithm of measured over simulated time is a sum over the resources, plus a remainder that differs from
 run to run. Each resource adds its error times the share of the time in which it was the limit. The errors are

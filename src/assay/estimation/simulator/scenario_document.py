@@ -2,7 +2,8 @@
 
 The structs have the names and units of the reader in ``rust/simulate`` (``read.rs``, ``read_cluster.rs``,
 ``read_jobs.rs``; docs/reference/simulator-scenarios.md). A field that is None or empty is left out, and the reader then
-takes its default. The reader refuses unknown fields, so a field that only one side has fails at the first simulation.
+takes its default. The reader refuses unknown fields, so a field that only the structs have fails at the first
+simulation.
 """
 
 from collections.abc import Mapping

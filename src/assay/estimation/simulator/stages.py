@@ -7,7 +7,7 @@ of the stages. The model follows Spark's sources (4.x):
 - Tasks run in the cores of executors, which exist from the start of the run.
 - A stage begins when the stages that it reads from have ended.
 - A shuffle of few partitions writes a file for each, and then one file of all of them (BypassMergeSortShuffleWriter).
-- A task sorts in its share of the heap's execution memory and spills what does not fit (UnifiedMemoryManager,
+- A task sorts in its share of the heap's execution memory and spills the rest (UnifiedMemoryManager,
   ExternalSorter). It merges all spills at once.
 """
 
@@ -125,8 +125,8 @@ class StagedJob:
         return (fetched if stage.parents else stage.read) or max(stage.shuffled, stage.written) or 1.0
 
     def datasets(self) -> list[ScenarioDataset]:
-        """Return the datasets in HDFS before the run: one for each reading stage, or a single one that is read
-        repeatedly."""
+        """Return the datasets in HDFS before the run: one dataset for each reading stage, or a single dataset that is
+        read repeatedly."""
         reading = [index for index, stage in enumerate(self.profile.stages) if stage.read and not stage.parents]
         files = self.size.files or self.size.maps or self.size.reduces or 1
         if not reading:

@@ -96,7 +96,7 @@ class Space:
         """Return the candidates as a matrix, with one row per candidate.
 
         A numeric dimension is one column; others have a column for each level. A dimension that some candidates leave
-        to the engine has one more.
+        to the engine has an additional column.
         """
         columns: list[list[float]] = []
         for at, dimension in enumerate(self.dimensions):

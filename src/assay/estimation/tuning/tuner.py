@@ -38,7 +38,7 @@ BUDGET_MIN = 4
 
 
 class Strategy(StrEnum):
-    """How the search chooses candidates."""
+    """Ways in which the search chooses candidates."""
 
     BAYESIAN = "bayesian"
     RANDOM = "random"
@@ -46,7 +46,7 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True)
 class Tuner:
-    """Decides on the next run (:class:`~assay.execution.planning.next_run.NextRuns`)."""
+    """The choice of a tuning's next run (:class:`~assay.execution.planning.next_run.NextRuns`)."""
 
     space: Space
     budget: int
@@ -84,7 +84,7 @@ class Tuner:
         return self._comparison(winner, made, finished) if winner else []
 
     def searched(self, finished: Sequence[Run]) -> list[Run]:
-        """Return the last attempt of each run of the search, in order; a valid attempt if there is one."""
+        """Return the last attempt of each run of the search, in order. A valid attempt takes precedence."""
         last: dict[int, Run] = {}
         for run in finished:
             if run.position < self.budget and (run.position not in last or run.status is RunStatus.VALID):

@@ -18,7 +18,7 @@ import numpy as np
 from assay.analysis.statistics import Floats, Mask
 
 CONFIRMATION_SHARE = 0.2
-"""Share of the budget, at its end, that repeats the fastest candidates instead of trying new ones."""
+"""Share of the budget, at its end, that repeats the fastest candidates instead of trying new candidates."""
 _NOISE = (1e-4, 0.25)
 """Minimum and maximum variance of repetitions' log times: 1 % and 50 % squared."""
 _LENGTHS = (0.15, 8.0)

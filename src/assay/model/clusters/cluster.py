@@ -228,7 +228,7 @@ class Cluster:
     hadoop_home: str | None = None
     networks: dict[str, Network] = field(default_factory=dict)
     attached: Attachment | None = None
-    """Access to an existing, externally managed engine; None: assay deploys one."""
+    """Access to an existing, externally managed engine; None: assay deploys an engine."""
     racks: Racks | None = None
     """None: all nodes are in one rack, and its switch does not limit bandwidth."""
     simulated: bool = False

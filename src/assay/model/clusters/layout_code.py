@@ -3,7 +3,7 @@
 In: names of layouts. Out: :class:`LayoutCode`, the devices of each worker and their purpose. ALOJA's codes are those of
 its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` extend them to the setups of LISA'14.
 :func:`parse` accepts codes of plans and of ALOJA's data. :func:`named` also accepts the spellings of papers
-(``HDD-11``, ``All-SSD``, ``Hybrid``). A name states only what its author meant: prefer recorded devices.
+(``HDD-11``, ``All-SSD``, ``Hybrid``). A name may be wrong: prefer recorded devices.
 """
 
 import re
@@ -76,12 +76,12 @@ class LayoutCode:
 
     @property
     def more(self) -> str | None:
-        """Kind of the additional device; None without one."""
+        """Kind of the additional device; None if there is none."""
         return self._meant.more
 
     @property
     def extra_device_use(self) -> ExtraDeviceUse | None:
-        """Purpose of the additional device; None without one."""
+        """Purpose of the additional device; None if there is none."""
         return self._meant.extra_device_use if self._meant.more else None
 
     @property

@@ -31,7 +31,7 @@ class Amortisation:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The price of a kWh, and the power usage effectiveness (PUE): what the site draws per watt of hardware."""
+    """The price of a kWh, and the power usage effectiveness (PUE): watts of the site per watt of hardware."""
 
     kwh: Decimal
     pue: Decimal = Decimal(1)
@@ -89,7 +89,7 @@ class LineItem:
 
     @property
     def unit(self) -> str:
-        """What is counted, without the rented period."""
+        """The counted unit, without the rented period."""
         return self.per.removesuffix("-hour").removesuffix("-month")
 
     @property

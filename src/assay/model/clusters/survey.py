@@ -127,7 +127,7 @@ class Daemon:
     version: str | None = None
     address: str | None = None
     active: bool | None = None
-    """For high availability: whether the daemon is the active one."""
+    """Whether the daemon is active, not on standby; None if it does not say."""
     safe_mode: bool | None = None
     live: tuple[str, ...] = ()
     running_jobs: int | None = None
@@ -163,7 +163,7 @@ class BackgroundLoad:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The login, and what sudo permits: root, free, password, none."""
+    """The login, and its sudo rights: root, free, password, none."""
 
     name: str
     uid: int

@@ -27,7 +27,7 @@ PROFILE_KINDS = ("cpu", "wall", "alloc", "lock", "off")
 
 
 class Meaning(Enum):
-    """What an engine parameter sets."""
+    """The setting that an engine parameter controls."""
 
     TASKS_PER_WORKER = "tasks that a worker runs at once"
     EXECUTORS = "executors of a job"

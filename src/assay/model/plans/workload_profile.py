@@ -83,7 +83,7 @@ class StageProfile:
     """
 
     tasks: str
-    """What determines the number of tasks: ``files``, ``maps``, ``splits``, ``reduces``, or a number."""
+    """Source of the number of tasks: ``files``, ``maps``, ``splits``, ``reduces``, or a number."""
     job: int = 0
     """Index of its job in the run; stages of a later job wait for it."""
     parents: tuple[int, ...] = ()
@@ -112,7 +112,7 @@ class WorkloadProfile:
     """Smallest data size of these runs; ``data_bytes_max``: the largest."""
     data_bytes_max: int
     maps: str
-    """What determines the number of map tasks: ``files``, ``maps``, ``splits`` of the input, ``reduces``, or a
+    """Source of the number of map tasks: ``files``, ``maps``, ``splits`` of the input, ``reduces``, or a
     number."""
     reduces: str
     jobs: int = 1

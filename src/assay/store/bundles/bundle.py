@@ -3,9 +3,9 @@
 ::
 
     run.json              the Run
-    tasks.parquet         its task attempts; absent when it had none
-    trace/NODE.parquet    its trace, one file per node
-    logs/NAME.gz          the raw files that it was made from
+    tasks.parquet         the run's task attempts; absent without attempts
+    trace/NODE.parquet    the run's trace, one file per node
+    logs/NAME.gz          the raw files behind the run
     plan.yaml             the plan of its campaign, and cluster.yaml: the cluster, both without addresses and
                           secrets; absent from bundles of older versions
     NAME                  any further file, such as the device baseline
@@ -44,7 +44,7 @@ IMPORT_FILE = "import.json"
 _LOG_CHUNK_BYTES = 256_000
 IMPORT_RUNS_FILE = "runs.parquet"
 TRACE_FILE = "trace.parquet"
-"""Trace file of an import; a run has one per node in the folder ``trace``."""
+"""Trace file of an import. A run has a file per node in the folder ``trace``."""
 _RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE, SIGNATURE_FILE)
 _NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
 _SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")

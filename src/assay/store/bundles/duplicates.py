@@ -1,11 +1,11 @@
 """Detect runs that are already stored, in another notation or with fewer columns.
 
-In: the repository's runs as a table, and new ones. Out: imports and campaigns with runs that match new runs, and their
+In: the repository's runs as a table, and new runs. Out: imports and campaigns with runs that match new runs, and their
 numbers.
 
 A table row has no id but its content. If one tool writes ``1,119`` and another ``1119.0``, or if an export lacks the
-date, the same run would count twice, as a repetition without spread. So new rows are compared with stored rows by time
-and by all columns that both have. Each stored run matches at most one new run.
+date, the same run would count twice, as a repetition without spread. New rows are therefore compared with stored rows
+by time and by all columns that both have. Each stored run matches at most one new run.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import ABSENT, DESCRIPTIVE, Ints, RunTable
 
 MATCHING_SHARE_MIN = 0.5
-"""Minimum share of matching runs, among the new or the stored ones, for a probable duplicate."""
+"""Minimum share of matching runs, among the new or the stored runs, for a probable duplicate."""
 MATCHES_MIN = 5
 """Minimum number of matches if most of an import is found among many more new runs; fewer can be chance."""
 _DIGITS = 6
@@ -35,7 +35,7 @@ class DuplicateSource:
     of: int
     """Number of new runs."""
     stored_runs: int
-    """Number of its runs that the new ones do not contain under the same id."""
+    """Number of its runs whose ids are not among the new runs."""
 
 
 def probable_duplicates(stored: RunTable, new: RunTable, known: Ints) -> list[DuplicateSource]:

@@ -40,7 +40,7 @@ class Folders:
 
     @property
     def outdated(self) -> Path:
-        """Since when each index file is outdated, in seconds since 1970, as JSON."""
+        """Time from which each index file is outdated, in seconds since 1970, as JSON."""
         return self.index / "outdated.json"
 
     @property

@@ -74,7 +74,7 @@ def _texts(values: Iterable[tuple[str, str]], characters_max: int, *, many_lines
 
 
 def _names(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the fields with one line."""
+    """Yield the fields that must be a single line."""
     for name in ("campaign_id", "plan", "cluster", "engine", "engine_version", "workload", "layout", "source_id"):
         yield name, getattr(run, name)
     for group in ("levels", "workload_parameters", "parameters", "metrics"):

@@ -42,8 +42,9 @@ def _words(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def sign(folders: Folders, bundle: Path, key: Path) -> bool:
-    """Sign a bundle with ``key``: a private key, or the public key of one in an agent. Returns False if it is signed
-    already.
+    """Sign a bundle with ``key``: a private key, or the public key of a private key in an agent.
+
+    Return False if the bundle is signed already.
 
     Raises SpecificationError for an unusable key, RepositoryError if the signature can't be written.
     """

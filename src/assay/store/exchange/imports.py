@@ -4,8 +4,8 @@
 
     import.json           format, files with checksums, number of runs, skipped items with the reason
     runs.parquet          the runs, see :mod:`assay.store.index.runs_file`
-    tasks.parquet         their task attempts with the run's id; absent when there are none
-    trace.parquet         their traces with the run's id; absent when there are none
+    tasks.parquet         their task attempts with the run's id; absent without attempts
+    trace.parquet         their traces with the run's id; absent without traces
     source/NUMBER-NAME.gz the source files, compressed
     SHA256SUMS            checksums of all the others
 
@@ -74,7 +74,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """How one import is stored."""
+    """Settings for the storage of an import."""
 
     variant: str = ""
     """Further settings of the reader, for example a table's map: another variant is another import."""
@@ -83,7 +83,7 @@ class ImportRequest:
     strict: bool = False
     """Whether nothing is stored if a file or row is rejected."""
     replace: bool = False
-    """Whether this import replaces earlier ones of files with the same names."""
+    """Whether this import replaces earlier imports of files with the same names."""
     by_rows: bool = False
     """Whether a run is identified by the content of its row, so that another notation makes it another run."""
     again: bool = False
@@ -394,7 +394,7 @@ def import_facts(bundle: Path) -> ImportFacts:
 
 
 def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dict[str, str | int]]]]:
-    """Yield the id and the source files of each import of a format; damaged ones are skipped."""
+    """Yield the id and the source files of each import of a format; damaged imports are skipped."""
     for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
         try:
             facts = msgspec.json.decode(path.read_bytes(), type=_Sources)

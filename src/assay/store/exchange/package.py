@@ -1,4 +1,4 @@
-"""Pack bundles and their files into one archive ``NAME.tar.gz``, and import runs from one.
+"""Pack bundles and their files into one archive ``NAME.tar.gz``, and import runs from an archive.
 
 The archive has one folder with ``repository/`` (a repository with these bundles only), other given files, and
 ``SHA256SUMS`` over all, in the format of ``sha256sum -c``. Members are sorted and have no times or owners, so equal

@@ -59,7 +59,7 @@ def digest_header(sha256: str) -> str:
 
 
 def digest_of(header: str | None) -> str | None:
-    """Return the SHA-256 (hex) in a ``Repr-Digest``; None without one."""
+    """Return the SHA-256 (hex) in a ``Repr-Digest``; None if it has none."""
     for part in (header or "").split(","):
         name, _, value = part.strip().partition("=")
         if name == "sha-256" and value.startswith(":") and value.endswith(":"):

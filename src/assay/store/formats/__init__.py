@@ -1,1 +1,1 @@
-"""Parse foreign formats. Each has one parser, which takes text or bytes and returns values."""
+"""Parse foreign formats. Each format has one parser, which takes text or bytes and returns values."""

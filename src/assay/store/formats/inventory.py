@@ -44,7 +44,7 @@ class ListedHost:
 
 
 def expanded(pattern: str) -> list[str]:
-    """Return all names that a ``pattern`` such as ``worker[01:12].rack`` or ``worker[1-12]`` stands for.
+    """Return all names that match a ``pattern`` such as ``worker[01:12].rack`` or ``worker[1-12]``.
 
     Leading zeros are kept. Raises FormatError for a range without hosts, and for more than ``HOSTS_MAX`` names.
     """

@@ -2,7 +2,7 @@
 
 The name of an index's last file is a hash of the names of the bundles that the index covers. The index is current if a
 file with the right name exists. Index files never change, so readers and writers need no lock. A reader that finds no
-current index, or a damaged one, writes it (:mod:`assay.store.index.index_builder`). If the repository can't be written
+current or undamaged index writes it (:mod:`assay.store.index.index_builder`). If the repository can't be written
 (read-only, or a full disk), the last file goes to a temporary folder and is kept until the process ends.
 """
 
@@ -126,7 +126,7 @@ class Index:
         return [ids[row] for row in wanted]
 
     def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
-        """Return the environments of the runs at these positions, in the same order; equal ones are one object."""
+        """Return the environments of the runs at these positions, in order. Equal environments are one object."""
         wanted, rows = self._rows_at(queries.ENVIRONMENTS_AT, table, positions)
         texts: dict[int, str] = dict(rows)
         decoded = {text: Environment(decode_environment(text)) for text in set(texts.values())}

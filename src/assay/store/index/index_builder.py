@@ -68,7 +68,7 @@ def index_files(folders: Folders, temporary: TemporaryFolders) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class IndexBuilder:
-    """Writes indexes of one repository."""
+    """A writer of indexes of one repository."""
 
     folders: Folders
     temporary: TemporaryFolders

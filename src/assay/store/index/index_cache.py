@@ -31,7 +31,7 @@ _CHARACTERS_MAX: Final = 50_000_000
 _LONG_BYTES: Final = 1_000_000
 """Files above this size keep their metadata in DuckDB's cache."""
 _INDEXES_MAX: Final = 3
-"""Maximum number of cached indexes: the newest, the one that running queries use, and the next."""
+"""Maximum number of cached indexes: the newest, the index that running queries use, and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _hashes(ids: Ids) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True)
 class RowLookup:
-    """Finds rows of one index by id, and ids by row."""
+    """A lookup of rows of one index by id, and of ids by row."""
 
     files: tuple[_FileRows, ...]
     positions: Ints
@@ -168,7 +168,7 @@ def _read_ids(opened: DuckDBPyConnection, file: IndexFile) -> _FileRows:
 
 @dataclass(slots=True)
 class RowCache:
-    """Caches texts of rows up to a number of characters. Drops the least recently used first. Thread-safe."""
+    """A cache of texts of rows, up to a number of characters. It drops the least recently used first. Thread-safe."""
 
     characters_max: int = _CHARACTERS_MAX
     _rows: OrderedDict[Hashable, tuple[Any, ...]] = field(default_factory=OrderedDict)
@@ -186,7 +186,7 @@ class RowCache:
         if len(cached) == len(rows):
             return cached
         cached_numbers = {number for number, *_ in cached}
-        if file.size_bytes > _LONG_BYTES:  # the metadata of small files, one per addition, would accumulate
+        if file.size_bytes > _LONG_BYTES:  # each addition writes a small file, whose metadata would accumulate
             opened.execute(queries.KEEP_METADATA)
         missing = opened.execute(query, [str(file.path), [row for row in rows if row not in cached_numbers]]).fetchall()
         with self._lock:

@@ -63,7 +63,7 @@ class _Part:
 
 
 class ColumnReader:
-    """Reads one table. Values that rows share are kept from one part to the next."""
+    """A reader of one table. Values that rows share are kept from one part to the next."""
 
     def __init__(self, table: ExecTable) -> None:
         self._table = table
@@ -145,7 +145,7 @@ class ColumnReader:
         return _Part(numbers, cut, folders, duration_s, label, engine, cluster_code), mistakes
 
     def _durations(self, texts: Sequence[str]) -> tuple[Floats, dict[int, str]]:
-        """Return durations in seconds, and by row the reason for an invalid one."""
+        """Return durations in seconds, and by row the reason for an invalid duration."""
         numbers = plain_numbers(texts)
         if numbers is not None:
             seconds, odd = numbers, np.flatnonzero((numbers == 0) | (numbers > DURATION_MAX_S))

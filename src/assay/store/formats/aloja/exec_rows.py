@@ -140,7 +140,7 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class CellSelection:
-    """Selects cells of a row by field; fields without a column are omitted."""
+    """A selection of cells of a row by field; fields without a column are omitted."""
 
     names: tuple[str, ...]
     column_numbers: tuple[int, ...]

@@ -201,7 +201,7 @@ def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterat
 
 
 def _monitored(sources: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[SkippedItem]:
-    """Add the rows of the monitors' logs to ``samples``, and yield skipped ones by file and reason."""
+    """Add the rows of the monitors' logs to ``samples``, and yield skipped rows by file and reason."""
     for path, source in sources.items():
         monitor = _MONITOR.fullmatch(path)
         if monitor is None:

@@ -3,7 +3,7 @@
 In: a row's fields, the name of its folder (``20131126_115542_conf_IB_SSD_b_m12_i10_r1_I65536/terasort``), and the
 clusters of ALOJA's list. Out: the cluster's name and its facts, in the form of a measured run's environment.
 
-A cluster is joined by name if the row has one, and by id only if the id is unique: the list uses five ids twice. A
+A cluster is joined by name if the row has a name, and by id only if the id is unique: the list uses five ids twice. A
 folder whose name ends in ``_az`` was created on Azure, whatever the id says: 142 runs of the dump of September 2014
 have id 1, an on-premise cluster, and such a folder name.
 """

@@ -1,4 +1,4 @@
-"""Read the logs of ALOJA's benchmark scripts in a run's folder: how long each benchmark took, and the monitors' logs.
+"""Read the logs of ALOJA's benchmark scripts in a run's folder: duration of each benchmark, and the monitors' logs.
 
 In: text. Out: :class:`Execution` for each benchmark; rows of vmstat and bwm-ng by the column names of ALOJA's tables.
 The formats follow ``shell/OLD/run_*.sh`` and ``shell/common/common_benchmarks.sh`` of github Aloja/aloja:

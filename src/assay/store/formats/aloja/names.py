@@ -65,7 +65,7 @@ class FolderName:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Parse a folder's name; all fields are empty without one."""
+        """Parse a folder's name; all fields are empty for other texts."""
         if not known(text):
             return cls("")
         stamped, folder = _STAMPED.match(text), text.partition("/")[0]

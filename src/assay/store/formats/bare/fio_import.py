@@ -2,8 +2,8 @@
 
 In: files with one or more JSON reports, between other output of fio. Out: one run per job (per group, with
 ``group_reporting``). Its workload is ``fio:RW`` with the job's option ``rw`` (fio's default ``read`` if it is not set;
-plain ``fio`` for releases that don't print options). Its duration is that of the longer direction. Its metrics are MB/s
-(10^6 bytes), requests/s, the mean latency, and the median and 99th percentile of completion latencies in seconds.
+plain ``fio`` for releases that don't print options). Its duration is the longer of reads and writes. Its metrics are
+MB/s (10^6 bytes), requests/s, the mean latency, and the median and 99th percentile of completion latencies in seconds.
 
 A job that ended with an error is a failed run. Skipped are jobs whose bytes, time and rate contradict each other, jobs
 that were still running (``--status-interval``), and the sum of all clients in client mode.

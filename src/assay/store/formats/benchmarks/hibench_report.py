@@ -6,12 +6,12 @@ second), Throughput(bytes/s) (size over duration, cut to an integer), Throughput
 
 Imported: type as workload and engine (``ScalaSparkTerasort``: terasort on Spark), bytes, duration, throughput over the
 job's wall time. Not imported: throughput per node, because HiBench divides by the workers that its script could find,
-often 1. Date and time are those of the end, in the machine's time zone. The zone is unknown, so they are kept as
+often 1. Date and time refer to the end, in the machine's time zone. The zone is unknown, so they are kept as
 printed and the start is unknown.
 
 HiBench drops empty values, so a row without a size or rate has fewer fields; it is skipped with the reason. A row whose
 throughput is not its size over its duration is damaged, and is skipped. Streaming benchmarks (Flink, Storm, Gearpump,
-Spark streaming) are skipped because their duration is how long they were allowed to run.
+Spark streaming) are skipped because their duration is set in advance.
 """
 
 import re
@@ -40,7 +40,7 @@ _DECIMAL = re.compile(r"-?[0-9]{0,9}\.?[0-9]{1,6}")
 
 
 def _problem(fields: list[str]) -> str | None:
-    """Return why a row is not a result; None if it is one."""
+    """Return why a row is not a result; None if it is a result."""
     if len(fields) != len(COLUMNS):
         return f"has {len(fields)} fields where {len(COLUMNS)} belong ({', '.join(COLUMNS)})"
     kind, _, _, size, duration, rate, node_rate = fields

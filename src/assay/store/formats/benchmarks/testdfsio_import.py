@@ -34,7 +34,7 @@ _ROUNDING_MIB_PER_S = 0.005
 
 
 def problem(result: DfsioResult) -> str | None:
-    """Return why a block is not a result of a run; None if it can be one."""
+    """Return why a block can't be the result of a run; None if it can."""
     if result.operation not in OPERATIONS:
         return (
             f"{result.operation!r} is not an operation of TestDFSIO that moves data; those are {', '.join(OPERATIONS)}"

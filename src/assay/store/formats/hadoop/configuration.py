@@ -46,7 +46,7 @@ _NAMES: Final = re.compile(
     """,
     re.VERBOSE,
 )
-# Names of Hadoop 1, which Hadoop 2 and 3 still accept, and write into the file next to the current ones.
+# Names of Hadoop 1. Hadoop 2 and 3 still accept them, and write them into the file next to the current names.
 _CURRENT_NAMES: Final = {
     "dfs.block.size": "dfs.blocksize",
     "io.sort.mb": "mapreduce.task.io.sort.mb",
@@ -71,7 +71,7 @@ _JVM: Final = ("java.opts", "command-opts")
 _PLAIN: Final = re.compile(r"[\w.+,% -]{1,200}")
 
 
-# The patterns of Hadoop's hadoop.security.sensitive-config-keys, and more: rather too many than too few.
+# Hadoop's patterns in hadoop.security.sensitive-config-keys, and more: a false match only hides a setting.
 _SECRET: Final = re.compile(
     rb"passw|passphrase|keystore\.pass|secret|token|credential|(access|account|private|session|encryption|sas)[._-]?key",
     re.IGNORECASE,
@@ -130,7 +130,7 @@ def without_secrets(content: bytes) -> bytes:
 
 
 class _ConfigurationReader:
-    """Collects the properties while expat reads."""
+    """A collector of the properties that expat parses."""
 
     def __init__(self, source: str) -> None:
         self.properties: list[Property] = []

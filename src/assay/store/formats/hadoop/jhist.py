@@ -109,8 +109,8 @@ def phases(history: JobHistory, start_unix_s: float) -> tuple[Phase, ...]:
 
     setup: submission → first attempt starts. map: first map starts → last map ends. shuffle: first reduce starts → last
     reduce has copied all map output. merge: first reduce has copied → last reduce has merged. reduce: first reduce has
-    merged → last reduce ends. cleanup: last attempt ends → job ends. Starts are taken over all attempts, ends over
-    those that succeeded (over all, where none did).
+    merged → last reduce ends. cleanup: last attempt ends → job ends. Starts are the first of all attempts. Ends
+    are the last of the successful attempts, or of all attempts if none succeeded.
     """
     shift_s = history.start_unix_s - start_unix_s
     submit_s, finish_s = history.submit_unix_s - start_unix_s, history.finish_unix_s - start_unix_s
@@ -164,7 +164,7 @@ class _AttemptEvents(Struct, gc=False):
 
 @dataclass(slots=True)
 class _HistoryEvents:
-    """Collects events. If an event repeats because a second ApplicationMaster replays it, the last one counts."""
+    """The events so far. If an event repeats because a second ApplicationMaster replays it, the last one counts."""
 
     submitted: Event | None = None
     ended: Event | None = None

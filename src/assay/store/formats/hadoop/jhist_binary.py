@@ -33,7 +33,7 @@ _NUMBER: Final = rb"[\x80-\xff]{0,8}+[\x00-\x7f]"
 _TEXT_MAX: Final = 127
 """Longest text that the expressions accept, in characters."""
 _COUNTER_SETS_MAX: Final = 32
-"""Maximum number of different sets of counters: maps have one, reduces another, and some jobs have variants."""
+"""Maximum number of different sets of counters. Maps and reduces have different sets, and some jobs have variants."""
 _ARRAY_MAX: Final = 1000
 """Longest array of counters or groups that is scanned."""
 _START_FIELDS: Final = {"taskid": "string", "attemptId": "string", "startTime": "long", "trackerName": "string"}
@@ -58,7 +58,7 @@ class UnknownLayoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _EventPattern:
-    """How to scan one type of event."""
+    """The pattern of one type of event."""
 
     role: str
     """``start``, ``end`` or ``skip``."""
@@ -73,7 +73,7 @@ class _EventPattern:
 
 @dataclass(frozen=True, slots=True)
 class _CounterPattern:
-    """How to scan one set of counters."""
+    """The pattern of one set of counters."""
 
     pattern: re.Pattern[bytes]
     order: Callable[[Counts], Counts]
@@ -82,7 +82,7 @@ class _CounterPattern:
 
 
 class BinaryScanner:
-    """Scans events one by one. ``event`` is the attempt event of the last one, None if it is of another type."""
+    """A scanner of single events. ``event``: the last event if it is of an attempt, else None."""
 
     def __init__(self, content: bytes, schema: Any, wanted: Collection[str]) -> None:
         self.event: AttemptStarted | AttemptEnded | None = None
@@ -356,7 +356,7 @@ def _pattern(schema: Any, named: Mapping[str, Any]) -> bytes:
 
 
 def _counter_pattern(body: bytes, begin: int) -> _CounterPattern:
-    """Return the pattern of the counters at ``begin``. Raises UnknownLayoutError or IndexError for unusual ones."""
+    """Return the pattern of the counters at ``begin``. Raises UnknownLayoutError or IndexError for other layouts."""
     compiler = _CounterCompiler(body, begin)
     compiler.text()
     groups: dict[str, dict[str, int]] = {}
@@ -385,7 +385,7 @@ def _counter_pattern(body: bytes, begin: int) -> _CounterPattern:
 
 
 class _CounterCompiler:
-    """Scans counters and builds an expression for counters with the same names and other values."""
+    """A scanner of counters that builds an expression for counters with the same names and other values."""
 
     def __init__(self, body: bytes, begin: int) -> None:
         self._body = body

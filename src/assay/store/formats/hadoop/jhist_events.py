@@ -2,7 +2,7 @@
 
 In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file, those of task attempts as
 in ``jhist_attempts.py``, others as :class:`Event`. ``jhist_json.py`` and ``jhist_binary.py`` decode most events of task
-attempts fast. All others, and all damaged ones, are decoded here field by field.
+attempts fast. All other events, and damaged events, are decoded here field by field.
 
 The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
 a second line with the Avro schema, then one record per event: a JSON object per line, or records in Avro's binary

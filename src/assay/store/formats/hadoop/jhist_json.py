@@ -102,7 +102,7 @@ def is_event(line: bytes) -> bool:
 
 
 def attempt_of(line: bytes, event_type: str) -> AttemptStarted | AttemptEnded | None:
-    """Return the attempt event of a line; None if its structure is not the usual one, or it is damaged."""
+    """Return the attempt event of a line; None if it has another structure or is damaged."""
     try:
         if event_type in STARTS:
             return _started(_STARTS.decode(line), event_type)

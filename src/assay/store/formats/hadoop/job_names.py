@@ -29,7 +29,7 @@ WRITERS: Final = frozenset({"teragen", "randomwriter", "randomtextwriter", "dfsi
 """Workloads that only write data; they read only the list of their splits."""
 UNNAMED: Final = "unnamed"
 LENGTH_MAX: Final = 200
-"""Maximum length of a name; longer ones (whole queries, in Hive's jobs) are cut."""
+"""Maximum length of a name, in characters. Longer names, such as whole queries of Hive, are cut."""
 
 
 def workload_of(job_name: str, mapper: str = "") -> str:

@@ -56,7 +56,7 @@ _DAY_S: Final = 86_400
 _CLOCK_S: Final = 1.0
 _FINE_CLOCK_S: Final = 0.05
 _MISSING: Final = 1.5
-"""Samples are missing between two that are more than this many intervals apart."""
+"""Maximum distance of consecutive samples, in intervals. At a larger distance, samples are missing."""
 
 _KIB_MAX: Final = BYTES_PER_S_MAX / KIB
 _COUNTERS: Final = {
@@ -221,7 +221,7 @@ def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:
 
 
 class _CollectlReader:
-    """Reads the lines of one file, in either format."""
+    """A reader of the lines of one file, in either format."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -230,10 +230,10 @@ class _CollectlReader:
         self._group: list[str] | None = None
         """Fields of one disk in the plot format, which repeat for each disk; None outside the plot format."""
         self._skip = 0
-        """Columns before the first disk's."""
+        """Number of columns before the first disk."""
         self._disks: list[str] = []
         self._after = 0
-        """Columns after the last disk's."""
+        """Number of columns after the last disk."""
         self._separator = " "
         self._columns: list[str] | None = None
         """Fields of the screen format; None outside a disk block."""

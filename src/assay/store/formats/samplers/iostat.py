@@ -9,7 +9,7 @@ counts reads, writes and discards together, so it becomes ``requests``. sysstat 
 even if ``-m`` made them MB. ``avgrq-sz`` (in sectors) shows this; a report that contradicts itself is skipped.
 
 **Time.** iostat reports at an interval of whole seconds. With ``-t`` it prints the clock in whole seconds, so intervals
-that differ by rounding are taken as equal. Dates are read only in ISO format (``S_TIME_FORMAT=ISO``) because other
+that differ by rounding count as equal. Dates are read only in ISO format (``S_TIME_FORMAT=ISO``) because other
 formats do not distinguish day from month and have no time zone. Without ``-t``, the interval follows from the short
 format: amounts over rates. The extended format has no amounts and is skipped. The first report of a file is the average
 since boot, unless ``-y`` was given. It marks only the beginning of the trace, unless its own amounts over rates show
@@ -70,7 +70,7 @@ _SECTORS_PER_S_MIN: Final = 100.0
 
 
 def _recognises(name: str, head: bytes) -> bool:
-    """Distinguish iostat's JSON from that of sysstat's other programs by ``avg-cpu`` or ``disk_device``."""
+    """Recognise iostat's JSON by ``avg-cpu`` or ``disk_device``, which other programs of sysstat do not write."""
     del name
     begins = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head
     return begins and (b'"avg-cpu"' in head or b'"disk_device"' in head) and b'"file-date"' not in head

@@ -27,9 +27,9 @@ BYTES_PER_S_MAX: Final = 1e13
 """Maximum rate of a device or link; a higher figure is damaged."""
 PER_S_MAX: Final = 1e10
 INTERVAL_S_MAX: Final = 86_400.0
-"""Maximum interval. A longer one means that the monitor had no earlier sample, such as sysstat's 184467440737095516."""
+"""Maximum interval, in seconds. A longer interval, such as sysstat's 184467440737095516, has no earlier sample."""
 PERCENT_MAX: Final = 110.0
-"""Maximum percentage. Shares are rounded and two clocks differ, so slightly more than 100 % occurs and means 100 %."""
+"""Maximum percentage. Values from 100 to 110 occur through rounding and clock differences, and count as 100."""
 _WHOLE_DISK = re.compile(r"(?:[shv]d[a-z]{1,3}|xvd[a-z]{1,3}|nvme\d+n\d+|mmcblk\d+)\Z")
 _LINK = re.compile(r"(?:eth\d+|en[opsx]\w+|em\d+|ib\w+)\Z")
 _TOTALS: Final = {
@@ -44,7 +44,7 @@ Growth = dict[tuple[str, str], float]
 
 
 def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float | None:
-    """Return ``row``'s figure, or None without one. Raises FormatError unless it is a number from 0 to ``most``."""
+    """Return ``row``'s figure; None if absent. Raises FormatError unless it is a number from 0 to ``most``."""
     value = row.get(key)
     if value is None:
         return None
@@ -59,13 +59,13 @@ def shown(value: object) -> str:
 
 
 def share(row: Mapping[str, Any], key: str) -> float | None:
-    """Return a percentage of ``row`` as a share from 0 to 1; None when it has none."""
+    """Return a percentage of ``row`` as a share from 0 to 1; None if absent."""
     percent = number(row, key, PERCENT_MAX)
     return None if percent is None else min(percent, 100.0) / 100.0
 
 
 def intervals_s(times_s: Sequence[float], resolution_s: float) -> list[float]:
-    """Return the time between each sample and the one before it (one less than there are samples).
+    """Return the time between each sample and the one before it (one value fewer than samples).
 
     A monitor rounds its clock, so if all times are equal within ``resolution_s``, each is replaced by their mean. A
     time that is not positive means that a sample is out of order.
@@ -81,7 +81,7 @@ def intervals_s(times_s: Sequence[float], resolution_s: float) -> list[float]:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects the samples of one host into counters. Gaps up to ``tolerance_s`` are ignored as rounding."""
+    """A collector of one host's samples as counters. Gaps up to ``tolerance_s`` are ignored as rounding."""
 
     node: str
     tolerance_s: float = 1e-6

@@ -63,7 +63,7 @@ def parse_hosts(source: Source, program: str) -> list[Host]:
 def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
     """Return the report's hosts and, if the program was killed while it wrote, why the last sample is missing.
 
-    The text then has complete samples and a part of one, so the closing brackets can be added after the complete ones.
+    The text then ends with an incomplete sample. The closing brackets are added after the last complete sample.
     """
     text = source.text()
     try:

@@ -1,1 +1,1 @@
-"""Spark's event logs as runs: codecs, events, parameters."""
+"""Import Spark's event logs: codecs, events, parameters."""

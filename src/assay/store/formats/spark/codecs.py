@@ -1,7 +1,7 @@
 """Decompress Spark event logs, with any of Spark's codecs.
 
-In: a file's bytes. Out: the log's text as bytes; an uncompressed file is returned unchanged. The framings are those of
-the streams that org.apache.spark.io.CompressionCodec writes: LZ4BlockOutputStream (``LZ4Block``, token, two lengths and
+In: a file's bytes. Out: the log's text as bytes; an uncompressed file is returned unchanged. The framings are the
+stream formats of org.apache.spark.io.CompressionCodec: LZ4BlockOutputStream (``LZ4Block``, token, two lengths and
 a checksum before each block, little-endian), SnappyOutputStream of snappy-java (a header of 16 bytes, then blocks that
 follow their length, big-endian), LZFOutputStream (``ZV`` chunks), and Zstandard frames.
 
@@ -23,7 +23,7 @@ _CUT: Final = "the packed log is damaged, cut off, or still written"
 
 
 def codec_of(head: bytes) -> str | None:
-    """Return the codec that compressed a file, from its first bytes; None if it is none of Spark's."""
+    """Return the codec that compressed a file, from its first bytes; None for another codec or none."""
     return next((name for name, (magic, _) in _CODECS.items() if head.startswith(magic)), None)
 
 
@@ -60,7 +60,7 @@ def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
 
 
 def _joined(blocks: Iterator[bytes]) -> bytes:
-    """Return the blocks as one, up to the maximum size of a log. Raises :class:`_DamagedError` above it."""
+    """Return the joined blocks. Raises :class:`_DamagedError` if they exceed the maximum size of a log."""
     joined = bytearray()
     for block in blocks:
         joined += block

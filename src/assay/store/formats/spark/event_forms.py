@@ -90,7 +90,7 @@ class JobStart(Struct):
 
 
 class JobFailure(Struct):
-    """Why a job failed."""
+    """The cause of a job's failure."""
 
     message: str | None = _named("Message", None)
 
@@ -195,7 +195,7 @@ class Metrics(Struct):
 
 
 class Reason(Struct):
-    """Why an attempt ended."""
+    """The reason for the end of an attempt."""
 
     reason: str = _named("Reason")
     class_name: str = _named("Class Name", "")

@@ -108,7 +108,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _reason_unusable(application: Application) -> str | None:
-    """Return why the application gives no run; None if it gives one."""
+    """Return why the application gives no run; None if it gives a run."""
     if not _START_S[0] <= application.start_unix_s < _START_S[1]:
         return f"the application started {application.start_unix_s:.0f} s after 1970, which is not plausible"
     if application.duration_s is None:

@@ -118,7 +118,7 @@ def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
 
 @dataclass(slots=True)
 class _EventLogReader:
-    """Collects events."""
+    """A reader that collects the events of a log."""
 
     start: ApplicationStart | None = None
     end: ApplicationEnd | None = None

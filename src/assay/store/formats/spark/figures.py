@@ -1,8 +1,8 @@
 """Compute an application's metrics, as sums over its task attempts, and its phases from its stages.
 
 In: an :class:`Application`. Out: metrics by name, with the unit last in the name, and phases in seconds. Shuffle write
-time is what Spark measures in nanoseconds around its writes, including those to the page cache. Fetch wait time is how
-long tasks were blocked by a shuffle's fetches. Spark does not time spills and reads of HDFS.
+time is the time of Spark's writes, including writes to the page cache. Fetch wait time is the time for which fetches of
+a shuffle blocked tasks. Spark does not time spills and reads of HDFS.
 """
 
 from typing import Final

@@ -1,10 +1,10 @@
 """Select the properties of a Spark application that affect its speed.
 
-In: ``Spark Properties`` of an event log: what was set, without Spark's defaults. Out: properties of executors, memory,
-shuffle, serialisation, compression, scheduling and SQL execution; and Hadoop's properties that Spark has as
-``spark.hadoop.…``, selected as in ``configuration.py``, under Hadoop's names. Sizes such as ``2G`` are written ``2g``.
-Of ``spark.master`` only its kind is kept. Paths, hosts, ports, and values that Spark redacted are left out, and so are
-all JVM options except ``-X…``.
+In: ``Spark Properties`` of an event log: the properties that were set, without Spark's defaults. Out: properties of
+executors, memory, shuffle, serialisation, compression, scheduling and SQL execution; and Hadoop's properties that Spark
+has as ``spark.hadoop.…``, selected as in ``configuration.py``, under Hadoop's names. Sizes such as ``2G`` are written
+``2g``. Of ``spark.master`` only its kind is kept. Paths, hosts, ports, and values that Spark redacted are left out, and
+so are all JVM options except ``-X…``.
 """
 
 import re

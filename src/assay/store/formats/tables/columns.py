@@ -19,7 +19,7 @@ import numpy as np
 from assay.analysis.statistics import Codes, Distinct, Floats, groups_of
 
 CHARACTERS_AT_ONCE = 2_000_000
-"""Number of characters of a table that are split at once; limits the memory of rows in progress."""
+"""Maximum number of characters of a table that are split at once. It limits memory use."""
 _PLAIN_NUMBERS: Final = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?\n)*", re.ASCII)
 
 
@@ -58,7 +58,7 @@ class SplitRows:
 
 
 class RowSplitter:
-    """Defines how rows are split: shared cells at the end of a row stay together, as one text.
+    """A definition of how rows are split: shared cells at the end of a row stay together, as one text.
 
     ``aspects``: the columns of each aspect. A cell of several aspects is split off, to keep combinations few.
     """
@@ -103,7 +103,7 @@ class Aspect:
 
 
 class Aspects:
-    """Computes the code of each row in every aspect."""
+    """All aspects of a table, which compute the code of each row in every aspect."""
 
     def __init__(self, cutting: RowSplitter, aspects: Sequence[Aspect]) -> None:
         self._cutting = cutting
@@ -141,7 +141,7 @@ class Aspects:
         return codes_by_aspect
 
     def _rest_codes(self, rest: Sequence[str | tuple[str, ...]]) -> Codes:
-        """Return the codes of the cells at the end, and add the cells that each aspect uses of new ones."""
+        """Return the codes of the cells at the end. For new cells, also add the cells that each aspect uses."""
         known = self._rests.values
         begin, head = len(known), self._cutting.head
         codes = self._rests.codes(rest)

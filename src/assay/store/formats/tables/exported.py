@@ -44,7 +44,7 @@ def exported_format(parquet_rows: ParquetRows) -> Format:
 
 
 def recognises(name: str, head: bytes) -> bool:
-    """Return whether a file is an export, by its first 64 KiB; any Parquet file may be one."""
+    """Return whether a file is an export, by its first 64 KiB; any Parquet file may be an export."""
     if head.startswith((_PARQUET, _JSON)):
         return True
     try:

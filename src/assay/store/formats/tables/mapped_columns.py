@@ -77,7 +77,7 @@ class _ParsedRows:
 
 
 class MappedReader:
-    """Reads one table. Values that rows share are kept from one part to the next."""
+    """A reader of one table. Values that rows share are kept from one part to the next."""
 
     def __init__(self, table: OpenTable, rows: RowProblems) -> None:
         self._table = table
@@ -190,7 +190,7 @@ class MappedReader:
         return [line for line, _ in sound], self._cutting.of_rows([cells for _, cells in sound])
 
     def _parse(self, numbers: Sequence[int], cut: SplitRows) -> tuple[_ParsedRows, Mask]:
-        """Parse cells, and return which rows have an invalid one."""
+        """Parse cells, and return which rows have an invalid cell."""
         aspects = self._aspects.codes(cut, {})
         bad = np.any([codes < 0 for codes in aspects], axis=0) | np.zeros(len(cut), dtype=np.bool_)
         parsed = _ParsedRows(numbers, aspects, {}, {})

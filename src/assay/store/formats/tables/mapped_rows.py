@@ -47,7 +47,7 @@ def is_number(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowProblems:
-    """Finds the reasons to skip rows of one table."""
+    """The checks that find the reason to skip a row of one table."""
 
     name: str
     columns: Mapping[str, int]

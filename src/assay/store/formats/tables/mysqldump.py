@@ -137,7 +137,7 @@ def _value(match: re.Match[str]) -> Value:
 
 @dataclass(slots=True)
 class _SqlReader:
-    """Reads the text once; ``columns`` has the columns of the tables defined so far."""
+    """A reader that passes over the text once. ``columns``: the columns of the tables defined so far."""
 
     text: str
     tables: Collection[str] | None

@@ -1,6 +1,6 @@
 """Parse and check numbers and dates as benchmark programs print them.
 
-In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or a message that says what is wrong. Nothing is guessed: a
+In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or a message with the reason. Nothing is guessed: a
 date in a zone whose abbreviation has several meanings (EST, IST, CST) stays unknown.
 """
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 DURATION_MAX_S: Final = 366 * 86_400
-"""Maximum duration: a year. A longer one has a wrong unit or is damaged."""
+"""Maximum duration: a year. A longer duration has a wrong unit or is damaged."""
 RATE_MAX_MB_PER_S: Final = 1e9
 """Maximum rate: a petabyte per second. A higher number is damaged."""
 BYTES_MAX: Final = 10**18

@@ -1,8 +1,8 @@
 """Import any table of runs: a line of column names, then one run per line, with a map from columns to fields.
 
 In: text separated by commas, tabs, semicolons or bars, quoted as in CSV. The separator is the one with which the header
-contains all mapped columns. ``mapping`` maps columns to fields, and ``defaults`` has values of fields for rows without
-one. Fields: :data:`FIELDS`, and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and
+contains all mapped columns. ``mapping`` maps columns to fields, and ``defaults`` has values of fields for empty
+cells. Fields: :data:`FIELDS`, and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and
 skipped rows with the reason.
 
 Durations carry their unit in the field (``duration_min``) or in the cell (``duration``: ``12 min``, ``1h30m``,

@@ -1,6 +1,6 @@
 """Split a table's text: its separator, its mapped columns, and its rows with their lines.
 
-In: a file, and the names of the needed columns. Out: rows, a piece of the text at a time. They are split as in
+In: a file, and the names of the needed columns. Out: rows, in blocks. They are split as in
 :mod:`assay.store.formats.tables.columns` up to the first quotation mark, and as CSV from there on.
 """
 
@@ -24,12 +24,12 @@ _ROWS_AT_ONCE: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Consecutive rows, including blank ones."""
+    """Consecutive rows, including blank rows."""
 
     numbers: Sequence[int]
-    """Their lines."""
+    """Line numbers of the rows."""
     lines: Sequence[str] | None
-    """Their texts if none has a quotation mark."""
+    """Texts of the rows if no row has a quotation mark."""
     apart: Sequence[list[str] | str] = ()
     """Otherwise each row's cells, or the reason why they are invalid: invalid cells may be too large to keep."""
 
@@ -55,7 +55,7 @@ class OpenTable:
     """The column of each mapped field."""
 
     def rows(self) -> Iterator[Rows | SkippedItem]:
-        """Yield the rows below the header, and at the end what can't be read."""
+        """Yield the rows below the header, and finally the part that can't be read."""
         below = False
         pieces = pieces_of(self.text)
         for first, piece in pieces:
@@ -102,7 +102,7 @@ class OpenTable:
 
 
 class _Csv:
-    """Reads rows as CSV, and records where and how that fails."""
+    """A reader of rows as CSV that records the location of an error, and its reason."""
 
     def __init__(self, name: str, lines: Iterator[str], separator: str, width: int, first: int) -> None:
         self._name = name
