@@ -1,4 +1,4 @@
-"""Cancel tasks reliably, and finish clean-up even when its own task is cancelled. Times are in seconds.
+"""Cancel tasks reliably, and finish clean-up even if the task that runs it is cancelled. Times are in seconds.
 
 A task can lose a cancellation: ``asyncio.wait_for`` of Python 3.11 drops it when the inner wait ends in the same tick
 (https://github.com/python/cpython/issues/86296), and a library may catch it. :func:`end_tasks` therefore cancels a task
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 CANCELS_MAX = 3
 PATIENCE_S = 45.0
-"""Time between two cancellations of a task. Ending a process on a node takes up to 34 s and must not be interrupted."""
+"""Seconds between two cancellations of a task. Ending a process on a node takes up to 34 s without interruption."""
 
 _log = logging.getLogger(__name__)
 

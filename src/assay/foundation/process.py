@@ -1,8 +1,7 @@
 """Identify processes, lock files with the name of the holder, and handle the signals that end a program.
 
 A pid can be reused. The pid and the start time (clock ticks since boot, field 22 of ``/proc/PID/stat``, proc(5))
-together identify a process.
-Locks are flock(2), which the kernel releases whenever the holder dies.
+together identify a process. Locks use flock(2): the kernel releases a lock when its holder ends.
 """
 
 import errno

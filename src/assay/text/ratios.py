@@ -1,4 +1,4 @@
-"""Ratios, intervals and counts of runs as text."""
+"""Format ratios, intervals and counts of runs."""
 
 from assay.text.numbers import NO_VALUE
 

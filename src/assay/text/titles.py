@@ -1,4 +1,4 @@
-"""Titles of workloads, columns, levels, runs, scales, origins and versions."""
+"""Format the titles of workloads, columns, levels, runs, scales, origins and versions."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ def workload_named(text: str, names: Iterable[str]) -> str:
 
 
 def run_id_text(run_id: str) -> str:
-    """Return the part of a run's or campaign's id that is shown."""
+    """Return the displayed part of the id of a run or campaign."""
     return run_id[:_RUN_ID_SHORT]
 
 

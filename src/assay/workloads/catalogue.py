@@ -1,6 +1,6 @@
 """Map plan names to workloads, which are discovered in this package.
 
-A module that declares workloads has them in a tuple ``WORKLOADS``. There is no list to which they must be added.
+A module declares its workloads in a tuple ``WORKLOADS``. No other file lists them.
 """
 
 import importlib
@@ -30,7 +30,7 @@ def known_name(written: str) -> str:
 def generates_input(name: str) -> bool:
     """Return whether a workload's runs only generate another workload's input.
 
-    ALOJA records these under the benchmark's name with the prefix ``prep_`` (github Aloja/aloja,
+    ALOJA records these runs under the benchmark's name with the prefix ``prep_`` (github Aloja/aloja,
     ``common_benchmarks.sh``).
     """
     return name.startswith("prep_")

@@ -33,7 +33,7 @@ class FileSystem(Protocol):
         """Return the number of files below ``path``, the bytes of one copy, and the bytes of all replicas."""
 
     async def paths(self, path: str) -> list[str]:
-        """Return the paths of the files below ``path``; none when it does not exist."""
+        """Return the paths of the files below ``path``; none if it does not exist."""
 
     async def read(self, path: str) -> bytes:
         """Return a small file's content."""
@@ -100,14 +100,14 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """Bytes moved per byte of a workload's data, uncompressed, in each iteration; a few per cent are written as 0."""
+    """Uncompressed bytes moved per byte of a workload's data in each iteration. A few per cent count as 0."""
 
     read: float = 0
     """Read from HDFS."""
     shuffled: float = 0
     """Sent from maps to reduces: written to intermediate data once, and read from there."""
     written: float = 0
-    """Written to HDFS, one copy of it."""
+    """Written to HDFS, counting one replica."""
     iterations: int = 1
     """Number of iterations if the plan does not set it."""
 

@@ -5,8 +5,8 @@ of these errors: the half widths of intervals on the logarithm. Two cases:
 
 - *All levels were measured*: the conformal quantile of the errors, divided by the usual error that the model expects
   (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005)). Every level of workload, cluster
-  and layout has its own quantile, raised by one standard deviation of its sampling error, so that about five of six
-  levels reach 90 % coverage, and not only their average. A prediction takes the largest quantile of its levels.
+  and layout has a separate quantile, raised by one standard deviation of its sampling error. About five of six levels
+  then reach 90 % coverage, not only the average of the levels. A prediction takes the largest quantile of its levels.
 - *A level that was never measured*: the errors for whole levels that were left out, with equal weights of levels
   (hierarchical conformal prediction: Y. Lee, R. F. Barber, R. Willett, arXiv 2306.06342). With fewer than nine levels,
   this quantile is infinite. Instead, the 90 % quantile of the errors is multiplied by a factor (:data:`WIDENING`), so

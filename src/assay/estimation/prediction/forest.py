@@ -123,7 +123,7 @@ def grow_forest(
 
 def boost(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
     """Return shallow boosted trees, each grown on the residuals of those before it (J. H. Friedman, Ann. Stat. 29
-    (2001)). Their mean estimates ``logs``; their spread is no measure of uncertainty.
+    (2001)). Their mean estimates ``logs``; their spread does not measure uncertainty.
     """
     from sklearn.ensemble import GradientBoostingRegressor
 
@@ -214,7 +214,7 @@ def join_forests(forests: Sequence[Forest]) -> Forest:
 
 
 def join_boosting(sets: Sequence[Boosting]) -> Boosting:
-    """Return one value with all sets."""
+    """Return all sets as one value."""
     return Boosting(join_forests([boosting.forest for boosting in sets]), np.concatenate([b.starts for b in sets]))
 
 

@@ -32,8 +32,8 @@ TREES: Final = 24
 """Extremely randomised trees in each fold."""
 SCALE_LEAF: Final = 2 * COARSE_LEAF
 SPREAD_MIN: Final = 0.02
-"""Minimum spread of the trees' log times. Times of one configuration vary by as much, so closer agreement means
-nothing."""
+"""Minimum spread of the trees' log times. Times of one configuration vary by as much, so a smaller spread is no
+evidence of a better estimate."""
 ERROR_MIN: Final = 0.01
 """Constant that is added to each absolute error before the usual error is learned, so that the logarithm is finite."""
 SCALE_ROWS_MAX: Final = 10_000
@@ -58,7 +58,7 @@ class Folds:
     expected: Floats
     """The mean of the trees that have not seen the row."""
     median: Floats
-    """Their median, which outliers hardly move."""
+    """The median of these trees, which outliers hardly move."""
     spread: Floats
 
 

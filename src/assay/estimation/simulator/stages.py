@@ -6,7 +6,8 @@ of the stages. The model follows Spark's sources (4.x):
 
 - Tasks run in the cores of executors, which exist from the start of the run.
 - A stage begins when the stages that it reads from have ended.
-- A shuffle of few partitions writes a file for each, and then one file of all of them (BypassMergeSortShuffleWriter).
+- A shuffle with few partitions writes a file for each partition, and then joins the files
+  (BypassMergeSortShuffleWriter).
 - A task sorts in its share of the heap's execution memory and spills the rest (UnifiedMemoryManager,
   ExternalSorter). It merges all spills at once.
 """
@@ -44,7 +45,7 @@ from assay.workloads.workload import Size
 
 MIB = 2**20
 RESERVED_BYTES = 300 * MIB
-"""Part of a heap that Spark reserves (UnifiedMemoryManager)."""
+"""Part of a heap that Spark reserves, in bytes (UnifiedMemoryManager)."""
 EXECUTION_SHARE = 0.6
 """Share of the rest of the heap for execution and storage (spark.memory.fraction)."""
 BYPASS_MAX = 200

@@ -152,7 +152,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class KerberosLogin:
-    """How assay logs in to a cluster with Kerberos. Omitted fields: the ticket cache of the login on the edge node."""
+    """The login to a cluster with Kerberos. Omitted fields: the ticket cache of the login on the edge node."""
 
     principal: str | None = None
     keytab: str | None = None
@@ -196,19 +196,18 @@ class Attachment:
     jars: tuple[str, ...] = ()
     """Jars on the edge node that are missing from the client's class path, for example the examples and tests."""
     kerberos: KerberosLogin | None = None
-    """None: on a secured cluster, the ticket of the login."""
+    """Kerberos login; None: on a secured cluster, the ticket of the login."""
     authorities: str | None = None
     """CA file on the edge node that signed the daemons' certificates; None: the system's CA file."""
     spark: SparkClient | None = None
-    """None: the Spark client at its usual path, with YARN."""
+    """The Spark client; None: at its usual path, with YARN."""
     only_edge: bool = False
     """Whether assay may log in to the edge node only. Other hosts are then known from the daemons' REST APIs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Racks:
-    """How nodes are assigned to racks, in file order, and the bandwidth between a rack and the others in each
-    direction."""
+    """The assignment of nodes to racks, in file order, and the bandwidth of a rack's uplink in each direction."""
 
     nodes: int
     uplink_bits_per_s: float
@@ -230,7 +229,7 @@ class Cluster:
     attached: Attachment | None = None
     """Access to an existing, externally managed engine; None: assay deploys an engine."""
     racks: Racks | None = None
-    """None: all nodes are in one rack, and its switch does not limit bandwidth."""
+    """Racks; None: all nodes are in one rack, and its switch does not limit bandwidth."""
     simulated: bool = False
     """Whether the simulator is the engine. There are no hosts then, whatever ``placement`` says."""
 
@@ -266,7 +265,7 @@ class Cluster:
 
     @property
     def entered(self) -> tuple[Node, ...]:
-        """The nodes that assay logs in to. The others are reached by HTTP only."""
+        """The nodes that assay logs in to. assay reaches the other nodes by HTTP only."""
         attached = self.attached
         return tuple(node for node in self.nodes if not (attached and attached.only_edge) or node.name == attached.edge)
 

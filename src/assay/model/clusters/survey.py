@@ -20,7 +20,7 @@ _DATA_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
 
 
 _PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_netfront"})
-"""Drivers of virtual machines, which report a fixed rate or the hypervisor's."""
+"""Drivers of virtual machines. They report a fixed rate, or the rate of the hypervisor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class Survey:
 
     @property
     def usable_memory_bytes(self) -> int:
-        """Memory available to daemons of this login: the machine's, or the limit of its control group."""
+        """Memory available to daemons of this login: the memory of the machine, or the limit of its control group."""
         return min(self.basics.memory_bytes, self.control_group.memory_bytes or self.basics.memory_bytes)
 
     @property

@@ -192,7 +192,7 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True)
 class LabNodeFacts:
-    """How a lab emulates a node."""
+    """A lab's emulation of a node."""
 
     address: str
     link_bits_per_s: float

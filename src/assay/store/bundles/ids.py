@@ -12,8 +12,8 @@ SHORT_LENGTH_MIN = 8
 def new_run_id(unix_ns: int | None = None) -> str:
     """Return a new UUIDv7 for ``unix_ns`` (nanoseconds since 1970; now when None).
 
-    The twelve bits after the milliseconds hold their fraction (RFC 9562, section 6.2, method 3), so ids made by one
-    process in sequence sort in that sequence unless they fall within the same quarter of a microsecond.
+    The twelve bits after the milliseconds hold their fraction (RFC 9562, section 6.2, method 3), so the ids
+    of a process sort in the order of their creation, unless they fall within the same quarter of a microsecond.
     """
     milliseconds, rest_ns = divmod(time.time_ns() if unix_ns is None else unix_ns, 1_000_000)
     fraction = rest_ns * 4096 // 1_000_000

@@ -21,7 +21,7 @@ from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import staging, sync, sync_tree
 
 RESERVED_BYTES_MIN = 32 << 20
-"""Reserved space if no similar bundle exists; bundles of small clusters take some hundred kilobytes."""
+"""Reserved space if no similar bundle exists, in bytes. Bundles of small clusters have some hundred kilobytes."""
 INODES_MIN = 64
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 

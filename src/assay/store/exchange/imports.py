@@ -77,17 +77,17 @@ class ImportRequest:
     """Settings for the storage of an import."""
 
     variant: str = ""
-    """Further settings of the reader, for example a table's map: another variant is another import."""
+    """Further settings of the reader, for example a table's map. Another variant makes another import."""
     plan: str = ""
-    """The plan of runs that record none."""
+    """The plan of runs that do not record a plan."""
     strict: bool = False
     """Whether nothing is stored if a file or row is rejected."""
     replace: bool = False
     """Whether this import replaces earlier imports of files with the same names."""
     by_rows: bool = False
-    """Whether a run is identified by the content of its row, so that another notation makes it another run."""
+    """Whether the content of its row identifies a run. The same run in another notation is then another run."""
     again: bool = False
-    """Whether runs by rows are stored even if the repository probably has them in another notation."""
+    """Whether these runs are stored even if the repository probably has them in another notation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Disable garbage collection, a quarter of the time of a large import. Reading creates no reference cycles."""
+    """Disable garbage collection, which takes a quarter of a large import. Reading creates no reference cycles."""
     looking = gc.isenabled()
     gc.disable()
     try:
@@ -343,7 +343,7 @@ class _ImportRecord(msgspec.Struct):
 def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
     """Return the summary of a stored import. Raises :class:`RepositoryError` if it is damaged.
 
-    Also raises it if the import should replace others but lacks their runs, because it was made independently.
+    Also raises it if the import should replace other imports but lacks their runs, because it was made independently.
     """
     if in_place_of:
         raise RepositoryError(

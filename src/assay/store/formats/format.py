@@ -25,9 +25,9 @@ class Format:
     """Recognises a file by its path and its first 64 KiB. Never raises, and never claims another format's files."""
     items: Reads
     variant: str = ""
-    """Further settings of the reader, for example a table's map: another variant is another import."""
+    """Further settings of the reader, for example a table's map. Another variant makes another import."""
     by_rows: bool = False
-    """Whether a run is a row with its content as key, so that another notation makes it another run."""
+    """Whether the content of its row identifies a run. The same run in another notation is then another run."""
 
     def read(self, sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         """Read files run by run."""

@@ -46,8 +46,7 @@ REMOVED_AFTER_S = 600.0
 """Time for which a replaced index file is kept, in seconds: slow queries still use the index they started with."""
 _NEW_RUNS: Final = "new_runs"
 _LENGTH_RATIO: Final = 2
-"""Each file of an index has more than this multiple of the next file's rows, so an index of a million runs has at
-most 20 files."""
+"""Minimum ratio of the rows of a file to the rows of the next file. An index of a million runs has at most 20 files."""
 
 
 def index_name(bundles: Iterable[str]) -> str:
@@ -117,7 +116,7 @@ class IndexBuilder:
         """Remove index files that have been outdated for ten minutes.
 
         Each folder of index files has a record of when they became outdated. For files without a time in the record,
-        the ten minutes start now; so they do for all files if the record is damaged.
+        and for all files if the record is damaged, the ten minutes start now.
         """
         now_unix_s = time.time()
         for folder in (self.folders.index, *self.temporary.paths()):

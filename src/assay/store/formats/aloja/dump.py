@@ -42,9 +42,9 @@ _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAM
 _ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
 _DATE = "%Y-%m-%d %H:%M:%S"
 DISAGREEMENT_S: Final = 2.0
-"""Maximum difference between duration and dates, which are whole seconds."""
+"""Maximum difference between duration and dates, in seconds. Dates are whole seconds."""
 TASK_MARGIN_S: Final = 5.0
-"""Maximum time that a task may extend beyond its run: two clocks, rounded to seconds."""
+"""Maximum time that a task may extend beyond its run, in seconds: their clocks differ and are rounded."""
 DURATION_S_MAX: Final = 30 * 86_400.0
 INVALID: Final = "ALOJA's table marks it invalid"
 

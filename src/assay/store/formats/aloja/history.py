@@ -1,9 +1,9 @@
 """Select the job histories of one benchmark in an ALOJA folder: tasks, phases, and time span.
 
 In: the folder's files, and when the benchmark ran. Out: :class:`RunJobs`, times in seconds from the run's start. Hadoop
-keeps the histories of all jobs since its start, and ALOJA starts it before it generates a benchmark's input, so the
-folder also has the jobs that generated the input. They ended before the run began. If its time is unknown, they are the
-jobs that are also in the folder ``prep_BENCHMARK``.
+keeps the histories of all jobs since its start. ALOJA starts Hadoop before it generates a benchmark's input, so the
+folder also has the jobs that generated the input. These jobs ended before the run began. If the time of the run is
+unknown, they are the jobs that are also in the folder ``prep_BENCHMARK``.
 """
 
 import re
@@ -20,9 +20,9 @@ from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, ph
 from assay.store.formats.source import Source
 
 MARGIN_S = 5.0
-"""Maximum time that a job may extend beyond its run: two clocks, one in whole seconds."""
+"""Maximum time that a job may extend beyond its run, in seconds: their clocks differ."""
 ATTEMPT_MARGIN_S = 60.0
-"""Maximum delay after a run for the recorded end of a killed attempt."""
+"""Maximum time between the end of a run and the recorded end of a killed attempt, in seconds."""
 _HISTORY = re.compile(r"(?:.*/)?history/(?:.*/)?(job_[0-9]+_[0-9]+)(?![^/]*\.(?:xml|crc))[^/]*", re.DOTALL)
 
 
@@ -96,9 +96,9 @@ def _within(task: Task, duration_s: float) -> bool:
 
 
 def jobs_of(sources: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
-    """Return the jobs of a run with unknown time: all but those of its preparation.
+    """Return the jobs of a run with unknown time: all jobs except the jobs of its preparation.
 
-    No jobs if there are several and it is unknown which one generated the input.
+    Return no jobs if there are several and it is unknown which of them generated the input.
     """
     histories, unread = _read(sources, job_ids(preparation))
     if not histories:

@@ -1,9 +1,9 @@
 """Read the job history of Hadoop 1: the text files ``job_…`` that its JobTracker keeps under ``history/``.
 
 In: the file's text. Out: the same :class:`~jhist.JobHistory` as for Hadoop 2 and 3, in seconds and bytes. The format is
-that of org.apache.hadoop.mapred.JobHistory of Hadoop 0.20 to 1.2: records ``Type KEY="value" … .``, a backslash before
-``" = .`` and itself, and counters as ``{(group)(display name)[(NAME)(display name)(value)]…}…``. Attempts of a job's
-setup and cleanup are left out: they are not maps, even if their records say so.
+defined by org.apache.hadoop.mapred.JobHistory of Hadoop 0.20 to 1.2: records ``Type KEY="value" … .``, a backslash
+before ``" = .`` and itself, and counters as ``{(group)(display name)[(NAME)(display name)(value)]…}…``. Attempts of a
+job's setup and cleanup are left out: they are not maps, even if their records say so.
 """
 
 import re

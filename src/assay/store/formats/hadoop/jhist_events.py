@@ -1,10 +1,10 @@
 """Read the events of a MapReduce job history file, in JSON or binary encoding.
 
-In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file, those of task attempts as
-in ``jhist_attempts.py``, others as :class:`Event`. ``jhist_json.py`` and ``jhist_binary.py`` decode most events of task
-attempts fast. All other events, and damaged events, are decoded here field by field.
+In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: events of task attempts
+as in ``jhist_attempts.py``, others as :class:`Event`. ``jhist_json.py`` and ``jhist_binary.py`` decode most events of
+task attempts fast. All other events, and damaged events, are decoded here field by field.
 
-The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
+org.apache.hadoop.mapreduce.jobhistory.EventWriter defines the format: a first line ``Avro-Json`` or ``Avro-Binary``,
 a second line with the Avro schema, then one record per event: a JSON object per line, or records in Avro's binary
 encoding without framing. In Avro's JSON a value of a union is wrapped as ``{"type name": value}``.
 """
@@ -214,7 +214,7 @@ def _read_binary(
 
 
 def _typed(event: Event, wanted: Collection[str]) -> Iterator[HistoryEvent]:
-    """Yield an event of a wanted type, one of a task attempt as its typed value."""
+    """Yield an event of a wanted type. An event of a task attempt is yielded as its typed value."""
     if event.type in wanted:
         yield started(event) if event.type in STARTS else ended(event) if event.type in ENDS else event
 

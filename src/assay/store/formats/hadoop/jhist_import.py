@@ -7,7 +7,7 @@ totals of its counters, and the parameters that were set for it. Sizes are in by
 ``data_bytes`` is the number of bytes that the job's input format read (``BYTES_READ`` of FileInputFormatCounter).
 Without this counter, it is the number of bytes that all tasks read from HDFS, without the list of splits. For programs
 that only write, it is the number of bytes written to HDFS. An absent or negative counter gives no metric; nor does a
-CPU time of 0 ms, which Hadoop writes if it can't measure it.
+CPU time of 0 ms, which Hadoop writes if it can't measure CPU time.
 """
 
 import re
@@ -80,7 +80,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
 
 
 def _conf_of(name: str) -> str | None:
-    """Return the id of the job whose configuration a file is, from the file's name; None for other files."""
+    """Return the job id in the name of a job's configuration file; None for other files."""
     return _job_in(name) if _CONF_NAME.fullmatch(name) else None
 
 

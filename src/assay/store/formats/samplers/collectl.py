@@ -10,7 +10,7 @@ normalised (``-on``) or that the screen abbreviated (``12M``) are skipped becaus
 shows whole numbers, so a slow disk's bytes are rounded there.
 
 **Time.** Plot lines have date and time in the zone that the header names. Screen lines may have a time of day
-(``-oT``), also a date (``-oD``), or a record's UTC seconds. Without any, the interval comes from the line
+(``-oT``), also a date (``-oD``), or a record's UTC seconds. Without times, the interval comes from the line
 ``waiting for N second sample``. Each sample, including the first, describes the interval before it. Where samples are
 missing, the trace has a gap.
 """

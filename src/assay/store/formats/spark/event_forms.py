@@ -1,6 +1,6 @@
 """Define the events of a Spark event log as they are written, with the fields that assay needs.
 
-The format is that of org.apache.spark.util.JsonProtocol: keys are the listener's names, times are milliseconds since
+The format is defined by org.apache.spark.util.JsonProtocol: keys are the listener's names, times are milliseconds since
 1970, sizes are bytes. Keys that are not named here are skipped.
 """
 

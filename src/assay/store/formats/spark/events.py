@@ -4,9 +4,9 @@ In: the log's files as bytes, in order (several if Spark rolled the log over). O
 the log are milliseconds since 1970 on the driver's clock; here, task and stage times are seconds from the application's
 start. Sizes are bytes.
 
-The format is that of org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object per line, whose ``Event``
-is the name of the listener's event. Unneeded events and keys are skipped, so logs of later versions stay readable. If a
-needed key is missing or has another type, the log is rejected with the line.
+The format is defined by org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object per line, whose
+``Event`` is the name of the listener's event. Unneeded events and keys are skipped, so logs of later versions stay
+readable. If a needed key is missing or has another type, the log is rejected with the line.
 """
 
 import io
