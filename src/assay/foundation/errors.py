@@ -90,7 +90,7 @@ def did_you_mean(text: str, names: Iterable[str], synonyms: Mapping[str, str] | 
 
     Return an empty text otherwise.
     """
-    import difflib  # imported here: a command that works does not need it
+    import difflib  # imported here: only messages of errors need it
 
     by_folded = {name.casefold(): name for name in names}
     near = [by_folded[text.casefold()]] if text.casefold() in by_folded else []

@@ -42,7 +42,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def check_output(path: Path) -> None:
-    """Raise :class:`AssayError` if ``path`` certainly can't be written. Call it before long work."""
+    """Raise :class:`AssayError` if it is certain that ``path`` can't be written. Call it before long work."""
     folder = Path(os.path.realpath(path)).parent
     try:
         if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):

@@ -49,7 +49,7 @@ from assay.specs.section import parse
 
 
 def load_cluster(path: str | Path) -> Cluster:
-    """Return the cluster that the file at ``path`` describes; raise :class:`SpecificationError` with file and line."""
+    """Return the cluster that the file at ``path`` describes. Raises :class:`SpecificationError` with file and line."""
     return cluster_of(read_document(path), Path(path).parent)
 
 

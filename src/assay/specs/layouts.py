@@ -3,7 +3,7 @@
 In: a layout of a plan, and the worker's node type. Out: :class:`~assay.model.Layout`. The codes are those of
 :mod:`assay.model.clusters.layout_code` for local disks: ``HDD``, ``HDn``, ``SSD``, ``SSn`` and ``NVE`` keep HDFS blocks
 and intermediate data on the same disks; ``HSn``, ``SHn`` and ``HYn`` also use one SSD. A code puts one directory on
-each device. A layout that the worker lacks devices for raises :class:`SpecificationError` with the codes that fit.
+each device. A layout with devices that the worker lacks raises :class:`SpecificationError` with the codes that fit.
 """
 
 from collections.abc import Mapping, Sequence

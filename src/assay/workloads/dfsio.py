@@ -1,8 +1,8 @@
 """TestDFSIO write and read, the stock program of Hadoop's own test jar.
 
 The program writes or reads ``files`` files of equal size, with one map for each. Its "Throughput" is total MiB over the
-sum of the maps' I/O times: the mean rate of one stream, weighted by bytes. That is the per-stream throughput, not the
-cluster's.
+sum of the maps' I/O times: the mean rate of one stream, weighted by bytes. This is the throughput per stream, not the
+throughput of the cluster.
 """
 
 import math

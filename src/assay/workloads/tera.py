@@ -73,7 +73,7 @@ def _rows_input(size: Size) -> Input:
 
 
 async def _report_check(validation_input: ValidationInput) -> Check:
-    """Return the check of TeraValidate's report: no misplaced row, and the same checksum as TeraGen's."""
+    """Return the check of TeraValidate's report: no misplaced row, and the checksum that TeraGen counted."""
     text = "".join(
         [
             (await validation_input.files.read(path)).decode(errors="replace")
@@ -228,7 +228,7 @@ class HdfsWrite(Workload):
     """Write ``data`` bytes in one copy, independent of the plan's replication.
 
     LISA'14, table 2: "HDFS write-only job, like Teragen, except with 1-fold replication". With random payload Hadoop's
-    RandomWriter writes them, because TeraGen's rows can be compressed.
+    RandomWriter writes the data, because TeraGen's rows can be compressed.
     """
 
     name, title = "hdfs-write", "HDFS write"

@@ -2,7 +2,7 @@
 
 In: a model, and the name of the index that it was learned from. Out: bytes that begin with a line with the version and
 the SHA-256 of the rest, then NumPy's ``npz`` without pickling. Bytes of another version, damaged bytes and invalid
-trees are refused with the reason. The caller then learns the model again from the runs, and loses nothing.
+trees are refused with the reason. The caller then learns the model again from the runs.
 """
 
 import hashlib

@@ -99,7 +99,7 @@ class _RunFacts:
     other_cpu_s: float | None
     """CPU seconds of the workers while tasks ran, without the CPU seconds that tasks counted."""
     background_cores: float | None
-    """Cores of a lab's machine that other processes than workers used meanwhile."""
+    """Cores of a lab's machine in use by processes other than workers, while tasks ran."""
     read: float
     map_output: float
     shuffled: float
@@ -341,7 +341,7 @@ def _constant_background(facts: Sequence[_RunFacts]) -> float:
 
 
 def _fit_cpu_shares(facts: Sequence[_RunFacts]) -> tuple[Uncertain, Uncertain, Uncertain]:
-    """Return the CPU seconds of a job, an attempt and a moved byte that explain the workers' CPU best."""
+    """Return the CPU seconds of a job, an attempt and a moved byte that fit the workers' CPU time best."""
     known = [run_facts for run_facts in facts if run_facts.other_cpu_s is not None]
     stages = any(run_facts.staged for run_facts in facts)
     prior_means, prior_spreads = (PRIOR_STAGED, PRIOR_STAGED_SPREAD) if stages else (PRIOR, PRIOR_SPREAD)

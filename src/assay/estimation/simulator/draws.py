@@ -40,8 +40,8 @@ class ParameterDraw:
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:
     """Yield ``count`` draws; the first has the middle of every input.
 
-    The spread of so small a sample differs from the intended spread by chance (8 draws of one seed: a quarter less),
-    and every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
+    The spread of a small sample differs from the intended spread by chance (8 draws of one seed: a quarter less), and
+    every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
     """
     chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))

@@ -5,7 +5,7 @@ In: a cluster's description, a profile with the costs of workloads, and as progr
 with the interval that contains nine of ten measured run times. Nothing runs and nothing is written: there is no input
 to generate, no output to validate, and no host.
 """
-# ruff: noqa: ARG002 - the contract has parameters that a simulation does not need
+# ruff: noqa: ARG002 - the interface has parameters that a simulation does not need
 
 from __future__ import annotations
 

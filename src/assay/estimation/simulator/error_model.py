@@ -35,7 +35,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The correction of a simulated run by a measured one: a factor, and the remaining standard deviation."""
+    """The correction of a simulated run by a measured run: a factor, and the remaining standard deviation."""
 
     factor: float
     sigma: float

@@ -8,7 +8,7 @@ import math
 from assay.estimation.simulator.scenario import SimulationRequest
 
 FAR_SIGMA = 0.06
-"""Standard deviation of log time for each doubling beyond the learned range."""
+"""Added standard deviation of log time for each doubling beyond the learned range."""
 WITHIN_RANGE_FACTOR_MAX = 2.0
 """Maximum factor beyond the learned range for which nothing is added."""
 

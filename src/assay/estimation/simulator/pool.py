@@ -1,8 +1,8 @@
-"""Run several simulator processes, kept for many scenarios: a sweep uses all cores, and one slow scenario blocks no
-other.
+"""Run several simulator processes for many scenarios, so that a sweep uses all cores.
 
 In: scenarios. Out: a result or an error for each, in the same order. A process answers many lines, and keeps its device
-tables. The owner of a pool closes it; a simulator ends when its pipe is closed.
+tables. A slow scenario blocks only its own process. The owner of a pool closes it; a simulator ends when its pipe is
+closed.
 """
 
 import os

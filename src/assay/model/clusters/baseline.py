@@ -9,8 +9,7 @@ DEVIATION_MAX = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One figure of a device or link. ``expected``: the specified value, scaled in a lab; None if the cluster file has
-    none."""
+    """One figure of a device or link. ``expected``: the specified value, scaled in a lab; None if not specified."""
 
     node: str
     subject: str

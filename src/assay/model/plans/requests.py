@@ -1,7 +1,7 @@
 """Size of disk requests at a lab's scale: the largest request, and the readahead window.
 
 Positioning takes as long as on the real disk at any scale, and transfers shrink with the bandwidth. The bytes per
-positioning have to shrink too, or interleaved streams would keep a larger share of the bandwidth than on the described
+request must shrink too. Otherwise, interleaved streams would get a larger share of the bandwidth than on the described
 disk. In: device and scale. Out: bytes, a multiple of the page size.
 
 For a modelled HDD, both are :data:`HDD_REQUEST_BYTES` times the scale. Ten to twenty concurrent readers then get half
@@ -13,10 +13,10 @@ from assay.model.clusters.cluster import Device, DeviceKind, Disks
 
 PAGE_BYTES = 4096
 FULL_REQUEST_BYTES = 1280 * 1024
-"""Linux's default for the largest request to a disk."""
+"""Linux's default for the largest request to a disk, in bytes."""
 HDD_REQUEST_BYTES = 640 * 1024
-"""Largest request of a modelled HDD at full scale: 5 ms of transfer at 120 MB/s. Linux sends requests of 0.5 to 1.25
-MB to real disks."""
+"""Largest request of a modelled HDD at full scale, in bytes: 5 ms of transfer at 120 MB/s. Linux sends requests of 0.5
+to 1.25 MB to real disks."""
 REQUEST_BYTES_MIN = {Disks.MODEL: 1 * PAGE_BYTES, Disks.THROTTLE: 4 * PAGE_BYTES}
 SEQUENTIAL_IOPS_MARGIN = 1.25
 

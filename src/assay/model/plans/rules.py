@@ -1,8 +1,8 @@
 """Rules of an engine at plan time: parameters of a configuration, mistakes, and restarts between configurations.
 
 Pure. In: settings as text, configurations, the described cluster. Out: parameters, mistakes with reasons, and keys that
-configurations may share. A plan is checked, ordered and estimated by the :class:`Rules` of its engine, which are passed
-in: this module and the layers above do not know the engine.
+configurations may share. The :class:`Rules` of an engine check, order and estimate its plans. They are passed as
+a parameter, so this module and its callers do not depend on an engine.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -39,8 +39,8 @@ Spread = tuple[tuple[tuple[Directories, ...], int], ...]
 class Rules(Protocol):
     """An engine at plan time. Every method is pure and accesses no host.
 
-    *Settings* are those of a plan: engine parameters, and words (``containers: 4``) for several parameters.
-    *Parameters* are the engine's, with words resolved.
+    *Settings* are the entries of a plan: engine parameters, and words (``containers: 4``) for several parameters.
+    *Parameters* are engine parameters, with words resolved.
     """
 
     @property

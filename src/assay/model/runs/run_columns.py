@@ -1,7 +1,7 @@
 """Runs as a table with one row per run, and back: the columns of `assay export csv` and `parquet`.
 
 A column is a field of :class:`Run` under its own name, or ``level:NAME``, ``parameter:NAME``, ``option:NAME`` and
-``metric:NAME``, as ``assay import table`` names them. Units are those of the names (``duration_s``). Checks, cache
+``metric:NAME``, as ``assay import table`` names them. Names end in the unit (``duration_s``). Checks, cache
 states, phases, warnings and sources are JSON text in one column each. A run's environment, jobs, stages and executors
 are not in the table.
 """
@@ -52,7 +52,7 @@ NAMED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Prefix of a column to the field of :class:`Run` that holds its value, and the SQL type."""
 NEEDED: Final = frozenset({"run_id", "workload", "campaign_id", "status", "origin", "duration_s", "lab_scale", "cold"})
-"""Columns by which a table is recognised: every version of assay has exported them."""
+"""Columns that identify an exported table: every version of assay exports them."""
 _ABSENT: Final[Mapping[str, Any]] = {
     "cause": None,
     "lab_scale": None,
@@ -111,7 +111,7 @@ def run_of_cells(cells: Mapping[str, Any], row: int) -> Run:
     """Return the run of one row. A cell is text or a value of the column's type; None or "" if empty.
 
     ``row`` replaces block and position in tables of older versions, which lack them, so that unpaired runs are not
-    compared as pairs. Raises ValueError with the reason for a row that is no run.
+    compared as pairs. Raises ValueError with the reason for a row that is not a run.
     """
     fields: dict[str, Any] = {**_ABSENT, "block": row, "position": row}
     fields |= {field: {} for field, _ in NAMED.values()}

@@ -1,8 +1,8 @@
 """Copy bundles from and to a remote repository, for ``assay pull URL`` and ``assay push URL``.
 
-In: the address of an ``assay serve``, a token if required, a local repository. Out: copied bundles, each complete or
-not at all, checked against the checksum of the transfer and their own. Bundles that exist at the target are skipped, so
-the same command resumes after an interruption.
+In: the address of an ``assay serve``, a token if required, a local repository. Out: copied bundles. Each bundle is
+copied completely or not at all, and checked against the checksum of the transfer and its own checksums. Bundles that
+exist at the target are skipped, so the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Remote:
     """A server with a repository. Use as a context manager; every method raises :class:`RepositoryError` on failure."""
 
     def __init__(self, url: str, token: str | None = None, pace: TransferLimit = TransferLimit()) -> None:
-        import httpx  # imported here: only addresses need it
+        import httpx  # imported here: only remote repositories need it
 
         self.url = url.rstrip("/")
         self._pace = pace
@@ -208,7 +208,7 @@ class Remote:
             timer.cancel()
 
     def _note_socket(self, event: str, details: dict[str, Any]) -> None:
-        """Store a second descriptor of a new connection; TLS takes over the first."""
+        """Store a duplicate descriptor of a new connection, because TLS takes over the first descriptor."""
         if event == "connection.connect_tcp.complete":
             descriptor = os.dup(details["return_value"].get_extra_info("socket").fileno())
             if self._socket is not None:

@@ -2,7 +2,7 @@
 
 In: :class:`~assay.analysis.statistics.imported_rows.ImportedRows` with the ids and positions of their runs. Out:
 columns, and a query over them that returns the same rows as :func:`assay.store.index.runs_file.rows_of` does for single
-runs. Each shared value is encoded once. Array operations and DuckDB do the work per row, not Python.
+runs. Each shared value is encoded once. Array operations and DuckDB process the rows, without a loop in Python.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ SAR_net_devices VMSTATS BWM BWM2`` (schema: ``shell/common/create_db.sh`` of git
 
 Dumps of ALOJA's tests are cut (LIMIT 10) and edited by hand, so that rows of one run carry another run's number.
 Figures are therefore checked against each other: a row that contradicts itself or its folder's name is skipped, and
-tasks and samples are only used within their run. Tasks before the start of the run belong to its preparation, whose job
-history ALOJA imported too.
+tasks and samples are only used within their run. Tasks before the start of the run belong to its preparation. ALOJA
+imported the job history of the preparation too.
 """
 
 from collections import defaultdict
@@ -44,7 +44,7 @@ _DATE = "%Y-%m-%d %H:%M:%S"
 DISAGREEMENT_S: Final = 2.0
 """Maximum difference between duration and dates, in seconds. Dates are whole seconds."""
 TASK_MARGIN_S: Final = 5.0
-"""Maximum time that a task may extend beyond its run, in seconds: their clocks differ and are rounded."""
+"""Maximum time that a task may extend beyond its run, in seconds. Clocks differ and are rounded."""
 DURATION_S_MAX: Final = 30 * 86_400.0
 INVALID: Final = "ALOJA's table marks it invalid"
 

@@ -20,7 +20,7 @@ from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, ph
 from assay.store.formats.source import Source
 
 MARGIN_S = 5.0
-"""Maximum time that a job may extend beyond its run, in seconds: their clocks differ."""
+"""Maximum time that a job may extend beyond its run, in seconds. Clocks differ."""
 ATTEMPT_MARGIN_S = 60.0
 """Maximum time between the end of a run and the recorded end of a killed attempt, in seconds."""
 _HISTORY = re.compile(r"(?:.*/)?history/(?:.*/)?(job_[0-9]+_[0-9]+)(?![^/]*\.(?:xml|crc))[^/]*", re.DOTALL)

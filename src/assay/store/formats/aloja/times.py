@@ -24,7 +24,7 @@ _CET: Final = timedelta(hours=1)
 _CET_ENDS: Final = datetime(2014, 3, 30, 2)
 """Start of summer time. The old importer has no row after it, so its notation of summer time is unknown."""
 _OLD_IMPORTER_ENDS: Final = datetime(2014, 3, 1)
-"""Time after the old importer's last row, of 2014-02-24. In a table without starts, an earlier end may be a start."""
+"""End of the old importer, whose last row is of 2014-02-24. In tables without starts, an earlier end may be a start."""
 _YEARS: Final = range(2000, 2101)
 _TOLERANCE_S: Final = 2.0
 

@@ -3,8 +3,8 @@
 In: a :class:`~fio.FioReport`. Out: :class:`~assay.analysis.devices.calibration.DeviceMeasurement`. Jobs are recognised
 by their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one
 group ran concurrently (``numjobs``) and count as one measurement of several streams. Left out are mixed jobs (``rw``,
-``randrw``), trims, failed jobs, jobs that moved no data, and jobs that used the page cache, which
-measured memory. :func:`cached_jobs` names the jobs that used the page cache.
+``randrw``), trims, failed jobs, jobs that moved no data, and jobs that used the page cache and so measured memory
+(:func:`cached_jobs`).
 """
 
 import re

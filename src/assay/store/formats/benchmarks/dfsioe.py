@@ -15,8 +15,8 @@ That average is not the cluster's throughput, so its metrics do not have the nam
   the number of map slots from ``mapred.tasktracker.*.tasks.maximum`` (2 if unset, as always under YARN) and reduce
   capacity, which are constants of Hadoop 1. If the result is too low, ramps and stragglers count; if it is too high,
   the average is "unavailable".
-* Bytes are interpolated between two samples, also from the job's start to a file's first byte. So the average exceeds
-  the job's data over its wall time: SanDisk's study printed 4,087 where this ratio is 2,111.
+* Bytes are interpolated between two samples, also from the job's start to a file's first byte. The average therefore
+  exceeds the job's data over its wall time: SanDisk's study printed 4,087 where this ratio is 2,111.
 """
 
 import math

@@ -68,7 +68,7 @@ class _EventPattern:
     tail: re.Pattern[bytes] | None
     """The fields after the counters; None for an event without counters."""
     order: tuple[int, ...]
-    """The groups of ``head`` with the wanted fields, the task's id first. Ends of maps have two fewer."""
+    """The groups of ``head`` with the wanted fields, the task's id first. Ends of maps have two groups fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def _number(packed: bytes) -> int:
 
 
 class _VarintCache(dict[bytes, int]):
-    """Decoded varints. Those of one or two bytes are cached: most of a job's counters are 0."""
+    """Decoded varints. Varints of one or two bytes are cached, because most of a job's counters are 0."""
 
     def __missing__(self, packed: bytes) -> int:
         number = _number(packed)

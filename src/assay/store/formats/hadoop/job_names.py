@@ -1,8 +1,8 @@
 """Derive a job's workload from the job's name.
 
 In: the name of a job or application, and for MapReduce its mapper's class. Out: the workload's name in plans if it is
-one of Hadoop's own benchmarks, else the job's name. The names are those that the programs of hadoop-mapreduce-examples
-set. TestDFSIO sets none, but its mapper identifies it.
+one of Hadoop's own benchmarks, else the job's name. The programs of hadoop-mapreduce-examples set the job's name.
+TestDFSIO sets no name, but its mapper identifies it.
 """
 
 import re
