@@ -3,7 +3,7 @@
 HiBench's enhanced DFSIO reports the throughput of the whole cluster while enough tasks run. assay has its own program
 for this purpose: each map stores the bytes that it moved in each second of the NameNode's clock, which all maps query.
 :func:`assay.analysis.run_profile.throughput.gated_aggregate` computes the aggregate. docs/reference/workloads.md
-describes the differences from HiBench's.
+describes the differences from HiBench's program.
 """
 
 import statistics

@@ -2,9 +2,10 @@
 
 In: runs as a table. Out: a :class:`TimeModel`, frozen arrays. The model learns the logarithm of the median time of each
 configuration with stacked trees (:mod:`assay.estimation.prediction.stack`), in eight folds by configuration:
-repetitions of one configuration are always in the same fold, and every error behind an interval is of a configuration
-that its trees had not seen (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a
-cluster or a layout that was never measured, other trees are used: their features are hardware and devices, not names.
+repetitions of one configuration are always in the same fold, and every error behind an interval is the error for a
+configuration that its trees had not seen (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49
+(2021)). For a cluster or a layout that was never measured, other trees are used: their features are hardware and
+devices, not names.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LEVELS_TRIED_MAX = 10
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
 HARDWARE_MIN = 5
-"""With at most this many clusters, hardware features are left out, because they only identify the clusters."""
+"""Maximum number of clusters without hardware features, which would only identify the clusters."""
 LEFT_OUT_TREES = 8
 LEFT_OUT_ROWS_MAX = 2_000
 NAMELESS_ROWS_MAX = 10_000

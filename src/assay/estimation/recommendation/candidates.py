@@ -1,8 +1,8 @@
 """Enumerate the clusters of a hardware catalogue, and make the plan that simulates one of them. Pure.
 
-In: a catalogue. Out: :class:`Candidates`, one row of numbers per cluster, so that a hundred thousand clusters take a
-few arrays; and for one row the plan of a workload on that cluster, checked like every plan. The disks of a cluster are
-those that its layout uses.
+In: a catalogue. Out: :class:`Candidates`, one row of numbers per cluster, so that a few arrays hold a hundred thousand
+clusters; and for one row the plan of a workload on that cluster, checked like every plan. The disks of a cluster are
+the disks that its layout uses.
 """
 
 import itertools
@@ -42,7 +42,7 @@ from assay.specs.layouts import is_layout_code
 MACHINES_MAX = 20_000
 _MIB = 2**20
 _RESERVED_MEMORY_BYTES = 2 * 2**30
-"""Memory of a worker that containers do not get."""
+"""Memory of a worker that is not available to containers, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

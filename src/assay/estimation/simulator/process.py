@@ -26,7 +26,7 @@ TIMEOUT_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """One simulation's result; ``tree``: all of it, as docs/reference/simulator-scenarios.md has it."""
+    """The result of one simulation. ``tree``: the complete result (docs/reference/simulator-scenarios.md)."""
 
     duration_s: float
     limits: Mapping[str, float]

@@ -17,12 +17,12 @@ _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 _TASKS = "org.apache.hadoop.mapreduce.TaskCounter"
 _JOBS = "org.apache.hadoop.mapreduce.JobCounter"
 _PHASES = {"sort": "merge"}
-"""The simulator's phase names to those of runs, if they differ."""
+"""Phase name of the simulator to phase name of runs, if they differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """The parts of a run that a simulation gives."""
+    """The parts of a run that a simulation produces."""
 
     duration_s: float
     jobs: tuple[Job, ...]

@@ -1,4 +1,4 @@
-"""The scenario as the simulator reads it: typed structs that encode to its JSON, field by field.
+"""Define the simulator's input as typed structs that encode to its JSON, field by field.
 
 The structs have the names and units of the reader in ``rust/simulate`` (``read.rs``, ``read_cluster.rs``,
 ``read_jobs.rs``; docs/reference/simulator-scenarios.md). A field that is None or empty is left out, and the reader then

@@ -3,7 +3,7 @@
 In: a plan, one of its workloads, the levels of its factors, texts ``NAME=2..16`` and ``NAME=a,b,c``. Out: a
 :class:`Space` of numbered candidates. Candidate 0 is the plan's configuration, called the defaults. The space returns a
 candidate as a planned run, or the reason why it can't run. Engine and workload check a candidate as they check any
-plan, so a configuration that would wait for ever never runs.
+plan, so a configuration that would wait forever never runs.
 """
 
 import itertools
@@ -31,7 +31,7 @@ LEVELS_MAX = 16
 CANDIDATES_MAX = 2_000
 DIMENSIONS_MAX = 12
 _RATIO_OF_LOGARITHMS = 4.0
-"""A range with a larger ratio of its ends than this is searched on a logarithmic scale."""
+"""Maximum ratio of the ends of a range that is searched on a linear scale; above it, the scale is logarithmic."""
 _RANGE = re.compile(r"(?P<low>\d{1,12})(?P<unit_low>[A-Za-z]*)\.\.(?P<high>\d{1,12})(?P<unit>[A-Za-z]*)")
 
 

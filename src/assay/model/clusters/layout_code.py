@@ -1,6 +1,6 @@
 """Parse the codes of storage layouts, for example ``HDD``, ``HD5``, ``HS5``, ``HY4`` and ``RL3``.
 
-In: names of layouts. Out: :class:`LayoutCode`, the devices of each worker and their purpose. ALOJA's codes are those of
+In: names of layouts. Out: :class:`LayoutCode`, the devices of each worker and their purpose. ALOJA's codes come from
 its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` extend them to the setups of LISA'14.
 :func:`parse` accepts codes of plans and of ALOJA's data. :func:`named` also accepts the spellings of papers
 (``HDD-11``, ``All-SSD``, ``Hybrid``). A name may be wrong: prefer recorded devices.
@@ -15,7 +15,7 @@ from assay.model.clusters.cluster import DeviceKind
 
 HDD, SSD, NVME = DeviceKind.HDD.value, DeviceKind.SSD.value, DeviceKind.NVME.value
 REMOTE = "remote"
-"""A volume behind the network."""
+"""Kind of a volume that is attached over the network."""
 
 
 class ExtraDeviceUse(Enum):
@@ -126,7 +126,7 @@ def parse(code: str) -> LayoutCode | None:
 
 
 def devices_of_code(code: str) -> dict[str, int]:
-    """Return the number of devices of each kind per worker; empty for names that are no code."""
+    """Return the number of devices of each kind per worker; empty for names that are not codes."""
     layout = parse(code)
     return {kind: count or 0 for kind, count in layout.devices.items()} if layout else {}
 

@@ -127,7 +127,7 @@ class Configuration:
     levels: dict[str, str]
     layout: Layout
     parameters: dict[str, str]
-    """Engine parameters: those of the plan, overridden by those of the factors."""
+    """Engine parameters of the plan, overridden by the parameters of the factors."""
     network: str | None = None
     """Name of a network of the cluster, or in a lab a link rate, for example ``1Gbit/s``; None: the cluster's own."""
     workers: int | None = None

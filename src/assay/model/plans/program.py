@@ -42,7 +42,7 @@ class Outcome:
     """Whether its host became unreachable; whether the program ended is then unknown."""
 
     def counter(self, name: str) -> int | None:
-        """Return the value of a counter in any group; None if there is none of this name."""
+        """Return the value of a counter in any group; None if it is missing."""
         return next((group[name] for group in self.counters.values() if name in group), None)
 
     def last_words(self, most: int = 3) -> list[str]:

@@ -95,7 +95,7 @@ class ClusterFacts:
 
     @classmethod
     def of_layout(cls, cluster: Cluster, layout: Layout) -> Self:
-        """Count the priced parts; devices are those of one worker that the layout uses."""
+        """Count the priced parts. Only devices that the layout uses on one worker count."""
         devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
         return cls(
             name=cluster.name,
@@ -165,7 +165,7 @@ class NodeFacts:
 
     @classmethod
     def of(cls, tree: object) -> Self:
-        """Return the facts in an entry of ``nodes``; the keys are those of ``observation/node/environment.py``."""
+        """Return the facts in an entry of ``nodes``; ``observation/node/environment.py`` defines the keys."""
         return cls(
             _text(tree, "hardware", "cpu", "model"),
             _whole(_at(tree, "hardware", "cpu", "logical_cores")),

@@ -117,7 +117,7 @@ class Job:
     """``succeeded``, ``failed``, ``killed`` or ``error``."""
     submit_s: float
     launch_s: float | None
-    """When the ApplicationMaster had set up the job; None if the job ended before."""
+    """Time at which the ApplicationMaster finished the job's setup; None if the job ended before."""
     finish_s: float
     maps: int
     reduces: int

@@ -103,8 +103,8 @@ def encode_run(run: Run) -> bytes:
 def run_of_json(encoded: bytes | str) -> Run:
     """Return a run from JSON of any version of assay.
 
-    Raises ValueError, MsgspecError or RecursionError for anything else. The workload gets its declared name, also if an
-    older version imported it under another.
+    Raises ValueError, MsgspecError or RecursionError for anything else. The workload gets its declared name, even if an
+    older version imported it under another name.
     """
     run = run_json.run_of_json(encoded)
     name = known_name(run.workload)
@@ -213,7 +213,7 @@ def file_names(bundle: Path) -> list[str]:
 
 
 def all_names(bundle: Path) -> list[str]:
-    """Return all files of a bundle: checksum list after the others, then its signature, if any."""
+    """Return all files of a bundle. The last names are the checksum list and, if it exists, the signature."""
     return [*file_names(bundle), SUMS_FILE, *([SIGNATURE_FILE] if os.path.lexists(bundle / SIGNATURE_FILE) else [])]
 
 
@@ -259,7 +259,7 @@ def read_trace(bundle: Path, reading: Reading = connection) -> Trace:
 
 
 def read_log(bundle: Path, name: str) -> bytes:
-    """Return a log's content. Raises :class:`RepositoryError` with the available logs if there is none of this name."""
+    """Return a log's content. Raises :class:`RepositoryError` with the available logs if this log is missing."""
     names = log_names(bundle)
     if name not in names:
         hint = f"it has: {', '.join(names)}" if names else "it has no logs"
@@ -274,8 +274,8 @@ def read_log(bundle: Path, name: str) -> bytes:
 
 
 def read_log_chunks(bundle: Path, name: str, offset: int = 0) -> Iterator[bytes]:
-    """Return a log's content from ``offset`` on in chunks; errors as in :func:`read_log`. Bounds memory for large
-    logs."""
+    """Return a log's content from ``offset`` on in chunks, which limits memory use; errors as in
+    :func:`read_log`."""
     if name not in log_names(bundle):
         read_log(bundle, name)
     return _chunks(bundle / "logs" / f"{name}.gz", offset)

@@ -36,12 +36,12 @@ FILES_MAX = 20_000
 _BLOCK = 512
 _CHUNK = 1 << 20
 _EXTENDED_BYTES_MAX = 64 * 1024
-"""Maximum size of an extended header; a path has at most 4,096 bytes."""
+"""Maximum size of an extended header, in bytes. A path has at most 4,096 bytes."""
 _EXTENDED_MAX = 2
 """Maximum number of extended headers before one file."""
 _FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
 _FACTS_BYTES_MAX = 64 << 20
-"""Maximum size of a file that is read completely for checking."""
+"""Maximum size of a file that is read completely for checking, in bytes."""
 
 
 class RefusedBundleError(RepositoryError):
@@ -63,7 +63,7 @@ class BundleArchive:
 
 
 def bundle_ids(repository: Repository, after: str = "", limit: int | None = None) -> list[str]:
-    """Return the ids of bundles after ``after``, sorted, at most ``limit``."""
+    """Return the sorted ids of bundles that follow ``after``, at most ``limit`` ids."""
     return [name for name in bundle_names(repository.folders.bundles) if name > after][:limit]
 
 
@@ -107,10 +107,10 @@ def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
 
 
 def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max: int) -> bool:
-    """Store a packed bundle; return whether it is new. It must be complete, and its runs readable.
+    """Store a packed bundle; return whether it is new.
 
-    Raises :class:`RefusedBundleError` for other data, and :class:`RepositoryError` for a full disk; nothing is stored
-    then.
+    Raises :class:`RefusedBundleError` for an incomplete bundle or unreadable runs, and :class:`RepositoryError` for a
+    full disk. Nothing is stored in these cases.
     """
     if _path(repository, bundle_id).exists():
         return False

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 DATASET_VERSION = 1
 TABLES = ("runs", "tasks", "traces")
 METADATA_FOLDER = "_assay"
-"""Readers of Parquet skip names that start with an underscore."""
+"""Folder of the dataset's description. Readers of Parquet skip names that start with an underscore."""
 DESCRIPTION = f"{METADATA_FOLDER}/dataset.json"
 _BATCH = f"{METADATA_FOLDER}/batch-"
 _DIGITS = 16

@@ -39,7 +39,7 @@ _REQUESTED_IDS = "asked_ids"
 _FETCHED_ROWS: Final = 10_000
 """Maximum number of rows that are fetched from DuckDB at once."""
 _CACHED_ROWS_MAX: Final = 2_000
-"""Queries for more rows than this bypass the cache."""
+"""Maximum number of rows of a query that uses the cache."""
 
 
 @dataclass(frozen=True, slots=True)

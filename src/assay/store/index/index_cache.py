@@ -29,7 +29,7 @@ Ids = NDArray[np.bytes_]
 _SEED: Final = 20
 _CHARACTERS_MAX: Final = 50_000_000
 _LONG_BYTES: Final = 1_000_000
-"""Files above this size keep their metadata in DuckDB's cache."""
+"""Minimum size of files whose metadata stay in DuckDB's cache, in bytes."""
 _INDEXES_MAX: Final = 3
 """Maximum number of cached indexes: the newest, the index that running queries use, and the next."""
 

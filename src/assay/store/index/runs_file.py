@@ -86,7 +86,7 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     """Return the columns of ``runs`` as arrays, and add their codes to ``coding``.
 
     If ``bundle`` is None, each run belongs to the bundle with its id. Runs share values by sharing objects: each object
-    is encoded once, however many runs share it.
+    is encoded only once.
     """
     kinds: dict[tuple[Any, ...], int] = {}
     examples: list[_RunGroup] = []

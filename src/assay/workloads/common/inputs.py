@@ -35,8 +35,8 @@ class Input:
     """Number of files of the data, if the program that reads it requires a number."""
 
     def path_of(self, folder: str) -> str:
-        """Return ``folder`` below a path that consists of the input's name and a checksum of everything that decides
-        its content."""
+        """Return ``folder`` below a path that consists of the input's name and a checksum of everything that
+        determines its content."""
         decides = json.dumps(
             [
                 self.program.main_class,

@@ -65,7 +65,7 @@ class DfsioBlock:
 
 
 def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioResult]:
-    """Return the results in ``text``, oldest first; empty when there is no block.
+    """Return the results in ``text``, oldest first; empty if there is no block.
 
     Lines outside blocks, and unknown lines inside a block, are skipped. Raises :class:`FormatError` with
     ``source:line`` when a block lacks a field, has a field twice, or has an invalid number.
@@ -79,7 +79,7 @@ def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioRes
 
 
 def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
-    """Yield every block in ``text`` in order, including damaged ones."""
+    """Yield every block in ``text`` in order, including damaged blocks."""
     lines = text.splitlines()
     headers = [(number, match) for number, line in enumerate(lines, start=1) if (match := _HEADER.search(line))]
     ends = [number - 1 for number, _ in headers[1:]] + [len(lines)] * bool(headers)

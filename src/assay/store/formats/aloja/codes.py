@@ -4,8 +4,8 @@ In: the texts of ALOJA's tables and folder names. Out: layout names with words, 
 current names (bytes, counts). Sources: ALOJA's own scripts (github Aloja/aloja, ``cluster_functions.sh``,
 ``run_benchmarks.sh``, ``import_functions.sh`` and the Hadoop 1 configuration template) and the BSC report of 2015.
 
-Where ALOJA's code and its web page differ, the code made the runs and is followed: compression 2 is LZO there, and
-BZIP2 only on the page.
+If ALOJA's code and its web page differ, the code applies, because it made the runs: compression 2 is LZO in the code,
+and BZIP2 only on the page.
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ clusters of ALOJA's list. Out: the cluster's name and its facts, in the form of 
 
 A cluster is joined by name if the row has a name, and by id only if the id is unique: the list uses five ids twice. A
 folder whose name ends in ``_az`` was created on Azure, whatever the id says: 142 runs of the dump of September 2014
-have id 1, an on-premise cluster, and such a folder name.
+have this folder name and id 1, which is an on-premise cluster.
 """
 
 import re

@@ -7,9 +7,9 @@ their current names, sizes in bytes.
 :func:`parameters` returns a property if its name is on the list below, if it was set explicitly (no ``*-default.xml``
 among its sources), and if its value is a plain setting. From a file without sources, it returns all listed properties.
 Paths, host names, and values that refer to other properties (``${…}``) are left out, and so are all JVM options except
-``-X…``. So no name, folder or secret of the site is imported.
+``-X…``. This keeps names, folders and secrets of the site out of the import.
 
-The XML must not declare a document type. So it can't declare entities that expand or read other files.
+The XML must not declare a document type, because entities could expand without limit or read other files.
 """
 
 import re

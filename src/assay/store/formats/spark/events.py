@@ -243,7 +243,7 @@ class _EventLogReader:
         )
 
     def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[Task]:
-        """Yield the attempts in the order of their starts. One without an end was killed when the application ended."""
+        """Yield the attempts by start time. An attempt without an end was killed at the application's end."""
         for task_id, started in self.started.items():
             if task_id not in self.ended:
                 last_ms = max(end_ms or 0, started.info.launch_ms)
