@@ -40,7 +40,7 @@ class CampaignRequest:
     only: tuple[str, ...] = ()
     """Workloads and levels (``layout=SS2``) of the runs to make now; none means all."""
     stop: Stop | None = None
-    """The condition after which no more runs are started."""
+    """When to stop starting runs; None: after the last run."""
     baseline: bool = True
     """Whether to measure devices and links first."""
     next_runs: NextRuns = remaining_planned

@@ -1,7 +1,7 @@
 """A campaign's folder in the repository: its plan, the runs that were started, and the process that executes it.
 
 ``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (the executing
-process), ``now.json`` (the current step) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and
+process), ``now.json`` (the current step) and ``journal.jsonl``, one JSON object per line with ``at_unix_s`` and
 ``event``::
 
     connect a call of `assay run` connects to the hosts

@@ -94,7 +94,7 @@ class CallResult:
     lab_lost: LabLostError | None = None
     """The lab's error, if the call ended because the lab was lost."""
     stopped_early: int = 0
-    """Attempts that were stopped because faster runs are known."""
+    """Number of attempts that were stopped because faster runs are known."""
 
 
 class RunSequence:
@@ -118,7 +118,7 @@ class RunSequence:
         self._made_with = carried_files(work.plan)
 
     async def run(self) -> CallResult:
-        """Make every remaining run, until all are made or the call must stop.
+        """Make the remaining runs until all are made or the call must stop.
 
         Raises EngineError when several runs in a row fail: the cluster is broken then.
         """

@@ -1,7 +1,7 @@
-"""Prepare a call of ``assay run``: a plan's schedule, and the campaign in the repository that it resumes.
+"""Prepare a call of ``assay run``: schedule the plan's runs, and find the campaign to resume.
 
-In: a plan, the repository or none, the options of the command line. Out: a :class:`PreparedCampaign`, and its text.
-Needs no host, and with ``write=False`` writes nothing.
+In: a plan, the repository or none, the options of the command line. Out: a :class:`PreparedCampaign`, and its
+schedule as text. It connects to no host. With ``write=False`` it writes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class PreparedCampaign(Schedule):
 
     @property
     def journal(self) -> CampaignJournal:
-        """The campaign's folder. Raises RepositoryError in a preview of a new one."""
+        """The campaign's folder. Raises RepositoryError in a preview of a new campaign."""
         if self.campaign is None:
             raise RepositoryError("this campaign has not started")
         return self.campaign

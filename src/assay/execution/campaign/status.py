@@ -40,7 +40,7 @@ class CampaignStatus:
     started_unix_s: float | None
     running: bool
     pid: int | None
-    """The process that executes it, if it runs on this machine."""
+    """Process id of the assay that executes the campaign, if it runs on this machine."""
     planned: int
     done: int
     """Planned runs with a valid result."""
@@ -59,7 +59,7 @@ class CampaignStatus:
     failures: tuple[Failure, ...]
     """The last failures, the newest last."""
     stopped: str | None
-    """Why the last call ended; None while one runs, and when it was cut off."""
+    """Why the last call ended; None while a call runs, or if the last call was cut off."""
     changed_unix_s: float | None
     """When the journal last grew."""
 
@@ -125,7 +125,7 @@ def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[Campaig
 
 
 def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
-    """Return the number of runs done before the last call and in it."""
+    """Return the number of runs done, in the last call and before it."""
     last_start = next((event for event in reversed(calls) if event["event"] == "start"), None)
     if last_start is None:
         return valid
@@ -165,7 +165,7 @@ def _phase(folder: Path) -> str | None:
 
 
 def object_in(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file of a campaign; empty if the file is missing or holds none."""
+    """Return the JSON object in a file of a campaign; empty if the file is missing or holds no object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

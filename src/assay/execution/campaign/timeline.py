@@ -16,7 +16,7 @@ from assay.execution.planning.forecast.estimate import RESTART_S, Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
 _CAMPAIGNS_READ_MAX = 20
-"""Number of newest campaigns from which overheads are estimated."""
+"""Maximum number of campaigns from which overheads are estimated, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Attempt:
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:
-    """Return the journal's lines in order, without damaged and half-written ones."""
+    """Return the journal's events in order; skip damaged and incomplete lines."""
     try:
         content = (folder / JOURNAL).read_bytes()
     except OSError:
@@ -85,7 +85,8 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
                 )
             )
             continue
-        number = event.get("attempt")  # a run is stored while the next run is prepared
+        # A run is stored while the next run is prepared, so the event may belong to an earlier attempt.
+        number = event.get("attempt")
         attempt = next(
             (
                 candidate

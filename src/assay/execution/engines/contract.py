@@ -88,7 +88,7 @@ class EngineFacts:
     """Options that every JVM needs with this Java."""
     ports: Mapping[str, int] = field(default_factory=dict)
     full_disk: tuple[str, ...] = ()
-    """Parts of its messages about a full device, in addition to the kernel's."""
+    """Substrings of the engine's messages about a full device, in addition to the kernel's messages."""
 
     @property
     def real(self) -> bool:
@@ -128,9 +128,9 @@ class ProgramResult:
     checks: tuple[Check, ...] = ()
     """Checks that the engine's record is complete; a failed check makes the run invalid."""
     problem: str | None = None
-    """Message about parts of the engine that were lost during the program, by its record; the run is invalid then."""
+    """Message about executors that the engine lost during the program. A run with this message is invalid."""
     pause: str | None = None
-    """A message that assay was paused during the program, by its clock; the run is invalid then."""
+    """Message that assay's process was paused during the program. A run with this message is invalid."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """The engine's counters over the whole program, by metric name."""
     stages: tuple[Stage, ...] = ()

@@ -16,11 +16,11 @@ from assay.foundation.cancellation import end_tasks
 
 BEAT_S = 1.0
 BEAT_GAP_MAX_S = 10.0
-"""Maximum time between two beats on a busy machine; a longer time is a pause."""
+"""Maximum time between two beats on a busy machine, in seconds. A longer time is a pause."""
 CLOCK_DIFFERENCE_MIN_S = 1.0
-"""Minimum difference between the two clocks that is reported; a smaller one is the time to reach the host."""
+"""Minimum reported difference between the two clocks, in seconds. A smaller difference is the time to reach the host."""
 
-# Prefer the system's Python, because another one may be a wrapper that changes the environment (pyenv).
+# Prefer the system's Python, because others may be wrappers that change the environment (pyenv).
 _START = """
 python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3

@@ -85,7 +85,7 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     known_hosts = prepare_nodes(nodes, network, key)
     site.begin("starting the nodes")
     processes = boot_nodes(nodes, network, site.journal, site.check)
-    # Only now, or mounting would take as long as on the slow disks.
+    # Limits are set after the nodes have mounted the disks, because mounting slow disks takes long.
     refused += [
         words for problems in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in problems
     ]

@@ -14,8 +14,8 @@ from pathlib import Path
 from assay.execution.lab.commands import read_text, write_text
 
 CONTROLLERS = ("cpu", "cpuacct", "memory", "io")
-"""Controllers under their names of version 2. ``cpuacct`` (CPU time used) is part of every group there, and ``io``
-was ``blkio``."""
+"""Controllers under their names of version 2. ``cpuacct`` (CPU time used) is part of every group in version 2, and
+``io`` was ``blkio`` in version 1."""
 CPU_SHARES_FULL = 1024
 CPU_SHARES_MAX = 262144
 CPU_WEIGHT_FULL = 100

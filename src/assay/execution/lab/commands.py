@@ -17,7 +17,7 @@ from assay.foundation.errors import LabError
 COMMAND_TIMEOUT_S = 30.0
 PARALLEL_COMMANDS = 8
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
-"""Search path with the system's directories, sbin included, and English output."""
+"""Environment of all commands: a search path with the sbin directories, and English output."""
 KILL_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 """Terminate the command if this process is killed. Otherwise it would create resources after the clean-up."""
 T = TypeVar("T")
@@ -51,8 +51,10 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
 
 
 def parallel(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Return ``function`` of each item, in order, with a few concurrent calls. Raises the first error after all have
-    ended."""
+    """Call ``function`` for each item, a few at a time, and return the results in order.
+
+    Raises the first error after all calls have ended.
+    """
     with ThreadPoolExecutor(max_workers=PARALLEL_COMMANDS) as pool:
         futures = [pool.submit(function, item) for item in items]
     return [future.result() for future in futures]

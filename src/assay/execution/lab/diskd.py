@@ -77,7 +77,7 @@ class DiskDaemon:
                 stderr=log,
                 cwd="/",
                 env=ENVIRONMENT,
-                start_new_session=True,  # a Ctrl-C at the terminal is assay's to handle
+                start_new_session=True,  # assay handles a Ctrl-C at the terminal
             )
         deadline = time.monotonic() + READY_TIMEOUT_S
         while READY not in self._words():

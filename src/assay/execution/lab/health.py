@@ -25,7 +25,7 @@ class LabHealth:
         }
 
     def health_check(self) -> str | None:
-        """Return what is gone or stopped; None if all processes run."""
+        """Return a message about the first process that is gone or stopped; None if all run."""
         for running in self._daemons:
             what = f"the daemon of the disks of the lab {self._name}"
             if not running:

@@ -67,12 +67,12 @@ def read_journal(directory: Path) -> tuple[LabHeader | None, list[UndoStep]]:
         return None, []
     header: LabHeader | None = None
     steps: list[UndoStep] = []
-    for number, line in enumerate(lines[:-1]):  # what follows the last newline is empty, or a line cut short
+    for number, line in enumerate(lines[:-1]):  # the text after the last newline is empty or incomplete
         try:
             if number == 0:
                 header = msgspec.json.decode(line, type=LabHeader)
             else:
                 steps.append(msgspec.json.decode(line, type=UndoStep))
         except msgspec.MsgspecError:
-            continue  # a block that the disk lost in a power failure; the other lines still say what to undo
+            continue  # the disk lost a block in a power failure; the other lines are still valid
     return header, steps

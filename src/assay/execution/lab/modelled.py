@@ -1,6 +1,6 @@
 """Modelled disks: loop devices over files of the device-model daemon.
 
-The daemon sleeps inside the device as long as an arm, a platter or flash channels would take. Interleaved streams cost
+The daemon delays each request by the time that an arm, a platter or flash channels would take. Interleaved streams cost
 as much as on the described disk, and the kernel reports realistic utilisation, queue length and await. In: disks after
 scaling. Out: block devices over ``model/NODE.DEVICE``, whose content is in the images. The images are formatted before
 the daemon starts, at the machine's speed. Creation order: images, daemon, loop devices. Removal is in reverse order.
@@ -42,7 +42,7 @@ class ModelledLoop:
         journal.record(*(UndoStep("loop", {"path": str(file)}) for file in files))
         return parallel(lambda pair: attach(*pair, journal), list(zip(specs, files, strict=True)))
 
-    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
+    def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's signature
         """Do nothing: the model applies from the first request."""
         return ()
 

@@ -17,7 +17,7 @@ from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.foundation.errors import LabError
 
 SUBNET_RANGES = ("10.213.0.0/16", "198.18.0.0/16")
-"""Address ranges to search: private space, then RFC 2544's range for network benchmarks."""
+"""Address ranges from which a free /24 is chosen: private space, then RFC 2544's range for network benchmarks."""
 NODES_MAX = 250
 HOST_NUMBER = 254
 BRIDGE = "switch"

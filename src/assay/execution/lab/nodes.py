@@ -49,7 +49,7 @@ MaxSessions 200
 Subsystem sftp internal-sftp
 """
 
-# Process 1 of the node. All paths below {stage} are made before /mnt and /tmp hide the machine's own.
+# Process 1 of the node. All paths below {stage} are made before /mnt and /tmp hide the machine's directories.
 BOOT = """\
 set -eu
 echo {node} > /proc/sys/kernel/hostname
@@ -129,7 +129,7 @@ def _boot_script(node: LabNode) -> str:
     mounts = []
     for disk in node.disks:
         target = shlex.quote(str(stage / disk.spec.name))
-        # noinit_itable: no background zeroing of inode tables while something is being measured.
+        # noinit_itable: no background zeroing of inode tables during measurements.
         mounts.append(f"mkdir {target}\nmount -t ext4 -o noatime,noinit_itable {disk.block} {target}")
     return BOOT.format(
         node=shlex.quote(node.name),
@@ -193,7 +193,7 @@ def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # a Ctrl-C at the terminal is assay's to handle, not the node's
+            start_new_session=True,  # assay handles a Ctrl-C at the terminal, not the node
             env=ENVIRONMENT,
         )
 

@@ -1,8 +1,8 @@
 """Probe what this machine can emulate: each capability is tried, and missing ones are explained.
 
-Out: one :class:`Capability` each. Without a required capability there is no lab. Without an optional one there is, and
-the lab's facts state what it does not emulate. Trials run in namespaces that end with the trying process, so nothing
-remains however it ends.
+Out: a :class:`Capability` for each. A lab needs all required capabilities. If an optional capability is missing, the
+lab's facts list the properties that it does not emulate. Trials run in namespaces that end with the trial's process, so
+nothing remains even if it is killed.
 """
 
 import json
@@ -45,7 +45,7 @@ WANTED_CONTROLLERS = {
     "cpuacct": ("CPU accounting", "there is no CPU trace per node", False),
 }
 PROBE_MODEL_BYTES = 2**20
-# The daemon in the background until it is ready and a page can be read; it ends with the namespaces.
+# Starts the daemon in the background, waits until it is ready, and reads a page. It ends with the namespaces.
 PROBE_MODEL_SCRIPT = """\
 "$1" "$2" > "$2.log" 2>&1 &
 for _ in $(seq 100); do
@@ -95,13 +95,12 @@ class Capabilities:
 
     @property
     def not_emulated(self) -> tuple[str, ...]:
-        """Return what the lab will not emulate on this machine."""
+        """Return the properties that a lab does not emulate on this machine."""
         return tuple(f"{item.name}: {item.detail}" for item in self.items if not item.required and not item.ok)
 
 
 def probe(state: Path | None = None) -> Capabilities:
-    """Try everything a lab needs. Without root, only the missing root is reported, because nothing else can be
-    tried."""
+    """Try every capability of a lab. Without root, report only the missing root, because no trial can run."""
     if os.geteuid() != 0:
         words = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
         return Capabilities((Capability("root", ok=False, detail=words, required=True),), {}, shaped=False)

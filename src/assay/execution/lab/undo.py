@@ -24,10 +24,10 @@ from assay.foundation.process import boot_id
 
 TERMINATE_WAIT_S = 2.0
 KILL_WAIT_S = 60.0
-"""Maximum wait for a killed process. It ends after writing back its file systems, at the speed of a modelled disk:
-dirty pages of half a second of sequential writes take many times as long if they are scattered over the disk."""
+"""Maximum wait for a killed process, in seconds. The process ends after writing back its file systems, at the speed of
+a modelled disk: half a second's worth of sequential writes takes many times as long if scattered over the disk."""
 DETACH_WAIT_S = 60.0
-"""Maximum wait for a loop device whose file system is unmounted by its last user."""
+"""Maximum wait for the last user of a loop device to unmount its file system, in seconds."""
 POLL_S = 0.05
 NETNS = Path("/run/netns")
 
@@ -44,7 +44,7 @@ def _wait_until(done: Callable[[], bool], timeout_s: float) -> bool:
 def _node_pids(arguments: dict[str, Any]) -> set[int]:
     pids = member_pids([Path(directory) for directory in arguments["cgroups"]])
     if (NETNS / arguments["namespace"]).exists():
-        with suppress(LabError):  # the namespace went away in between
+        with suppress(LabError):  # the namespace was removed in between
             pids |= {int(word) for word in run(["ip", "netns", "pids", arguments["namespace"]]).split()}
     return pids - {os.getpid()}
 
@@ -73,7 +73,7 @@ def _undo_node(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_throttle(arguments: dict[str, Any]) -> str | None:
-    if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):  # else another lab has it now
+    if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):  # else another lab has it
         throttle(Path(arguments["directory"]), arguments["device"], DiskLimits())
     return None
 

@@ -3,12 +3,12 @@
 In: a cluster whose devices have directories, and a transport for each node. Out: a
 :class:`~assay.model.clusters.baseline.Baseline` in bytes/s, requests/s and bits/s.
 
-All devices are measured at the same time, as jobs use them. A file of some seconds is written, then read sequentially,
-then by eight streams that each read a different part, then at random. Only the streams go through the page cache. File
-systems are synced before the writes and before the reads, because pending metadata would take time from such short
-measurements. Random reads of throttled flash are left out in a lab, where they would measure the machine's CPU; on
-modelled flash they use larger requests and a smaller queue depth. The test file is removed. It spans a small part of
-the device, so the seeks of a disk are short.
+All devices are measured at the same time, as jobs use them. fio writes a file for a few seconds, then reads it
+sequentially, then with eight streams that each read a different part, then at random. Only the streams use the page
+cache. File systems are synced before the writes and before the reads, because writing pending metadata would distort
+these short measurements. A lab does not measure random reads of throttled flash, because they would measure the
+machine's CPU; on modelled flash they use larger requests and a smaller queue depth. The test file is removed. It spans
+a small part of the device, so the seeks of a disk are short.
 
 The specification of each value is what the description states, with two exceptions. In a lab with modelled disks it is
 computed from the model's numbers (:mod:`assay.analysis.devices.rates`). For the streams and random reads of a real HDD
@@ -106,7 +106,7 @@ async def _measure_devices(
     folders = [f"{device.directory}/{FOLDER}" for device in devices]
     throttled = cluster.lab is not None and cluster.lab.disks is not Disks.MODEL
     random = [device for device in devices if device.kind is DeviceKind.HDD or not throttled]
-    await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # of a baseline that was killed
+    await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # files of a killed baseline
     try:
         await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
         await _check_room(cluster, devices, folders, transport)
@@ -136,7 +136,7 @@ async def _check_room(
     df = ["df", "-B1", "--output=avail", "--", *folders]
     result = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
     free = [int(word) for word in result.stdout.split() if word.isdigit()]
-    for device, free_bytes in zip(devices, free, strict=False):  # nothing from a df that is too old to be asked so
+    for device, free_bytes in zip(devices, free, strict=False):  # empty if df is too old for --output
         wanted = _settings_for(device, cluster).span_bytes
         if wanted > free_bytes * FILE_SHARE_MAX:
             raise HostError(
@@ -150,7 +150,7 @@ async def _check_room(
 async def _sync(transport: Transport, folders: Sequence[str]) -> None:
     """Sync file systems, including metadata. Otherwise the kernel would write seconds later, during a measurement."""
     done = await transport.run(["sync", "-f", "--", *folders], timeout_s=DISK_TIMEOUT_S, check=False)
-    if done.exit_status:  # coreutils before 8.24 know no file systems
+    if done.exit_status:  # coreutils before 8.24 have no sync -f
         await transport.run(["sync"], timeout_s=DISK_TIMEOUT_S)
 
 
@@ -201,9 +201,9 @@ def _settings_for(device: Device, cluster: Cluster) -> BaselineSettings:
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
-    # The kernel doubles the readahead window of a file that is read in order, which fio says it does.
+    # The kernel doubles the readahead window because fio announces sequential reads.
     stream_bytes = 2 * (request_bytes(device, scale, disks) if cluster.lab else HOST_READAHEAD_BYTES)
-    # Whole requests in each stream's part, or fio writes the file anew to read it.
+    # Each stream's part holds whole requests. Otherwise fio would rewrite the file before reading it.
     unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
     units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
     hdd, in_lab = device.kind is DeviceKind.HDD, cluster.placement is Placement.LAB
@@ -221,7 +221,7 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
     options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
     if kind == "streams":
         part_bytes = how.span_bytes // how.streams
-        # Through the page cache, of which fio empties the file first; it also tells the kernel that it reads in order.
+        # Reads use the page cache. fio drops the file from it first, and tells the kernel that it reads in order.
         options += [
             "--rw=read",
             f"--bs={STREAM_READ_BYTES}",
@@ -243,7 +243,7 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
     else:
         options += [f"--size={how.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
     if kind == "write":
-        options += ["--end_fsync=1"]  # what is in a drive's cache is not written yet
+        options += ["--end_fsync=1"]  # flush the drive's cache too
     return [*options, "--stonewall"] if first else options
 
 

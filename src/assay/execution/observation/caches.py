@@ -12,10 +12,10 @@ from assay.model import CacheState
 
 COUNT_BUDGET_S = 5.0
 COLD_SHARE = 0.01
-"""Maximum share of the cached bytes that may remain. A job can't save more than that share of its reads."""
+"""Maximum share of the cached bytes that may remain. A job can't save a larger share of its reads."""
 COLD_BYTES = 1 << 20
-"""Number of cached bytes that may remain in any case: files that daemons keep reading, for example checksums and
-locks. An HDD reads it in about 10 ms."""
+"""Cached bytes that may always remain: files that daemons keep reading, for example checksums and locks. An HDD reads
+that much in about 10 ms."""
 
 
 async def drop_caches(transport: Transport, data_directories: Sequence[str], *, timeout_s: float) -> CacheState:

@@ -3,8 +3,8 @@
 In: transports. Out: a :class:`CoreSpeed` for each host. A script (``node/core_work.py``) runs a small fixed amount of
 work in one thread. The fastest round of each kind of work counts, in CPU seconds, which reduces the influence of other
 processes. The speed is the geometric mean over the kinds. Its 90 % interval (Student's t on the logarithms) follows
-from the differences between kinds, because a Hadoop task is none of them. The effect of Java's compilers on different
-processors is not included.
+from the differences between kinds, because a Hadoop task is a different kind of work. The effect of Java's compilers on
+different processors is not included.
 """
 
 import asyncio

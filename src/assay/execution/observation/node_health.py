@@ -136,7 +136,10 @@ class NodeObservations:
 
 
 def contact_losses(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
-    """Return messages about nodes that lost contact with each other. A node that no other hears is named alone."""
+    """Return messages about nodes that lost contact with each other.
+
+    If no other node hears a node, the message names only that node.
+    """
     lost: dict[frozenset[str], NodeEvent] = {}
     for observations in seen:
         for peer, change in observations.cut.items():

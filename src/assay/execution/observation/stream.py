@@ -40,7 +40,7 @@ class NodeStream(ABC):
 
     @abstractmethod
     def take(self, line: bytes) -> bool:
-        """Process a line; return whether it is an expected one."""
+        """Process a line; return whether it was expected."""
 
     @abstractmethod
     def ended(self, error: HostError | None) -> None:

@@ -34,15 +34,15 @@ from assay.foundation.errors import AssayError, EngineError, HostError, LabError
 T = TypeVar("T")
 
 SILENT_S = 9.0
-"""Maximum silence of a host before assay sends it a command, in seconds. On an overloaded machine checks come seconds
-late."""
+"""Maximum silence of a host before assay sends it a command, in seconds. On an overloaded machine checks arrive
+seconds late."""
 ANSWER_S = 4.0
 GONE_S = 3.0
 """Maximum wait for a lab to report the loss of a node whose connection ended, in seconds."""
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
 STOP_S = 60.0
-"""Maximum time for ending all watches, in seconds. Ending one takes at most twice its own limit."""
+"""Maximum time for ending all watches, in seconds. Ending a watch takes at most twice that watch's limit."""
 PAIR_S = 2 * INTERVAL_S
 """Maximum age of the last check of a reachable node, in seconds."""
 _POLL_S = 0.5
@@ -146,7 +146,7 @@ class HealthMonitor:
         return await self._of_engine()
 
     async def _lab_error(self, wait_s: float) -> LabError | None:
-        """Return the lab's health problem as an error; without one, repeat the check for ``wait_s`` seconds."""
+        """Return the lab's health problem as an error; None if none appears within ``wait_s`` seconds."""
         until_s = time.monotonic() + wait_s
         while self._lab:
             if words := await asyncio.to_thread(self._lab.health_check):

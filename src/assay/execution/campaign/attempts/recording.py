@@ -64,7 +64,7 @@ def recorded(
         plan=run_environment.plan.name,
         origin=facts.origin,
         status=status,
-        cause=printable(why) if why else why,  # it may quote coloured output of a client
+        cause=printable(why) if why else why,  # the cause may quote a client's coloured output
         cluster=run_environment.cluster.name,
         lab_scale=run_environment.cluster.lab.scale if run_environment.cluster.lab else None,
         engine=facts.name,

@@ -83,7 +83,7 @@ class CompletedRun:
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
     unusable_host: UnusableHostError | None = None
-    """Why a further attempt would fail the same way; None if one may succeed."""
+    """Why a further attempt would fail the same way; None if it may succeed."""
     device_errors: tuple[str, ...] = ()
     """Device errors in the kernel's log during the attempt."""
 

@@ -59,17 +59,17 @@ class CampaignSummary:
     campaign_id: str
     planned: int
     made: int
-    """Attempts of this call."""
+    """Number of attempts that this call made."""
     already_there: int
     statuses: Mapping[str, int]
     failures: Mapping[str, int]
     """Number of attempts that were not valid, by failure class."""
     stopped: str | None
-    """Why it ended with runs left; None when it made all requested runs."""
+    """Why the call ended with runs left; None if it made all requested runs."""
     lab_lost: LabLostError | None = None
     """The error if the lab lost disks or nodes; the remaining runs then need a new lab."""
     stopped_early: int = 0
-    """Attempts that a search stopped early because faster runs are known."""
+    """Number of attempts that a search stopped early because faster runs are known."""
 
     @property
     def not_valid(self) -> int:

@@ -17,7 +17,7 @@ from assay.model import CacheState, Cluster, CodedWarning, Node, WarningCode
 
 _CACHE_TIMEOUT_S = 120.0
 STOP_S = 60.0
-"""Maximum time for ending all samplers, in seconds. Ending one takes at most twice its own limit."""
+"""Maximum time for ending all samplers, in seconds. Ending a sampler takes at most twice that sampler's limit."""
 
 
 def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:
@@ -27,7 +27,7 @@ def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOpti
 
 
 def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
-    """Return a warning about workers that may not be entered and so were not observed."""
+    """Return a warning about workers that assay may not log in to; they were not observed."""
     entered = {node.name for node in cluster.entered}
     names = [node.name for node in cluster.workers if node.name not in entered]
     if not names:
@@ -41,7 +41,7 @@ async def drop_all(
 ) -> tuple[CacheState, ...]:
     """Drop every node's page cache, and count the cached bytes of the data in ``directories`` before and after.
 
-    If some hosts may not be entered, nothing is dropped: an edge node's cache holds no data.
+    If assay may not log in to some hosts, it drops nothing: an edge node's cache holds no data.
     """
     if len(cluster.entered) < len(cluster.nodes):
         return ()
@@ -74,7 +74,7 @@ async def sampling(
     options: Mapping[str, SamplerOptions],
     keep: Callable[[Mapping[str, bytes]], None],
 ) -> AsyncIterator[Samplers]:
-    """Run a sampler on every node until the block ends, also by an error, and pass the samples to ``keep``."""
+    """Run a sampler on every node until the block ends, even with an error, and pass the samples to ``keep``."""
     names = list(transports)
     starting = (Sampler.start(transports[name], options[name]) for name in names)
     results = await asyncio.gather(*starting, return_exceptions=True)

@@ -132,7 +132,7 @@ def _validation_checks(
 
 
 def _end_of(exit_status: int) -> str:
-    """Return how a failed client ended, as text."""
+    """Describe the end of a failed client: its exit status or signal."""
     if exit_status >= 0:
         return f"ended with {exit_status}"
     try:

@@ -39,7 +39,7 @@ _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 class HadoopEngine(ClientEngine[Hdfs]):
     """The daemons of one deployment, and the client that runs programs on them.
 
-    ``link_bits_per_s``: the present emulated rate of the master's link; it changes without a restart.
+    ``link_bits_per_s``: the current emulated rate of the master's link; it changes without a restart.
     ``profiler``: records profiles of the timed job's tasks; None without profiles.
     """
 
@@ -78,7 +78,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         return {**properties(deployment, deployment.cluster.master), **job_options(deployment, parameters)}
 
     async def health_check(self) -> str | None:
-        """Return which daemons died, or which master does not answer, or that not every worker is live."""
+        """Return a message about dead daemons, silent masters or missing workers; None if all are healthy."""
         dead = await self.daemons.dead()
         if dead:
             return f"{', '.join(dead)} died"
@@ -86,7 +86,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         return None if healthy(health, workers) else health_text(health, workers)
 
     async def logs(self) -> dict[str, bytes]:
-        """Return ``node-daemon.log`` to its last lines."""
+        """Return the last lines of each daemon's log, by ``node-daemon.log``."""
         return await self.daemons.logs()
 
     async def check(

@@ -2,7 +2,7 @@
 
 In, as arguments: a token, then the command. Out: the command's output and status, and on stderr a line with the token
 and both times in seconds. The command gets the environment and signal handling that it would get without this script,
-not those of Python.
+not Python's.
 """
 
 import os
@@ -15,7 +15,7 @@ NOT_EXECUTABLE, NOT_FOUND = 126, 127  # the same as in sh
 
 
 def environment() -> "dict[bytes, bytes]":
-    """Return the environment with which this process was started; Python may have added LC_CTYPE to its own (PEP
+    """Return the environment with which this process was started, without the LC_CTYPE that Python may add (PEP
     538)."""
     with open("/proc/self/environ", "rb") as file:
         pairs = [pair.partition(b"=") for pair in file.read().split(b"\0")]

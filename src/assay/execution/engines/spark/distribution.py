@@ -59,7 +59,7 @@ def find() -> SparkDistribution | None:
 
 
 def require(progress: Callable[[str], None]) -> SparkDistribution:
-    """Return the Spark to use; fetch it first if there is none."""
+    """Return the Spark to use; fetch it first if it is missing."""
     return find() or fetch(progress)
 
 

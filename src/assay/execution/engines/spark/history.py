@@ -78,7 +78,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
 def _described(phases: Iterable[Phase], application: Application) -> list[Phase]:
     """Return the phases, merging stages whose jobs have the same description. A program of many queries has
     hundreds."""
-    jobs = reversed(application.jobs.values())  # a stage runs in the first of the jobs that need it
+    jobs = reversed(application.jobs.values())  # the first job that needs a stage runs it
     names = {f"stage {number}": job.description for job in jobs for number in job.stage_ids}
     phases_by_name: dict[str, Phase] = {}
     for phase in phases:
@@ -89,7 +89,7 @@ def _described(phases: Iterable[Phase], application: Application) -> list[Phase]
 
 
 def _lost(application: Application) -> str | None:
-    """Return executors that were lost during a job, as text. Losses through the program's memory use do not count."""
+    """Return executors that were lost during a job, as text. Executors that ran out of memory do not count."""
     losses = [
         f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
         for loss in application.lost

@@ -20,7 +20,7 @@ from assay.foundation.errors import EngineError, FormatError, HostError
 from assay.store.formats.spark.codecs import unpacked
 
 CANDIDATES_MAX = 40
-"""Maximum number of new logs that are searched for assay's."""
+"""Maximum number of new logs that are searched for the log of assay's program."""
 _LOGS_FOLDER = "spark-events"
 
 
@@ -32,12 +32,12 @@ class EventLogs:
     path: str
     in_hdfs: bool
     ours: bool
-    """Whether it is assay's own folder, because the configured one can't be read."""
+    """Whether this is assay's own folder, because the configured folder can't be read."""
     edge: Transport
     storage: Hdfs
 
     async def names(self) -> frozenset[str]:
-        """Return the names of the present logs, files or folders. Raises EngineError if the folder can't be listed."""
+        """Return the names of the current logs, files or folders. Raises EngineError if the folder can't be listed."""
         if self.in_hdfs:
             return frozenset(entry.path.rsplit("/", 1)[-1] for entry in await self.storage.entries(self.path))
         listed = await self.edge.run(["ls", "-1", self.path], timeout_s=COMMAND_TIMEOUT_S, check=False)
@@ -51,7 +51,7 @@ class EventLogs:
         return frozenset(listed.stdout.decode().splitlines())
 
     async def fetched(self, before: frozenset[str], tag: str) -> dict[str, bytes]:
-        """Return the files of the log that began since ``before`` and has ``tag``, by name; empty if there is none."""
+        """Return the files of the new log with ``tag``, by name; empty if there is none. Logs in ``before`` are old."""
         try:
             began = sorted(await self.names() - before)[:CANDIDATES_MAX]
             for name in began:

@@ -97,7 +97,7 @@ def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Calla
 
 
 def _output_of(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
-    """Return a command's output. Raises EngineError with its first lines if it failed."""
+    """Return a command's output. Raises EngineError with the output's first lines if it failed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
     if done.returncode != 0:
         lines = (done.stderr + done.stdout).strip().splitlines()[:_ERROR_LINES_MAX]

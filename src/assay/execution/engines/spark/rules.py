@@ -124,7 +124,7 @@ class SparkRules:
         yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
         if cluster.attached:
             yield from _fixed_by_attached_cluster(parameters, written)
-            return  # the external administrator sets what an executor gets by default
+            return  # the cluster's administrator sets the defaults of executors
         heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
             yield Mistake((settings.MEMORY,), _too_small(heap))
@@ -150,7 +150,7 @@ class SparkRules:
         return (*texts, words)
 
     def carried_by_job(self, name: str) -> bool:
-        """Return True for Spark's settings except its master, and for what a Hadoop job carries."""
+        """Return True for Spark's settings except its master, and for settings that a Hadoop job carries."""
         return name != settings.MASTER if name.startswith(settings.PREFIX) else self.hadoop.carried_by_job(name)
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:

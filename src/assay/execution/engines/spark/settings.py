@@ -126,7 +126,7 @@ def on_yarn(parameters: Mapping[str, str]) -> bool:
 
 def memory_mb(text: str) -> float | None:
     """Return the whole MiB of a memory setting as Spark reads it (``640m``, ``2g``; a bare number is MiB, and a part
-    of a MiB is dropped); None for no size.
+    of a MiB is dropped); None if the text is not a size.
     """
     try:
         return float(engine_amount(text, SPARK_SIZE, _MIB) // _MIB)
@@ -172,7 +172,7 @@ def executors(parameters: Mapping[str, str], workers: int) -> int:
 
 
 def program_settings(deployment: Deployment, parameters: Mapping[str, str], spark: Mapping[str, str]) -> dict[str, str]:
-    """Return every setting of a program on ``deployment``: assay's, the plan's, and what the cluster fixes.
+    """Return every setting of a program on ``deployment``: assay's, the plan's, and those that the cluster fixes.
 
     ``spark``: settings that depend on Spark's location (class path, master). Hadoop's job parameters become
     ``spark.hadoop.…``.

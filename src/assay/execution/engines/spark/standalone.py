@@ -1,7 +1,7 @@
 """Run Spark's own master and workers next to HDFS: start them, check that they live, and stop them.
 
-Each worker gives executors what YARN's NodeManager would give containers, and its local directories are those of the
-layout, so that only the scheduler differs. Every JVM carries the deployment's marker, by which it is found and ended.
+Each worker offers the memory of a YARN NodeManager and uses the layout's directories for intermediate data, so only the
+scheduler differs. The command line of every JVM has the deployment's marker, by which assay finds and ends the JVM.
 """
 
 import asyncio
@@ -58,8 +58,10 @@ class Standalone:
         return f"spark://{self._host}:{self.ports.rpc}"
 
     async def start(self, show: Show) -> None:
-        """Start the daemons and wait until every worker is registered. Raises EngineError, with dead daemons, after
-        a time limit."""
+        """Start the daemons and wait until every worker is registered.
+
+        Raises EngineError after :data:`START_TIMEOUT_S`, with the names of dead daemons.
+        """
         show("starting Spark's master and workers")
         cluster = self._deployment.cluster
         master = ["--host", self._host, "--port", str(self.ports.rpc), "--webui-port", str(self.ports.http)]
@@ -108,7 +110,7 @@ class Standalone:
         )
 
     async def live_workers(self) -> int:
-        """Return how many workers the master knows to be alive; 0 while it does not answer."""
+        """Return the number of workers that the master reports as alive; 0 while it does not answer."""
         transport = self.daemons.transports[self._deployment.cluster.master.name]
         try:
             answer = await Endpoint(transport, self._host, self.ports.http).get("/json/")
@@ -122,7 +124,7 @@ class Standalone:
         return [(cluster.master.name, MASTER), *((node.name, WORKER) for node in cluster.workers)]
 
     def pid_files(self) -> dict[str, dict[str, str]]:
-        """Return node name to the pid file of each daemon there, by its name."""
+        """Return for each node the pid files of its daemons, by the daemon's name."""
         files: dict[str, dict[str, str]] = {}
         for node, name in self._daemon_names():
             files.setdefault(node, {})[name] = self.daemons.pid_file(name)
@@ -132,7 +134,7 @@ class Standalone:
         return await self.daemons.dead_of([(node, [name]) for node, name in self._daemon_names()])
 
     async def health_check(self) -> str | None:
-        """Return which daemon died, or that not every worker is live; None if all are."""
+        """Return a message about dead daemons or missing workers; None if all are alive."""
         if dead := await self._dead():
             return f"{', '.join(dead)} died"
         live, wanted = await self.live_workers(), len(self._deployment.cluster.workers)

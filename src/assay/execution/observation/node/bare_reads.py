@@ -1,4 +1,4 @@
-"""Read each disk for a second past the page cache, one after the other, and print the throughput. Reads only.
+"""Read each disk for a second without the page cache, one after the other, and print the throughput. Writes nothing.
 
 In, as JSON in argv[1]: ``disks``: their names; ``seconds``: duration per disk; ``bytes``: maximum per disk. Out: name
 to bytes/s, and name to the reason if a disk can't be read. Needs root, or the group that may read block devices.

@@ -28,7 +28,7 @@ SUDO_TIMEOUT_S = 20
 MINCORE_STEP_BYTES = 1 << 30
 ATTEMPTS = 3
 RESIDENT_BYTES_MAX = 1 << 20
-"""Bytes that may stay resident without another attempt: single pages in use by other processes."""
+"""Maximum resident bytes without another attempt to drop them: single pages in use by other processes."""
 
 
 class UnknownError(Exception):
@@ -73,8 +73,10 @@ class Counter:
         return self.by_mincore(fd, size)
 
     def by_mincore(self, fd: int, size: int) -> int:
-        """Count by mapping. The kernel reports every page as resident without write permission; then raise
-        UnknownError."""
+        """Count with mincore(2).
+
+        Raises UnknownError without write permission: the kernel then reports every page as resident.
+        """
         if os.geteuid() not in (0, os.fstat(fd).st_uid) and not os.access("/proc/self/fd/%d" % fd, os.W_OK):
             raise UnknownError("the kernel reports a file's cached pages only to its owner")
         pages = 0
@@ -181,7 +183,7 @@ def drop_by_sudo() -> Optional[str]:
 
 
 def user_name() -> str:
-    """Return the user's name, or the number where it has none."""
+    """Return the user's name, or the user id if there is no name."""
     import pwd
 
     try:

@@ -207,13 +207,13 @@ def limits() -> Dict[str, Any]:
 
 
 def distribution() -> Optional[str]:
-    """Return the distribution's name as it calls itself."""
+    """Return the distribution's name: PRETTY_NAME of /etc/os-release."""
     match = re.search(r'^PRETTY_NAME="?([^"\n]+)', text_of("/etc/os-release") or "", re.M)
     return match.group(1) if match else None
 
 
 def cgroup_versions() -> Dict[str, List[str]]:
-    """Return the controllers of each mounted version."""
+    """Return the controllers of each mounted cgroup version."""
     v1 = [entry["super_options"] for entry in all_mounts() if entry["type"] == "cgroup"]
     names = sorted({word for options in v1 for word in options.split(",") if word in CONTROLLERS})
     v2 = [entry["mount_point"] for entry in all_mounts() if entry["type"] == "cgroup2"]

@@ -1,9 +1,9 @@
-"""Send to another host for a moment, or receive, and print the throughput. Needs no installation.
+"""Send to another host for a given time, or receive, and print bytes and seconds. Needs no installation.
 
 In, as JSON in argv[1]: ``seconds``: duration; ``word``: first bytes of the sender, so that other connections are
 rejected; for a sender also ``host`` and ``port``. Without these it listens on a port chosen by the kernel. Out, one
-JSON object per line: the port, then received bytes and seconds; the sender prints its own. The script always ends by
-itself.
+JSON object per line: the receiver prints its port, then the bytes it received and seconds; the sender prints the bytes
+it sent and seconds. The script always ends by itself.
 """
 
 import json
@@ -18,12 +18,12 @@ WAIT_S = 8.0
 
 
 def print_line(values: Dict[str, Any]) -> None:
-    """Print a line now."""
+    """Print a JSON object as a line and flush."""
     print(json.dumps(values), flush=True)
 
 
 def taken(connection: socket.socket, until: float) -> Tuple[int, float]:
-    """Return received bytes, and the seconds from the first to the last byte."""
+    """Return received bytes, and the seconds until the last byte."""
     buffer = bytearray(CHUNK_BYTES)
     count, began, last = 0, time.monotonic(), time.monotonic()
     while time.monotonic() < until:

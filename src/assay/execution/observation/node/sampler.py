@@ -1,16 +1,16 @@
-"""Sampler: what the kernel counts on this node, at fixed times, as one JSON line each. Ends when stdin reaches EOF.
+"""Sample this node's kernel counters at a fixed interval, one JSON line per sample. Ends when stdin reaches EOF.
 
-In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names, or
-null for those with hardware, without any all but lo, as a bond or bridge counts again what its members counted;
-``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
-Out: a header (what is sampled, what is missing and why), samples, and a footer with the CPU time it took itself.
+In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names;
+null selects interfaces with hardware, because bonds and bridges count the traffic of their members again, and if there
+are none, all but lo; ``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
+Out: a header (what is sampled, what is missing and why), samples, and a footer with the sampler's CPU time.
 
-A sample holds ``t`` (Unix time at the start plus the monotonic clock since, s: setting the clock does not bend it) and
-the kernel's own units, which assay.execution.observation.sampling converts: ``cpu`` user nice system idle iowait irq
-softirq steal in ticks; ``mem`` total free available cached dirty writeback in KiB; ``psi`` microseconds; ``disk``
-reads, sectors of 512 B, ms, the same for writes, ms busy, ms queued, reads and writes that were merged into others (the
-kernel's Documentation/admin-guide/iostats.rst); ``nic`` bytes received and sent; ``cgroup`` CPU in ns, memory, cache
-and anonymous memory in bytes. A source that fails later is named under ``lost`` once and left out from then on.
+A sample holds ``t`` (Unix time at the start plus monotonic time since then, in seconds, unaffected by clock changes)
+and values in the kernel's units, which assay.execution.observation.sampling converts: ``cpu`` user nice system idle
+iowait irq softirq steal in ticks; ``mem`` total free available cached dirty writeback in KiB; ``psi`` microseconds;
+``disk`` reads, sectors of 512 B, ms, the same for writes, ms busy, ms queued, merged reads, merged writes (the kernel's
+Documentation/admin-guide/iostats.rst); ``nic`` bytes received and sent; ``cgroup`` CPU in ns, memory, cache and
+anonymous memory in bytes. A source that fails later is reported once under ``lost``, then omitted.
 """
 
 import json
@@ -72,7 +72,7 @@ class Memory:
 
 
 class Pressure:
-    """/proc/pressure: total microseconds of "some" and, but for the CPU, of "full"."""
+    """/proc/pressure: total microseconds of "some" and, except for the CPU, of "full"."""
 
     def __init__(self) -> None:
         self.files = [File("/proc/pressure/" + name) for name in ("cpu", "io", "memory")]
@@ -146,13 +146,15 @@ class Cgroup:
 
 
 def has_hardware(nic: str) -> bool:
-    """Return whether an interface is a device whose traffic no other interface counts (as the one in front of a VF
-    does)."""
+    """Return whether an interface is a device, and no master device counts its traffic too.
+
+    A virtual function (VF) can have a master device: the synthetic interface in front of it.
+    """
     return os.path.exists(os.path.join(nic, "device")) and not os.path.exists(os.path.join(nic, "master", "device"))
 
 
 def device_number(target: str) -> str:
-    """Return "major:minor" of a device file, or of the file system on which a directory lies."""
+    """Return "major:minor" of a device file, or of the file system that contains a directory."""
     if re.match("^[0-9]+:[0-9]+$", target):
         return target
     status = os.stat(target)

@@ -135,7 +135,7 @@ def reached(settings: Dict[str, str], role: str) -> List[str]:
 
 
 def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
-    """Return a daemon's description of itself: address, version, active or standby, safe mode, live nodes."""
+    """Return a daemon's state as it reports it: address, version, active or standby, safe mode, live nodes."""
     if role not in WEB:
         return {}
     report, address = None, None
@@ -218,7 +218,7 @@ def clients() -> Dict[str, Any]:
 
 
 def javas() -> Dict[str, Any]:
-    """Return the version of each installed Java by directory, and that of login shells."""
+    """Return the version of each installed Java by directory, and the version that login shells use."""
     versions = {}
     for release in sorted(glob.glob("/usr/lib/jvm/*/release") + glob.glob("/opt/*/release")):
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text_of(release) or "", re.M)

@@ -1,7 +1,7 @@
 """Survey this machine: devices under each mount, links, names, clock, limits and background load.
 
 In, as JSON in argv[1]: ``directories`` to inspect; ``peers``: names to resolve; ``neighbour``: a host that gets one
-unfragmented packet, or null; ``watch_s``: time for which CPU and disks are observed. Out, as JSON: sizes in bytes,
+unfragmented packet, or null; ``watch_s``: observation time of CPU and disks, in seconds. Out, as JSON: sizes in bytes,
 rates in bytes/s, times in seconds. Reads only. Values that need more rights are null. Sources: Linux's
 Documentation/ABI (sysfs-block, sysfs-class-net), proc(5), include/uapi/linux/ethtool.h, adjtimex(2).
 """
@@ -125,7 +125,7 @@ def mounts() -> List[Dict[str, Any]]:
 
 
 def owner(path: str) -> Dict[str, Any]:
-    """Return the owner of a directory and whether this user can write there; for a missing one, of its nearest
+    """Return the owner of a directory and whether this user can write there; if it is missing, of its nearest
     parent."""
     there = os.path.exists(path)
     while not os.path.exists(path):
@@ -160,7 +160,7 @@ def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
 
 
 def on_hardware(folder: str, depth: int = 0) -> bool:
-    """Return whether an interface is a device or is on top of one, like bonds and VLANs."""
+    """Return whether an interface is a device or is on top of a device, like bonds and VLANs."""
     lower = glob.glob(folder + "/lower_*") if depth < LOWER_DEPTH_MAX else []
     return os.path.exists(folder + "/device") or any(on_hardware(path, depth + 1) for path in lower)
 

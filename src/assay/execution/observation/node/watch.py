@@ -53,7 +53,7 @@ def state_of(pid_file: str) -> Optional[str]:
     pid = text_of(pid_file)
     text = text_of("/proc/%s/stat" % pid) if pid and pid.isdigit() else None
     state = text.rpartition(")")[2].split()[0] if text else "X"
-    if state in "ZX":  # a zombie is dead too: in containers often no one reaps it
+    if state in "ZX":  # a zombie is dead too: in containers often no process reaps it
         return "dead"
     return "stopped" if state == "T" else None
 
@@ -98,7 +98,7 @@ class KernelLog:
                 record = os.read(self.fd, 8192)
             except BlockingIOError:
                 break
-            except OSError:  # EPIPE: what was not read in time is overwritten; the next read continues after it
+            except OSError:  # EPIPE: unread messages were overwritten; the next read continues after them
                 read_bytes += 8192
                 continue
             read_bytes += len(record)
@@ -150,7 +150,7 @@ class PeerPings:
             for number in range(ECHO_REQUESTS):
                 try:
                     self.socket.sendto(self.request(number), (address, 0))
-                except OSError:  # no route, or no room: as one that is lost
+                except OSError:  # no route or no buffer space: counts as a lost request
                     pass
         return {name: looks for name, looks in self.silent_checks.items() if looks}
 
@@ -162,7 +162,7 @@ class PeerPings:
                 packet, sender = self.socket.recvfrom(1024)
             except BlockingIOError:
                 return hosts
-            except OSError:  # an error that came back for a request
+            except OSError:  # an ICMP error in response to a request
                 continue
             answer = packet[self.header_bytes :]
             if answer[:1] == b"\0" and answer[8:] == self.mark and sender[0] in self.names:
@@ -192,7 +192,7 @@ def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
     for name, directory in directories.items():
         try:
             space = os.statvfs(directory)
-            # Some file systems count no inodes: then there are always enough.
+            # Some file systems report no inode count. They never run out of inodes.
             inodes = space.f_favail if space.f_files else 1
             free[name] = [space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize, inodes]
         except OSError:
@@ -204,7 +204,7 @@ def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]
     """Return the directories that can be checked, and add the others to ``missing``.
 
     A directory that is missing or not accessible from the start (as on externally managed hosts) says nothing about its
-    device. Only one that stops responding does.
+    device. Only a directory that stops responding does.
     """
     answer = {}
     for name, directory in directories.items():
@@ -283,7 +283,7 @@ def main() -> None:
     marks = None
     if options["shared"]:
         group = "/".join(cgroup.rstrip("/").rsplit("/", 2)[-2:]) if cgroup else "-"
-        # Of a name only whole words: loop1 is not a part of loop12.
+        # Match whole words: loop1 must not match loop12.
         marks = [group] + [
             mark
             for name in device_names(directories)

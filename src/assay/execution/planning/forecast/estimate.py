@@ -19,22 +19,22 @@ from assay.model import Configuration, Origin, Placement, Plan, Run, RunStatus
 from assay.workloads.catalogue import workloads
 
 JOB_START_S = 12.0
-"""Time of the smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
+"""Time of the smallest job on a small cluster, in seconds: client, ApplicationMaster and one wave of tasks."""
 RUN_EXTRA_S = 4.0
 """Time per run for dropping caches, output checks and publishing, in seconds. A checking program adds
 :data:`JOB_START_S`."""
 RESTART_S = 15.0
 CONNECT_S = 3.0
-"""Time to connect, record the environment, and find the engine's files on the hosts."""
+"""Time to connect, record the environment, and find the engine's files on the hosts, in seconds."""
 HOST_CHECKS_S = 3.0
 INSTALL_S = 8.0
-"""Time to copy the engine's files to hosts that lack them."""
+"""Time to copy the engine's files to hosts that lack them, in seconds."""
 BASELINE_S = 20.0
-"""Time to measure devices and links before the first run."""
+"""Time to measure devices and links before the first run, in seconds."""
 LAB_S = 10.0
-"""Time to make a lab and remove it."""
+"""Time to make a lab and remove it, in seconds."""
 STOP_S = 5.0
-"""Time to stop the daemons after the last run."""
+"""Time to stop the daemons after the last run, in seconds."""
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_MIN_S = 300.0
 _REACHED_SHARE = 0.5

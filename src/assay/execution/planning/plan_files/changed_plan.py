@@ -64,7 +64,7 @@ def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, .
 
 
 def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
-    """Return the changes of a what-if question, as :func:`parse_changes`.
+    """Return the changes of a what-if question, like :func:`parse_changes`.
 
     ``workers`` becomes ``workers.count``: a plan chooses among the cluster's workers, a question can have more.
     """

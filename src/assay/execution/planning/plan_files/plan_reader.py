@@ -62,7 +62,7 @@ def made_plan(
 ) -> Plan:
     """Return the plan with this content on ``cluster``; its key ``cluster`` is ignored.
 
-    Raises :class:`SpecificationError` with the line in the ``plan.yaml`` that the content would be.
+    Raises :class:`SpecificationError` with the line of the content as ``plan.yaml``.
     """
     document, known = written(content), engines or all_rules()
     return _plan(parse(plan_file(known), document), document, Problems(document), known, cluster, cluster_source)
@@ -174,7 +174,10 @@ def _until(file: PlanFile, problems: Problems) -> PrecisionGoal | None:
 
 
 def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
-    """Return the retries of each class, and the total attempts, which alone hold for each class."""
+    """Return the maximum retries of each class, and the maximum attempts in total.
+
+    If the file states only ``attempts``, each class may use all of them.
+    """
     otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
     given = {name: getattr(file.retries, name.value) for name in FailureClass}
     retries = {name: otherwise[name] if value is None else value for name, value in given.items()}

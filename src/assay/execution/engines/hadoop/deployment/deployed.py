@@ -111,7 +111,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
     async def engine_for(self, configuration: Configuration) -> HadoopEngine:
         """Return the daemons with the layout, workers, network and daemons' parameters of ``configuration``.
 
-        Fewer workers have a separate HDFS. On a network with separate addresses, daemons use those.
+        A configuration with fewer workers has a separate HDFS. On a network with separate addresses, daemons use those.
         """
         installed, facts = self._installed, self.facts
         deployment = self._deployment(configuration, facts)
@@ -121,7 +121,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
 
     async def start(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
-        """Start the daemons, set the layout's storage policy in HDFS, and prepare the profiler if one is wanted."""
+        """Start the daemons, set the layout's storage policy in HDFS, and prepare the requested profiler."""
         await engine.daemons.start(show)
         classes = self._installed.classes
         if classes and classes.must_be_made:

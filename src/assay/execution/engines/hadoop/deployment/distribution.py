@@ -1,8 +1,8 @@
 """Find or assemble the Hadoop distribution.
 
 In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
-Maven Central and stored under the user's cache directory: by Maven from the POM in ``java/hadoop-distribution`` or,
-where Maven is not installed, from the list of its jars in a wheel
+Maven Central and stored under the user's cache directory. Maven assembles it from the POM in
+``java/hadoop-distribution``; without Maven, assay fetches the jars in the wheel's list
 (:mod:`assay.execution.engines.hadoop.deployment.jars`). One version is supported by assembly
 (:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published there.
 """
@@ -57,7 +57,7 @@ def find(hadoop_home: str | None = None) -> Distribution | None:
 
 
 def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distribution:
-    """Return the distribution; assemble it first if there is none."""
+    """Return the distribution; assemble it first if it is missing."""
     return find(hadoop_home) or assemble(progress)
 
 

@@ -66,7 +66,7 @@ def read_list(text: str) -> tuple[Jar, ...]:
 def repository(environment: Mapping[str, str], home: Path) -> str:
     """Return the address of the Maven repository in the user's settings.
 
-    Raises EngineError, with a hint, if they name none or an invalid address.
+    Raises EngineError, with a hint, if the settings name no address or an invalid address.
     """
     settings = home / ".m2" / "settings.xml"
     address = environment.get(VARIABLE) or _in_settings(settings, environment)
@@ -112,7 +112,7 @@ def _filled(text: str, environment: Mapping[str, str]) -> str:
 
 
 def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[str], None]) -> None:
-    """Fetch every jar into ``folder``, several at once.
+    """Fetch every jar into ``folder``, several concurrently.
 
     Raises EngineError if a jar is missing, fails three times, or does not match the list; the others are cancelled
     then.

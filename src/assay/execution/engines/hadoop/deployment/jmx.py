@@ -23,7 +23,7 @@ LOOK_TIMEOUT_S = 15.0
 SOURCE = "daemons' JMX, before and after the program"
 OTHERS_SHARE = 0.05
 OTHERS_BYTES_MIN = 64 * 2**20
-"""Bytes that may be assay's checksums, job files and histories; only more is attributed to other users."""
+"""Minimum bytes that are attributed to other users. Fewer may be assay's checksums, job files and histories."""
 _ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 _SHUFFLE = "Hadoop:service=NodeManager,name=ShuffleMetrics"
 _SYSTEM = "java.lang:type=OperatingSystem"

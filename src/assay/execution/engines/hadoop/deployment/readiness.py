@@ -1,8 +1,8 @@
 """Check on every node whether a deployment's daemons can start, before starting the first.
 
-In: a deployment and transports. Out: nothing, or an :class:`UnusableHostError` that names every host and what to do
-there. Checked: space and write permission of each folder that daemons use, memory against the containers' limit,
-clocks, and whether HDFS is in the directories of the cluster file.
+In: a deployment and transports. Out: nothing, or an :class:`UnusableHostError` that names every unusable host and the
+remedies. The check covers space and write permission of each folder that daemons use, memory against the containers'
+limit, clocks, and whether HDFS is in the directories of the cluster file.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class _NodeAnswer:
     node: Node
     content: Mapping[str, Any]
     ahead_s: float
-    """By how much its clock is ahead of this machine's, in seconds."""
+    """Lead of the node's clock over this machine's clock, in seconds."""
 
 
 async def require_ready(

@@ -1,1 +1,1 @@
-"""Submit jobs and read what they did."""
+"""Submit jobs and read their histories."""

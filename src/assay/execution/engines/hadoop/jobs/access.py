@@ -23,7 +23,7 @@ _REFUSED = 7
 _UNTRUSTED = (35, 51, 60, 77)
 """curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""
 _CACHE = "ticket"
-# The address is the first line of stdin, the request body follows; $1 says whether there is one. Only the user can
+# The address is the first line of stdin, the request body follows; $1 says whether a body follows. Only the user can
 # read the temporary file.
 _ASK = """
 IFS= read -r url
@@ -111,7 +111,7 @@ class HttpAccess:
             await _run_command(edge, ["kdestroy", "-q"], self.environment)
 
     async def ask(self, edge: Transport, method: str, url: str, body: bytes | None, where: str) -> tuple[int, bytes]:
-        """Return status and content of a daemon's answer. Raises EngineError if there is none."""
+        """Return status and content of a daemon's answer. Raises EngineError if the daemon does not answer."""
         if re.search(r'["\\\s]', url):
             raise EngineError("the address contains invalid characters", where=where)
         options = ["-q", "--silent", "--show-error", "--globoff", "--noproxy", "*", "--max-time", f"{ASK_TIMEOUT_S:g}"]

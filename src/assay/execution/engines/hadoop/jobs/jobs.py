@@ -31,7 +31,7 @@ class JobsJar:
     problem: EngineError | None = None
 
     def behind(self, classpath: str) -> str:
-        """Return ``classpath`` with the jar at its end, if there is one."""
+        """Return ``classpath`` with the jar appended; unchanged if the jar is missing."""
         return f"{classpath}:{self.path}" if self.path else classpath
 
     def require_for(self, program: Program) -> None:
@@ -70,7 +70,7 @@ def find() -> Path | None:
 
 
 def require(progress: Callable[[str], None]) -> Path:
-    """Return the jar; build it first if there is none. Raises EngineError if it can't be built."""
+    """Return the jar; build it first if it is missing. Raises EngineError if it can't be built."""
     return find() or build(progress)
 
 

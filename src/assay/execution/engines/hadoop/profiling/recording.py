@@ -27,13 +27,13 @@ from assay.foundation.units import format_bytes
 from assay.model import CodedWarning, Task, WarningCode
 
 BYTES_MAX = 200_000_000
-"""Maximum bytes of a run's recordings in the bundle. Of more, evenly spaced attempts are stored."""
+"""Maximum bytes of a run's recordings in the bundle. If all exceed it, evenly spaced attempts are stored."""
 INTERVAL_MS = 10
-"""CPU time, or for ``wall`` the time, between two samples of a thread, in milliseconds."""
+"""Sampling interval of a thread, in milliseconds of CPU time, or of wall time for ``wall``."""
 _PROBE_TIMEOUT_S = 60.0
 _COLLECT_TIMEOUT_S = 900.0
 _MESSAGE_LINES = 2
-"""Lines of a JVM's message in a reason: the first says only that the JVM did not start."""
+"""Maximum number of lines of a JVM's message in a reason. The first says only that the JVM did not start."""
 # $1 the folder, $2 Java, $3 the converter, then its options. Lines of stdin: file, phase, from and to in milliseconds.
 _CONVERT = """cd "$1" || exit 1; java="$2"; jar="$3"; shift 3
 while read -r file phase from to; do
@@ -89,7 +89,7 @@ class ProfileRecorder:
     folder: str
 
     def facts(self, stored: int, attempts: int) -> dict[str, object]:
-        """Return what the run's environment records of the profile."""
+        """Return the facts about the profile for the run's environment."""
         return {
             "kind": self.kind,
             "method": self.method.name if self.method else None,
@@ -150,7 +150,7 @@ class ProfileRecorder:
         )
 
     async def _sizes(self, folder: str) -> tuple[dict[str, int], dict[str, str]]:
-        """Return the bytes of each attempt's recording, and its node. Nodes of a lab may share a file system."""
+        """Return each recording's size in bytes and its node, by attempt. A lab's nodes may share a file system."""
         sizes, at = dict[str, int](), dict[str, str]()
         command = ["find", folder, "-name", "*.jfr", "-printf", "%s %f\\n"]
         for node, output in (await _on_all(self.workers, command)).items():
