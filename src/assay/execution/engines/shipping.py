@@ -1,4 +1,4 @@
-"""Provide a folder of jars on every host: use it in place if all hosts have it, else copy it to those that lack it."""
+"""Provide a folder of jars on every host: use it in place if all hosts have it, else copy it to hosts that lack it."""
 
 import asyncio
 import hashlib

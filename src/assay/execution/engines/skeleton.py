@@ -2,7 +2,7 @@
 
 * :class:`DefaultRules`: no value is a mistake, and a job carries every parameter except the restarting ones.
 * :class:`LockedProvider`: one assay process locks the cluster; a healthy engine is kept while its key is the same.
-* :class:`NoDaemons`: an engine without daemons: nothing can die, must be made cold, or has logs.
+* :class:`NoDaemons`: an engine without daemons, data directories and logs.
 * :class:`ClientEngine`: programs are commands on the master, which end when their jobs have ended.
 * :class:`SingleCopyStorage`: single-replica files whose metadata comes from listings.
 
@@ -67,7 +67,7 @@ class DefaultRules:
 
     @property
     def parallelism(self) -> tuple[str, ...]:
-        """No parameters; a subclass names those of its engine."""
+        """No parameters; a subclass names its engine's parameters."""
         return ()
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -213,7 +213,7 @@ class NoDaemons:
 
 
 class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
-    """An engine whose programs are started by a client on the master, which ends when they have ended."""
+    """An engine with a client on the master that starts a program and ends when the program has ended."""
 
     def __init__(
         self, facts: EngineFacts, storage: StorageT, cluster: Cluster, transports: Mapping[str, Transport]
@@ -252,7 +252,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
     async def end_jobs(self) -> None:
-        """End what a cancelled client has left running on the cluster. The caller limits its time."""
+        """End jobs that a cancelled client has left running on the cluster. The caller limits the time."""
 
     @abstractmethod
     async def run_client(
@@ -348,8 +348,8 @@ class LockedProvider(ABC, Generic[EngineT]):
 
     @abstractmethod
     async def install(self, show: Show) -> EngineFacts:
-        """Copy what is needed to the hosts, and end processes that an interrupted assay left. The cluster is locked
-        already."""
+        """Copy missing files to the hosts, and end processes that an interrupted assay left. The cluster is already
+        locked."""
 
     @abstractmethod
     async def engine_for(self, configuration: Configuration) -> EngineT:
@@ -362,10 +362,10 @@ class LockedProvider(ABC, Generic[EngineT]):
         """Called when ``engine`` continues with ``configuration`` without a restart."""
 
     async def stop(self, engine: EngineT) -> None:
-        """Stop what :meth:`start` has started."""
+        """Stop the engine that :meth:`start` has started."""
 
     async def leave(self, engine: EngineT) -> None:
-        """Stop the engine for the last time, and remove what must not remain."""
+        """Stop the engine at the end of the campaign, and remove data that must not remain on the hosts."""
         await self.stop(engine)
 
     async def open(self, show: Show) -> None:

@@ -18,7 +18,7 @@ BEAT_S = 1.0
 BEAT_GAP_MAX_S = 10.0
 """Maximum time between two beats on a busy machine, in seconds. A longer time is a pause."""
 CLOCK_DIFFERENCE_MIN_S = 1.0
-"""Minimum reported difference between the two clocks, in seconds. A smaller difference is the time to reach the host."""
+"""Minimum reported difference between the clocks, in seconds. A smaller difference is the time to reach the host."""
 
 # Prefer the system's Python, because others may be wrappers that change the environment (pyenv).
 _START = """

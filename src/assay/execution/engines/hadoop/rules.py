@@ -1,7 +1,7 @@
 """Hadoop's rules at plan time: words and parameters, mistakes, per-job parameters, deployments and file systems.
 
-Pure: parameters as text in, text and counts out. The arithmetic of containers follows YARN; that of replication and
-block size follows HDFS.
+Pure. In: parameters as text. Out: text and counts. Containers are computed as in YARN, replication and block size as in
+HDFS.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -43,7 +43,7 @@ from assay.specs.fields import COUNT, unknown
 REPLICATION_DEFAULT = 3
 """Hadoop's default number of copies (hdfs-default.xml); a cluster with fewer workers gets one copy per worker."""
 BLOCK_MIN_BYTES = 2**20
-"""The NameNode refuses shorter blocks (dfs.namenode.fs-limits.min-block-size)."""
+"""Minimum block size that the NameNode accepts, in bytes (dfs.namenode.fs-limits.min-block-size)."""
 _CODEC = "org.apache.hadoop.io.compress"
 CODECS: Final[Mapping[str, str | None]] = {
     "none": None,

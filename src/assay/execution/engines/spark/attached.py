@@ -2,8 +2,8 @@
 
 In: a cluster whose :class:`~assay.model.clusters.cluster.Attachment` names Spark's client and who runs executors: YARN,
 or a standalone master (``spark://``). Out: an engine next to the attached Hadoop, which stores the data and runs
-Hadoop's programs. Settings that no file of assay states are those of Spark's configuration on the edge node. Drivers
-run on the edge node.
+Hadoop's programs. Settings that neither plan nor cluster file states come from Spark's configuration on the edge node.
+Drivers run on the edge node.
 """
 
 import asyncio
@@ -42,21 +42,21 @@ _COMPARABILITY_SETTINGS = (
     "spark.ui.enabled",
     "spark.ui.showConsoleProgress",
 )
-"""Settings without sizes that make runs comparable; they apply to an externally managed Spark too."""
+"""Settings that make runs comparable and state no sizes; they apply to an externally managed Spark too."""
 _VERSION = re.compile(r"version (\d+\.\d+\.\d[\w.-]*)")
 
 
 @dataclass(slots=True)
 class _ForeignApplications:
-    """Other users' applications on Spark's standalone master, and the maximum number of cores that they held at one
-    time."""
+    """Other users' applications on Spark's standalone master, and the maximum number of cores that they held
+    concurrently."""
 
     before: frozenset[str] = frozenset()
     names: set[str] = field(default_factory=set)
     cores: int = 0
 
     def see(self, apps: list[dict[str, Any]]) -> None:
-        """Record those of ``apps`` that already ran before assay's application."""
+        """Record the applications in ``apps`` that started before assay's application."""
         theirs = [app for app in apps if str(app.get("id")) in self.before]
         self.names |= {str(app.get("id")) for app in theirs}
         self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in theirs))

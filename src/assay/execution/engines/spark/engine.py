@@ -38,7 +38,7 @@ _SUMS = {
     "MAP_OUTPUT_MATERIALIZED_BYTES": "shuffle_write_bytes",
     "REDUCE_SHUFFLE_BYTES": "shuffle_read_bytes",
 }
-"""Counters that workloads need, by Hadoop's names, to sums over the event log."""
+"""Hadoop's names of the counters that workloads need, to names of sums over the event log."""
 _COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
 
 
@@ -89,8 +89,8 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """Hadoop's directories: shuffle files are in those of the NodeManagers, or in Spark's own below the same
-        folders."""
+        """Hadoop's directories. Shuffle files are in the NodeManagers' directories, or in Spark's own directories below
+        the same folders."""
         return self.hadoop.data_directories
 
     async def run(

@@ -13,7 +13,8 @@ from assay.foundation.errors import EngineError
 
 _TIMEOUT_S = 60.0
 _NEEDED = (((4, 1), (17, 0, 11)), ((4, 0), (17, 0, 0)), ((3, 0), (8, 0, 0)))
-"""Minimum versions of Spark and of the Java that they need, from Spark's documentation; newest first."""
+"""Pairs of a Spark version and the minimum Java version from this Spark on; newest first. Source: Spark's
+documentation."""
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)(?:\.(\d+))?(?:\.(\d+))?')
 
 

@@ -51,7 +51,7 @@ class EventLogs:
         return frozenset(listed.stdout.decode().splitlines())
 
     async def fetched(self, before: frozenset[str], tag: str) -> dict[str, bytes]:
-        """Return the files of the new log with ``tag``, by name; empty if there is none. Logs in ``before`` are old."""
+        """Return the files of the new log with ``tag``, by name; empty if there is none. ``before``: the old logs."""
         try:
             began = sorted(await self.names() - before)[:CANDIDATES_MAX]
             for name in began:

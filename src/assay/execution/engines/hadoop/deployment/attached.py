@@ -1,8 +1,8 @@
 """Use an externally managed Hadoop through its client on an edge node, and leave it unchanged.
 
-In: a cluster with an :class:`~assay.model.clusters.cluster.Attachment`. Out: an :class:`AttachedEngine`. Jobs go into
-one queue, data below one HDFS folder of the user; no daemon is started, stopped or configured. Only per-job parameters
-and the storage policy of that folder can vary. Each run counts the containers and bytes of other users and warns about
+In: a cluster with an :class:`~assay.model.clusters.cluster.Attachment`. Out: an :class:`AttachedEngine`. Jobs use one
+queue, and data are below one HDFS folder of the user. No daemon is started, stopped or configured. Only per-job
+parameters and the storage policy of that folder can vary. Each run counts the containers and bytes of other users and warns about
 them.
 """
 
@@ -46,9 +46,10 @@ from assay.store.formats.hadoop.configuration import parameters as telling
 QUEUE = "mapreduce.job.queuename"
 TAGS = "mapreduce.job.tags"
 BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
-"""Maximum wait for externally managed daemons, in seconds: a large NameNode is in safe mode for minutes."""
+"""Maximum wait for externally managed daemons (a large NameNode is in safe mode for minutes), and interval between two
+checks, in seconds."""
 DISTURBED_SHARE = 0.05
-"""Mean share of other users' containers above which a run has a warning that it was disturbed."""
+"""Maximum mean share of other users' containers without a warning that the run was disturbed."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
@@ -61,13 +62,13 @@ class _ForeignContainers:
     ours: list[int] = field(default_factory=list)
 
     def see(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
-        """Add the counts of one check. ``apps``: YARN's applications; ``tag``: the tag of this run's."""
+        """Add the counts of one check. ``apps``: YARN's applications; ``tag``: the tag of this run's applications."""
         running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
         self.theirs.append(sum(max(count, 0) for count, ours in running if not ours))
         self.ours.append(sum(max(count, 0) for count, ours in running if ours))
 
     def summary(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
-        """Return the counts as metrics, with a warning if other users ran more than a few."""
+        """Return the counts as metrics, with a warning if other users' share exceeds :data:`DISTURBED_SHARE`."""
         if not self.theirs:
             return {}, ()
         theirs, ours = statistics.fmean(self.theirs), statistics.fmean(self.ours)
@@ -103,7 +104,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """The workers' folders in the client's configuration; none if it names none."""
+        """The workers' folders in the client's configuration; empty if it names no folders."""
         site = self.entered.site
         values = [site.get(name) for name in ("dfs.datanode.data.dir", "yarn.nodemanager.local-dirs")]
         folders = [
@@ -119,8 +120,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
     async def health_check(self) -> str | None:
-        """Return which master does not answer, or that HDFS is in safe mode; None if healthy. Finds the active
-        masters again."""
+        """Return a message if a master does not answer or HDFS is in safe mode; None if healthy.
+
+        Finds the active masters again.
+        """
         try:
             await self.entered.site.access.enter(self.master)
             await self._find_active()

@@ -1,12 +1,12 @@
 """Make a class-data-sharing archive of the daemons' classes, so that they restart faster.
 
-A restart in a lab is bound by the CPU: some ten JVMs parse and verify about 8,000 classes each. Java's class data
-sharing (JEP 310) maps them from a file instead. The first daemons on this machine record the classes that they load.
-assay makes one archive for all five kinds of daemon from that, once for each Hadoop and Java, in its cache directory.
-JVMs of jobs and clients never use it, so measured programs start as anywhere else.
+A restart in a lab is CPU-bound: about ten JVMs parse and verify about 8,000 classes each. Java's class data sharing
+(JEP 310) maps these classes from a file instead. The first daemons on this machine record the classes that they load.
+From these records, assay makes one archive for all five kinds of daemon in its cache directory, once for each Hadoop
+and Java. JVMs of jobs and clients never use the archive, so it does not affect measured programs.
 
-In: a distribution, a Java. Out: Java options, and a file of some 100 MB. Without the archive the daemons only start
-more slowly.
+In: a distribution, a Java. Out: Java options, and a file of about 100 MB. Without the archive, daemons start more
+slowly.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class ClassArchive:
 
 
 def _merge_class_lists(lists: list[Path]) -> str:
-    """Return every class once; unfinished lines are left out."""
+    """Return every class once, without incomplete lines."""
     lines: dict[str, None] = {}
     for path in lists:
         text = path.read_text(errors="replace")

@@ -1,7 +1,7 @@
 """Start, health-check and stop the daemons of one deployment in parallel, and collect their logs.
 
-Every JVM carries ``-Dassay.deployment=MARKER``, so that the next assay call can end what an interrupted one left, and
-nothing else.
+Every JVM carries ``-Dassay.deployment=MARKER``. By this marker the next assay call ends the processes that an
+interrupted call left, and no others.
 """
 
 import asyncio
@@ -268,7 +268,7 @@ class Daemons:
         return [masters, *((worker.name, tuple(WORKER_DAEMONS)) for worker in cluster.workers)]
 
     def pid_files(self) -> dict[str, dict[str, str]]:
-        """Return node name to the pid file of each daemon there, by its name."""
+        """Return for each node the pid files of its daemons, by the daemon's name."""
         files: dict[str, dict[str, str]] = {}
         for node, names in self.daemon_names():
             files.setdefault(node, {}).update({name: self.pid_file(name) for name in names})
@@ -306,7 +306,7 @@ class Daemons:
             )
 
     async def last_words(self, node: str, daemon: str) -> str:
-        """Return the line of a daemon's log that most likely explains its end."""
+        """Return the line of a daemon's log that most likely explains why the daemon ended."""
         try:
             log = await self.transports[node].run(["tail", "-n", "200", self._log(daemon)], timeout_s=20, check=False)
         except HostError as error:
@@ -317,11 +317,11 @@ class Daemons:
         return (causes or telling or lines or ["its log is empty"])[-1].strip()[:300]
 
     async def logs(self) -> dict[str, bytes]:
-        """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a failed run."""
+        """Return the last 400 lines of each daemon's log, by ``node-daemon.log``, for the bundle of a failed run."""
         return await self.last_lines([(node, name) for node, names in self.daemon_names() for name in names])
 
     async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
-        """Return ``node-daemon.log`` to its last 400 lines for the daemons in ``wanted``: pairs of node and name."""
+        """Return the last 400 lines of the logs of ``wanted`` (pairs of node and daemon), by ``node-daemon.log``."""
 
         async def lines(node: str, daemon: str) -> tuple[str, bytes]:
             try:
@@ -338,7 +338,7 @@ class Daemons:
         """End every process of this deployment on every node.
 
         NameNode and DataNodes hold data on disk: they get SIGTERM, and SIGKILL after a grace period. The others hold
-        nothing that the next start reads, and are killed at once.
+        no data that the next start reads, and are killed at once.
         """
         await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
 

@@ -1,8 +1,7 @@
 """Provide async-profiler: fetch it once through Maven, verify its checksum, and unpack its native library.
 
 Out: a folder of the user's cache directory with the library for each processor architecture, and the converter of
-recordings. The two jars come from Maven, or from the Maven repository in the user's settings where Maven is not
-installed.
+recordings. The two jars come from Maven, or without Maven from the repository in the user's Maven settings.
 """
 
 import hashlib
@@ -53,7 +52,7 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 def require(progress: Callable[[str], None]) -> Path:
-    """Return the folder with the libraries and the converter; fetch them first if there is none.
+    """Return the folder with the libraries and the converter; fetch them first if they are missing.
 
     Raises EngineError if they can't be fetched, or a checksum differs.
     """

@@ -19,8 +19,8 @@ from assay.foundation.units import parse_bytes
 from assay.model import Cluster, Directories, Layout, Network, Node, Placement, Role, StoragePolicy
 
 MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; assay creates a folder in it
-# A lab's nodes share one small machine: small heaps, the serial collector, only the fast compiler, and no verification
-# of classes, which takes a fifth of the start of a JVM. On real hosts, JVMs have Java's defaults.
+# A lab's nodes share one small machine: small heaps, the serial collector, only the C1 compiler, and no bytecode
+# verification, which takes a fifth of a JVM's start-up time. On real hosts, JVMs have Java's defaults.
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 _SMALL_DAEMON = f"-Xmx256m {SMALL_JVM}"
 
@@ -88,7 +88,7 @@ class Deployment:
     one_network: bool = False
     """Whether the daemons listen only on the address in ``hosts``, because the hosts have several networks."""
     memory_bytes: int = 0
-    """Memory in which a DataNode may keep blocks, for the policy LAZY_PERSIST."""
+    """Maximum memory for a DataNode's blocks, for the policy LAZY_PERSIST."""
 
     @property
     def daemon_java_options(self) -> str:
@@ -124,7 +124,7 @@ class Deployment:
 
     @property
     def image_directory(self) -> str:
-        """The NameNode's metadata directory on the master; it belongs to the blocks on the DataNodes."""
+        """The NameNode's metadata directory on the master; it is valid only with the blocks on the DataNodes."""
         return f"{self.directory}/namenode"
 
     def hdfs_directories(self, node: Node) -> list[str]:
@@ -216,8 +216,8 @@ def properties(deployment: Deployment, node: Node) -> dict[str, str]:
 def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
     """Return ``parameters`` as Hadoop reads them, with the options of the tasks' JVMs.
 
-    These contain the deployment's marker, by which left-over JVMs are ended, and a heap derived from the container's
-    memory unless the plan states one.
+    These options contain the deployment's marker, by which left-over JVMs are ended, and a heap derived from the
+    container's memory unless the plan states a heap.
     """
     given = {**deployment.parameters, **parameters}
     stated = {option: given.get(option) for option in containers.JAVA_OPTIONS.values()}
@@ -241,7 +241,7 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": deployment.scratch,
-        # For the local runner. Its default, /tmp/hadoop, belongs to the first user who runs one.
+        # For the local runner. Its default, /tmp/hadoop, belongs to the first user who runs a job.
         "mapreduce.jobtracker.staging.root.dir": f"{deployment.scratch}/staging",
         "yarn.node-attribute.fs-store.root-dir": f"file://{deployment.scratch}/node-attributes",
         "yarn.node-labels.fs-store.root-dir": f"file://{deployment.scratch}/node-labels",

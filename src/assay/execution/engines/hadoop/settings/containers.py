@@ -1,4 +1,4 @@
-"""Compute how many tasks a node runs at once, the heap of a task, and settings that do not fit, by YARN's rules.
+"""Compute a node's maximum number of concurrent tasks, a task's heap, and settings that do not fit, by YARN's rules.
 
 In: engine parameters as text, on top of :data:`DEFAULTS`. Out: counts of containers, and parameters. Memory is in MiB,
 as in Hadoop's ``-mb`` parameters. The rules are the CapacityScheduler's: a request is rounded up to a multiple of the
@@ -38,11 +38,12 @@ DEFAULTS: dict[str, str] = {
 """Defaults, which fit a lab's nodes."""
 
 HEAP_SHARE = (2, 3)
-"""Share of a container's memory for its JVM's heap; the rest is for stacks, classes and buffers."""
+"""Share of a container's memory for its JVM's heap, as a fraction; the rest is for stacks, classes and buffers."""
 OLD_SHARE = (2, 3)
-"""The sort buffer is one array, and must fit into the old generation: two thirds of a heap (HotSpot's NewRatio 2)."""
+"""Maximum share of a heap for the sort buffer, as a fraction. The buffer is one array, and must fit into the old
+generation, which is two thirds of the heap (HotSpot's NewRatio 2)."""
 SORT_BUFFER_MAX_MB = 2047
-"""Maximum size of the sort buffer; MapTask rejects more."""
+"""Maximum size of the sort buffer that MapTask accepts, in MiB."""
 _UNITS_MB = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10, "t": 2**20}
 
 
@@ -63,7 +64,7 @@ def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
 
 
 def containers_per_node(parameters: Mapping[str, str], memory: str) -> int:
-    """Return how many containers that ask for parameter ``memory`` a node without other containers runs at once."""
+    """Return the maximum number of concurrent containers that request parameter ``memory`` on an empty node."""
     by_memory = _whole(parameters, NODE_MEMORY) // allocation_mb(parameters, memory)
     return min(by_memory, _vcores(parameters, memory)) if _dominant(parameters) else by_memory
 
@@ -81,7 +82,7 @@ def _vcores_of(memory: str) -> str:
 
 
 def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) -> int:
-    """Return how many tasks of one kind ``workers`` nodes run at once, in addition to the job's ApplicationMaster."""
+    """Return the maximum number of concurrent tasks of a kind on ``workers`` nodes, next to the ApplicationMaster."""
     alone = containers_per_node(parameters, memory)
     left_mb = _whole(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
     remaining = max(0, left_mb) // allocation_mb(parameters, memory)
@@ -92,10 +93,10 @@ def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) ->
 
 
 def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters with which every node runs exactly ``containers`` containers at once.
+    """Return the parameters with which every node runs exactly ``containers`` concurrent containers.
 
-    The memory fits that number of the largest containers. The scheduler also counts vcores, so that smaller containers
-    are not more numerous.
+    The node's memory fits that number of the largest containers. The scheduler also counts vcores, which limits the
+    number of smaller containers too.
     """
     largest_mb = max(allocation_mb(parameters, kind) for kind in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY))
     return {NODE_MEMORY: str(containers * largest_mb), NODE_VCORES: str(containers), CALCULATOR: DOMINANT}
@@ -107,7 +108,7 @@ def heap_mb(parameters: Mapping[str, str], memory: str) -> int:
 
 
 def stated_heap_mb(options: str) -> float | None:
-    """Return the heap that Java options state (the last ``-Xmx``); None when they do not."""
+    """Return the heap that Java options state (the last ``-Xmx``); None if they state no heap."""
     sizes = re.findall(r"(?:^|\s)-Xmx(\d{1,18})([kKmMgGtT]?)(?=\s|$)", options)
     return int(sizes[-1][0]) * _UNITS_MB[sizes[-1][1].lower()] if sizes else None
 

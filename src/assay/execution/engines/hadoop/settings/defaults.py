@@ -1,4 +1,4 @@
-"""Define the Hadoop properties that assay sets by default, with the reason why Hadoop's default is not kept."""
+"""Define the Hadoop properties that assay sets by default, each with the reason for not keeping Hadoop's default."""
 
 from assay.execution.engines.hadoop.settings import containers
 from assay.model import Default
@@ -87,4 +87,4 @@ STOCK_MEMORY = {
     **dict.fromkeys((*TASK_MEMORY, "yarn.app.mapreduce.am.resource.mb"), "1024"),
     "mapreduce.task.io.sort.mb": "100",
 }
-"""Hadoop's own values (mapred-default.xml), for clusters whose nodes are not a lab's."""
+"""Hadoop's own values (mapred-default.xml) in MiB, for real clusters."""

@@ -47,7 +47,7 @@ class ClientConfiguration:
         return self.get("yarn.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
 
     def get(self, name: str, default: str = "") -> str:
-        """Return a property with its references to others replaced."""
+        """Return a property with references to other properties replaced."""
         text = self.settings.get(name, default)
         for _ in range(_REFERENCES_MAX):
             match = re.search(r"\$\{([^}]+)\}", text)
@@ -178,7 +178,7 @@ async def _active(
     state_of: Callable[[Endpoint], Awaitable[str | None]],
     site: ClientConfiguration,
 ) -> Endpoint:
-    """Return the first endpoint that reports to be active, or that has no HA state because it is the only one."""
+    """Return the first endpoint that reports to be active, or the only endpoint, which has no HA state."""
     messages = []
     for endpoint in endpoints:
         name = f"{endpoint.host}:{endpoint.port}"
