@@ -50,7 +50,7 @@ class CampaignStatus:
     """Number of the current run, from 1."""
     title: str | None
     since_unix_s: float | None
-    """When that run began."""
+    """When the current run began."""
     phase: str | None
     """The current step."""
     left_s: float | None

@@ -101,8 +101,8 @@ class Lab:
     ) -> Self:
         """Create the lab and wait until every node answers by SSH.
 
-        Raises LabError if the machine can't emulate a cluster, a lab of this name exists, or a step fails. Resources
-        that exist by then are removed, also on KeyboardInterrupt.
+        Raises LabError if the machine can't emulate a cluster, a lab of this name exists, or a step fails. On any
+        error, also KeyboardInterrupt, the resources that were created are removed.
         """
         if cluster.placement is not Placement.LAB or cluster.lab is None:
             raise LabError(
@@ -190,7 +190,7 @@ def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # What can't be removed stays in the journal, for the next command; the first error is the one to report.
+        # Resources that can't be removed stay in the journal, for the next command. The first error is reported.
         with suppress(LabError), deferred():
             undo_all(directory)
         lock.release()

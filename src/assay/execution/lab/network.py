@@ -24,8 +24,8 @@ BRIDGE = "switch"
 NODE_INTERFACE = "eth0"
 QUEUE_LATENCY_MS = 50
 BURST_BYTES_MIN = 70_000
-"""Minimum size of a bucket: a segmentation-offload packet (64 KiB) with headers. With less, tbf must split the
-packet."""
+"""Minimum size of a bucket, in bytes: a segmentation-offload packet (64 KiB) with headers. With a smaller bucket, tbf
+must split the packet."""
 BURST_S = 0.002
 
 

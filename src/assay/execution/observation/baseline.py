@@ -39,9 +39,9 @@ FILE_S = 4.0
 RANDOM_S = 2
 STREAMS = 8
 STREAM_READ_BYTES = 64 * 1024
-"""Read size of a DataNode, at any scale."""
+"""Read size of each stream, in bytes, equal to a DataNode's at any scale."""
 HOST_READAHEAD_BYTES = 128 * 1024
-"""Linux's default readahead; a lab sets another."""
+"""Linux's default readahead window, in bytes. A lab sets its own."""
 LINK_S = 1
 DISK_TIMEOUT_S = 180.0
 LINK_TIMEOUT_S = 30.0
@@ -190,7 +190,7 @@ def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
 def _total_bytes_per_s(streams: Sequence[FioDirection]) -> float:
     """Return the total throughput of streams until the last one ended.
 
-    The sum of their rates would be too high, because a stream that ends early has a rate from the time when all ran.
+    The sum of their rates can be too high: when streams have ended, the others run faster.
     """
     longest_s = max((stream.runtime_s for stream in streams), default=0.0)
     return sum(stream.io_bytes for stream in streams) / max(longest_s, FIO_CLOCK_S)

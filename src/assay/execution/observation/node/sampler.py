@@ -227,7 +227,7 @@ def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
 
 
 def stdin_ended(wait_s: float) -> bool:
-    """Wait at most ``wait_s`` for the end of stdin; input is ignored."""
+    """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
     until = time.monotonic() + wait_s
     while True:
         left = until - time.monotonic()

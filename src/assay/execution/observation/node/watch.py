@@ -59,7 +59,7 @@ def state_of(pid_file: str) -> Optional[str]:
 
 
 class LinkWatch:
-    """Watches the carrier of each link that has one at the start; other links are ignored."""
+    """Watches the carrier of each link that has carrier at the start; other links are ignored."""
 
     def __init__(self, root: str = "/sys/class/net") -> None:
         self.root = root
@@ -124,7 +124,7 @@ class PeerPings:
             self.header_bytes = 0
         except OSError:
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-            self.header_bytes = 20  # raw sockets give the IP header too
+            self.header_bytes = 20  # raw sockets also return the IP header
         self.socket.setblocking(False)
         self.mark = os.urandom(8)
         self.silent_checks: Dict[str, int] = {}
@@ -233,8 +233,11 @@ def device_names(directories: Dict[str, str]) -> List[str]:
 
 
 def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
-    """Return whether a log line names one of ``ours``, or none of all block devices ``every``."""
-    words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8 is loop0
+    """Return whether a log line names a device in ``ours``, or no block device at all.
+
+    ``every``: all block devices of the host.
+    """
+    words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8, an ext4 journal, names loop0
     words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
     named = words.intersection(every)
     return not named or bool(named & ours)
@@ -258,7 +261,7 @@ def stack_of(directories: List[str]) -> Set[str]:
 
 
 def stdin_ended(wait_s: float) -> bool:
-    """Wait for the end of stdin, at most ``wait_s``."""
+    """Wait at most ``wait_s`` for the end of stdin; return whether it has ended. Input is ignored."""
     until = time.monotonic() + wait_s
     while True:
         if not select.select([0], [], [], max(until - time.monotonic(), 0))[0]:

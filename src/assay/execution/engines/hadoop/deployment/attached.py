@@ -2,8 +2,8 @@
 
 In: a cluster with an :class:`~assay.model.clusters.cluster.Attachment`. Out: an :class:`AttachedEngine`. Jobs use one
 queue, and data are below one HDFS folder of the user. No daemon is started, stopped or configured. Only per-job
-parameters and the storage policy of that folder can vary. Each run counts the containers and bytes of other users and warns about
-them.
+parameters and the storage policy of that folder can vary. Each run counts the containers and bytes of other users and
+warns about them.
 """
 
 from __future__ import annotations
