@@ -14,6 +14,7 @@ from assay.model import FailureClass, Plan, Run
 RETRY_WAITS_S = (5.0, 20.0, 60.0)
 """Waits before the first, second, … retry after an infrastructure failure, in seconds: hosts need time to recover."""
 _CAUSES_MAX = 3
+"""Maximum number of problems of one kind that a cause of failure lists."""
 _DISK_FULL = ("No space left on device", "Disk quota exceeded")
 """The kernel's messages (errno(3): ENOSPC, EDQUOT)."""
 

@@ -8,6 +8,7 @@ process), ``now.json`` (the current step) and ``journal.jsonl``, one JSON object
     start   this call: runs planned, done and left, restarts; the process that makes them
     begin   a run, synced to disk before it: its number, title, attempt, time limit, and the expected time for the rest
     step    a step of a run has ended: its name, when it began and how long it took; steps may overlap
+    trouble why an attempt is cut short
     end     the run's status, cause, failure class and duration
     stop    this call is over, and why
 

@@ -32,6 +32,7 @@ from assay.store.bundles.bundle import Contents
 from assay.store.bundles.unpublished import RESERVED_BYTES_MIN, keep, reserve, size_of
 
 CONSECUTIVE_FAILURES_MAX = 3
+"""Number of consecutive failed runs after which a call ends, because the cluster is probably broken."""
 
 
 class ProgressObserver(Protocol):

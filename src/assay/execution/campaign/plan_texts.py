@@ -12,7 +12,9 @@ from assay.model import Plan
 from assay.specs.shared import CLUSTER_FILE, PLAN_FILE, shared_cluster, shared_plan
 
 LISTED_MAX = 200
+"""Maximum number of campaigns whose plans are read."""
 TEXT_BYTES_MAX = 1_000_000
+"""Maximum number of bytes read from a plan's file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 
 LISTED_MAX = 200
+"""Maximum number of runs that a preview lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from assay.foundation.errors import RepositoryError
 from assay.foundation.process import lock_holder
 
 FAILURES_SHOWN = 5
+"""Maximum number of failures in a campaign's status, newest last."""
 
 
 @dataclass(frozen=True, slots=True)

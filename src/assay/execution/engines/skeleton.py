@@ -46,7 +46,9 @@ if TYPE_CHECKING:  # rules are used at plan time, which needs no transports
 
 COMMAND_TIMEOUT_S = 60.0
 _PROGRESS_INTERVAL_S = 1.0
+"""Time between two queries of a program's progress, in seconds."""
 _END_JOBS_TIMEOUT_S = 8.0
+"""Maximum time for ending the jobs of a cancelled client, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

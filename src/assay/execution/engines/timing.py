@@ -15,6 +15,7 @@ from typing import Self
 from assay.foundation.cancellation import end_tasks
 
 BEAT_S = 1.0
+"""Time between two beats, in seconds."""
 BEAT_GAP_MAX_S = 10.0
 """Maximum time between two beats on a busy machine, in seconds. A longer time is a pause."""
 CLOCK_DIFFERENCE_MIN_S = 1.0

@@ -22,16 +22,22 @@ from assay.execution.hosts.transport import CommandResult, RemoteProcess
 from assay.foundation.errors import CommandError, HostError, HostTimeoutError
 
 FILE_TIMEOUT_S = 120.0
+"""Maximum time for reading or writing a file on a node, in seconds."""
 TREE_TIMEOUT_S = 900.0
+"""Maximum time for copying a directory to a node, in seconds."""
 SPAWN_TIMEOUT_S = 20.0
+"""Maximum time for starting a daemon, in seconds."""
 START_TIMEOUT_S = 20.0
+"""Maximum wait for the pid of a started command, in seconds."""
 KILL_TIMEOUT_S = 12.0
 """Time limit of a kill, in seconds: the script waits at most 7 s, the rest is for a slow connection."""
 REAP_TIMEOUT_S = 2.0
+"""Maximum wait for the exit status of a killed process, in seconds."""
 CONCURRENT_COMMANDS = 6
 """Maximum number of concurrent commands. sshd's MaxSessions is 10: four are left for foreground processes and kills."""
 _CHUNK_BYTES = 1 << 18
 _STDERR_TAIL_BYTES = 1 << 16
+"""Maximum number of bytes of stderr that are kept."""
 
 
 class Channel(Protocol):

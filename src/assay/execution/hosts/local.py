@@ -8,6 +8,7 @@ from assay.execution.hosts.base import BaseTransport, Channel
 from assay.foundation.errors import HostError
 
 _LINE_LIMIT_BYTES = 1 << 20
+"""Maximum length of a line of output, in bytes."""
 
 
 class _LocalChannel:

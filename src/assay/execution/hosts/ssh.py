@@ -24,11 +24,17 @@ if TYPE_CHECKING:
     from asyncssh import SSHClientConnection, SSHClientProcess
 
 KEEPALIVE_INTERVAL_S = 10
+"""Time between two checks of a connection, in seconds."""
 KEEPALIVE_COUNT = 3
+"""Number of unanswered checks after which a connection is dropped."""
 OPEN_TIMEOUT_S = 20.0
+"""Maximum time for opening a session, in seconds."""
 OPEN_ATTEMPTS = 40
+"""Maximum number of attempts at opening a session."""
 OPEN_RETRY_S = 0.05
+"""Pause between two attempts at opening a session, in seconds."""
 CLOSE_TIMEOUT_S = 5.0
+"""Maximum time for closing a connection, in seconds."""
 _T = TypeVar("_T")
 
 

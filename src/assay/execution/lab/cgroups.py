@@ -17,9 +17,13 @@ CONTROLLERS = ("cpu", "cpuacct", "memory", "io")
 """Controllers under their names of version 2. ``cpuacct`` (CPU time used) is part of every group in version 2, and
 ``io`` was ``blkio`` in version 1."""
 CPU_SHARES_FULL = 1024
+"""Weight of an equal share in version 1 (``cpu.shares``)."""
 CPU_SHARES_MAX = 262144
+"""Maximum weight of a group in version 1."""
 CPU_WEIGHT_FULL = 100
+"""Weight of an equal share in version 2 (``cpu.weight``)."""
 CPU_WEIGHT_MAX = 10000
+"""Maximum weight of a group in version 2."""
 
 
 @dataclass(frozen=True, slots=True)

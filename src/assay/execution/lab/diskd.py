@@ -29,6 +29,7 @@ PROGRAM = "assay-diskd"
 FUSE = Path("/dev/fuse")
 READY = "ready"
 READY_TIMEOUT_S = 10.0
+"""Maximum time until the daemon's files exist after its start, in seconds."""
 TERMINATE_WAIT_S = 3.0
 POLL_S = 0.01
 NICENESS = "-15"

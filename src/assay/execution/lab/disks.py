@@ -28,6 +28,7 @@ from assay.foundation.errors import LabError
 from assay.model import Device, DeviceKind, Disks, request_bytes
 
 CAPACITY_BYTES_MIN = 64 * 2**20
+"""Minimum capacity of a disk after scaling, in bytes: enough for a file system."""
 SYS_BLOCK = Path("/sys/block")
 
 

@@ -32,6 +32,7 @@ from assay.model import Cluster, LabFacts, Placement
 
 DESCRIPTION = "lab.json"
 EXIT_WAIT_S = 5.0
+"""Maximum wait for each child process after a lab's removal, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

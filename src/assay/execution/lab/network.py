@@ -19,14 +19,17 @@ from assay.foundation.errors import LabError
 SUBNET_RANGES = ("10.213.0.0/16", "198.18.0.0/16")
 """Address ranges from which a free /24 is chosen: private space, then RFC 2544's range for network benchmarks."""
 NODES_MAX = 250
+"""Maximum number of nodes in a lab; their addresses share a /24."""
 HOST_NUMBER = 254
 BRIDGE = "switch"
 NODE_INTERFACE = "eth0"
 QUEUE_LATENCY_MS = 50
+"""Maximum time that a packet waits in a link's queue, in milliseconds."""
 BURST_BYTES_MIN = 70_000
 """Minimum size of a bucket, in bytes: a segmentation-offload packet (64 KiB) with headers. With a smaller bucket, tbf
 must split the packet."""
 BURST_S = 0.002
+"""Size of a link's bucket as time at the link's rate, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

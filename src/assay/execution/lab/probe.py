@@ -21,6 +21,7 @@ from assay.execution.lab.state import state_root
 from assay.foundation.errors import LabError
 
 FREE_BYTES_MIN = 2 * 10**9
+"""Minimum free space for a lab, in bytes."""
 PROBE_IMAGE_BYTES = 16 * 2**20
 # Program to the Debian package that has it.
 PROGRAMS = {

@@ -23,6 +23,7 @@ from assay.foundation.errors import AssayError, LabError
 from assay.foundation.process import boot_id
 
 TERMINATE_WAIT_S = 2.0
+"""Maximum wait for processes after SIGTERM, and for a control group's removal, in seconds."""
 KILL_WAIT_S = 60.0
 """Maximum wait for a killed process, in seconds. The process ends after writing back its file systems, at the speed of
 a modelled disk: half a second's worth of sequential writes takes many times as long if scattered over the disk."""

@@ -37,22 +37,29 @@ from assay.store.formats.bare.iperf3 import Iperf3Report, parse_iperf3
 FILE_S = 4.0
 """Duration of one sequential write at the device's specified rate; determines the size of the test file, in seconds."""
 RANDOM_S = 2
+"""Duration of random reads, in seconds."""
 STREAMS = 8
 STREAM_READ_BYTES = 64 * 1024
 """Read size of each stream, in bytes, equal to a DataNode's at any scale."""
 HOST_READAHEAD_BYTES = 128 * 1024
 """Linux's default readahead window, in bytes. A lab sets its own."""
 LINK_S = 1
+"""Duration of one measurement of a link, in seconds."""
 DISK_TIMEOUT_S = 180.0
+"""Maximum time of each run of fio or sync, in seconds."""
 LINK_TIMEOUT_S = 30.0
 COMMAND_TIMEOUT_S = 30.0
 IPERF3_PORT = 5201
 SEQUENTIAL_REQUEST_BYTES = 512 * 1024
 FILE_BYTES_MIN = 4 * 2**20
+"""Minimum size of a test file before rounding, in bytes."""
 FILE_SHARE_MAX = 0.1
+"""Maximum size of a test file as a share of a device's capacity, and of a real disk's free space."""
 RANDOM_REQUEST_BYTES = 4096
 FLASH_DEPTH = 32
+"""Queue depth of random reads on real flash."""
 LAB_FLASH_REQUEST_BYTES = 16 * 1024
+"""Size of random reads on modelled flash, in bytes."""
 LAB_FLASH_DEPTH = 4
 """Queue depth of random reads on modelled flash, low enough for two cores and twelve devices."""
 FIO_CLOCK_S = 0.001

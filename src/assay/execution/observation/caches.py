@@ -11,6 +11,7 @@ from assay.execution.observation.scripts import run_script
 from assay.model import CacheState
 
 COUNT_BUDGET_S = 5.0
+"""Maximum time for one count of cached bytes, in seconds."""
 COLD_SHARE = 0.01
 """Maximum share of the cached bytes that may remain. A job can't save a larger share of its reads."""
 COLD_BYTES = 1 << 20

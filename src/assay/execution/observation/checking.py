@@ -22,8 +22,11 @@ from assay.foundation.errors import HostError
 from assay.model import Address, Cluster, HostCheckReport, Node, Survey
 
 READ_S = 1.0
+"""Maximum duration of the sequential read of each disk, in seconds."""
 READ_BYTES_MAX = 512 * 2**20
+"""Maximum bytes of the sequential read of each disk."""
 DEEP_TIMEOUT_S = 120.0
+"""Maximum time of a host's deep checks, in seconds."""
 
 
 async def check_hosts(

@@ -19,13 +19,16 @@ from assay.foundation.errors import HostError
 from assay.model import Address
 
 PAIR_S = 1.0
+"""Duration of traffic per direction of a pair, in seconds."""
 PAIR_TIMEOUT_S = 30.0
+"""Maximum time of one measurement with its set-up, in seconds."""
 ROUNDS_MAX = 80
 """Maximum number of rounds, which bounds a check to a few minutes. More than 40 hosts exceed it, and some pairs are
 not measured."""
 AT_ONCE = 8
 """Maximum number of concurrent pairs."""
 CONNECT_TIMEOUT_S = 8.0
+"""Maximum time for connecting to a host, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,15 @@ from assay.foundation.errors import HostError
 from assay.foundation.units import format_bytes
 
 INTERVAL_S = 2.0
+"""Time between two checks, in seconds."""
 STOP_TIMEOUT_S = 2.0
+"""Maximum wait for a watch to end by itself, and then for its termination, in seconds."""
 LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
 """Limits below which free space is low: a tenth of a device or 256 MiB, whichever is less. HDFS needs a few blocks."""
 FULL_BYTES = 1 << 20
+"""Free space below which a device counts as full, in bytes."""
 KERNEL_LINES_MAX = 50
+"""Maximum number of messages about devices that are kept for a node."""
 SILENT_CHECKS_MIN = 4
 """Number of consecutive checks without response after which a peer counts as cut off: about eight seconds."""
 _KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")

@@ -18,6 +18,7 @@ from assay.foundation.errors import HostError
 from assay.model import CodedWarning, Trace, WarningCode
 
 STOP_TIMEOUT_S = 5.0
+"""Maximum wait for a sampler to end by itself, and then for its termination, in seconds."""
 CLOCK_TOLERANCE_S = 0.5
 """Maximum clock difference between a node and this machine without a warning, in seconds."""
 SECTOR_BYTES = 512

@@ -15,6 +15,7 @@ from assay.execution.observation.scripts import command, script_error
 from assay.foundation.errors import HostError
 
 START_TIMEOUT_S = 20.0
+"""Maximum wait for a script's first line, in seconds."""
 
 
 class NodeStream(ABC):

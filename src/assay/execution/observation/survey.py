@@ -20,8 +20,11 @@ AT_ONCE = 16
 """Maximum number of concurrent logins. Each costs this machine and a jump host some CPU, and sshd drops
 unauthenticated connections at random from the tenth on (MaxStartups)."""
 HOST_TIMEOUT_S = 20.0
+"""Maximum time of a host's survey, in seconds."""
 CONNECT_TIMEOUT_S = 8.0
+"""Maximum time for connecting to a host, in seconds."""
 WATCH_S = 0.5
+"""Observation time of a host's background load, in seconds."""
 HostWork = Callable[[Transport], Awaitable[Survey]]
 
 

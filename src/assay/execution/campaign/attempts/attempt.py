@@ -55,7 +55,7 @@ async def attempt(
     if engine and (not ended_well or state.problem or cause):
         state.logs |= await engine.logs()
     attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
-    # With a million attempts this takes seconds, and the event loop must not block.
+    # With a million task attempts this takes seconds, which would block the event loop.
     published = await asyncio.to_thread(
         recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
     )

@@ -37,16 +37,21 @@ SILENT_S = 9.0
 """Maximum silence of a host before assay sends it a command, in seconds. On an overloaded machine checks arrive
 seconds late."""
 ANSWER_S = 4.0
+"""Maximum time for a host to run a command, in seconds."""
 GONE_S = 3.0
 """Maximum wait for a lab to report the loss of a node whose connection ended, in seconds."""
 ENGINE_INTERVAL_S = 4.0
+"""Minimum time between two health checks of an externally managed engine, in seconds."""
 ENGINE_ANSWER_S = 6.0
+"""Maximum time of a health check of an externally managed engine, in seconds."""
 STOP_S = 60.0
-"""Maximum time for ending all watches, in seconds. Ending a watch takes at most twice that watch's limit."""
+"""Maximum time for ending all watches, in seconds. Ending a watch takes at most twice its ``stop_timeout_s``."""
 PAIR_S = 2 * INTERVAL_S
 """Maximum age of the last check of a reachable node, in seconds."""
 _POLL_S = 0.5
+"""Time between two evaluations of the checks, in seconds."""
 _DOWN_CHECKS_MIN = 2
+"""Number of consecutive checks without carrier after which a link counts as down."""
 
 
 @asynccontextmanager

@@ -47,7 +47,9 @@ from assay.model import (
 from assay.store import Repository
 
 _ANSWER_TIMEOUT_S = 15.0
+"""Maximum time for a host to run a command before it counts as unreachable, in seconds."""
 _NOW_INTERVAL_S = 1.0
+"""Minimum time between two steps with a percentage that are written into the campaign's folder, in seconds."""
 CLOSE_S = 300.0
 """Maximum time for stopping the daemons, in seconds. The next campaign on the cluster stops any that remain."""
 

@@ -16,8 +16,9 @@ from assay.foundation.cancellation import finish
 from assay.model import CacheState, Cluster, CodedWarning, Node, WarningCode
 
 _CACHE_TIMEOUT_S = 120.0
+"""Maximum time for dropping and counting a node's caches, in seconds."""
 STOP_S = 60.0
-"""Maximum time for ending all samplers, in seconds. Ending a sampler takes at most twice that sampler's limit."""
+"""Maximum time for ending all samplers, in seconds. Ending a sampler takes at most twice its ``stop_timeout_s``."""
 
 
 def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:

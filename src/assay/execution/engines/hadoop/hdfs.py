@@ -15,6 +15,7 @@ from assay.model import Check, Layout, StoragePolicy, StoredFiles
 ROOT = "/assay"
 """The root of all files of assay in HDFS; an attached cluster maps it to another folder."""
 _LISTED_MAX = 4
+"""Maximum number of combinations of storage types that a check lists."""
 
 
 @dataclass(frozen=True, slots=True)

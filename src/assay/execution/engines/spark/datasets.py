@@ -25,6 +25,7 @@ from assay.store.index.dataset import METADATA_FOLDER, DatasetStore, LocalStore
 
 LOCAL = "local"
 _TIMEOUT_S = 3600
+"""Maximum time of a command of Hadoop or Spark, in seconds."""
 _ERROR_LINES_MAX = 3
 _SHELL = "org.apache.hadoop.fs.FsShell"
 

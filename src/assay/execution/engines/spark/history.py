@@ -20,7 +20,9 @@ from assay.store.formats.spark.figures import metrics_of, phases_of
 
 _CHECK = "event log"
 _NAME_MAX = 120
+"""Maximum length of a job's name, in characters."""
 _LOST_MAX = 3
+"""Maximum number of lost executors that a message lists."""
 # Spark's exit code for an exhausted heap (SparkExitCode.OOM), and YARN's messages for a container that exceeds its
 # memory: another attempt with the same settings fails the same way.
 _OUT_OF_MEMORY = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|beyond) .*memory limit")

@@ -21,6 +21,7 @@ from assay.model import Node
 _PACKAGE = "org.apache.spark.deploy"
 MASTER, WORKER = "sparkmaster", "sparkworker"
 START_TIMEOUT_S = 60.0
+"""Maximum time until all workers are registered, in seconds."""
 _CORES = 1024
 """Cores of a worker. Memory limits its number of executors, and programs their number of tasks, as with YARN here."""
 _POLL_S = 0.25

@@ -30,6 +30,7 @@ SYNC_ERROR = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
 ETHTOOL_GSET, ETHTOOL_GRINGPARAM, SIOCETHTOOL = 0x1, 0x10, 0x8946
 LOWER_DEPTH_MAX = 4
+"""Maximum number of levels of stacked interfaces that are searched for hardware."""
 SUPPORTED_MBIT = {1 << 1: 10, 1 << 3: 100, 1 << 5: 1000, 1 << 12: 10000, 1 << 15: 2500, 1 << 23: 40000}
 """Bits of ``supported`` in struct ethtool_cmd."""
 

@@ -43,9 +43,11 @@ KERNEL_ERRORS = re.compile(
 )
 BLOCK = "/sys/class/block"
 LINES_MAX = 20
+"""Maximum number of the kernel's messages per check."""
 ECHO_REQUESTS = 3
 """Number of echo requests to each peer per check."""
 KERNEL_BYTES_MAX = 1 << 20
+"""Maximum bytes of the kernel's log that are read per check."""
 
 
 def state_of(pid_file: str) -> Optional[str]:

@@ -19,6 +19,7 @@ from assay.workloads.catalogue import workloads
 FULL_SHARE = 0.98
 """Maximum fill of a device, as a share. HDFS checksums add 0.8 %, and NodeManagers reject a disk that is 99 % full."""
 _LISTED_MAX = 4
+"""Maximum number of devices, or of file systems, that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,11 @@ RUN_EXTRA_S = 4.0
 """Time per run for dropping caches, output checks and publishing, in seconds. A checking program adds
 :data:`JOB_START_S`."""
 RESTART_S = 15.0
+"""Time of a restart of the daemons, in seconds, until a campaign has measured it."""
 CONNECT_S = 3.0
 """Time to connect, record the environment, and find the engine's files on the hosts, in seconds."""
 HOST_CHECKS_S = 3.0
+"""Time of the host checks before a campaign, in seconds."""
 INSTALL_S = 8.0
 """Time to copy the engine's files to hosts that lack them, in seconds."""
 BASELINE_S = 20.0
@@ -36,8 +38,11 @@ LAB_S = 10.0
 STOP_S = 5.0
 """Time to stop the daemons after the last run, in seconds."""
 TIMEOUT_FACTOR = 4.0
+"""Time limit of a run, as a multiple of the longest comparable run."""
 TIMEOUT_MIN_S = 300.0
+"""Minimum time limit of a run with comparable runs, in seconds."""
 _REACHED_SHARE = 0.5
+"""Share of the devices' nominal rate that Hadoop reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +218,11 @@ def remaining_s(
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
-    """Return a run's time limit: the plan's, else :data:`TIMEOUT_FACTOR` times the longest comparable run, else a
-    default.
+    """Return a run's time limit.
 
-    If ``planned.at_most_s`` is shorter, it is the limit: the run is then too slow for the search.
+    It is the plan's, else :data:`TIMEOUT_FACTOR` times the longest comparable run, else :data:`DEFAULT_TIMEOUT_S`.
+
+    If ``planned.at_most_s`` is shorter, it is the limit: a run that exceeds it is too slow for the search.
     """
     limit = _time_limit(planned, plan, history)
     if planned.at_most_s is None or planned.at_most_s >= limit.seconds:

@@ -44,6 +44,7 @@ Change = tuple[str, str]
 WORKERS_COUNT = "workers.count"
 CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink")
 _WHOLE_MAX = 100_000
+"""Maximum of a count that ``--set`` accepts."""
 _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")
 _TYPE_KEYS = ("cores", "memory", "nic", "cpu.speed", *(f"devices.GROUP.{key}" for key in _DEVICE_KEYS))
 

@@ -41,7 +41,9 @@ from assay.specs.section import Section, parse
 CANDIDATES_MAX = 2_000_000
 """Maximum number of clusters in a catalogue."""
 COUNT_MAX = 10_000
+"""Maximum of a count in a catalogue file."""
 _MEMORY_TEXT_MAX = 40
+"""Maximum length of a memory size's text, in characters."""
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
 
 

@@ -40,6 +40,7 @@ from assay.specs.section import parse
 from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
+"""Maximum number of configurations of a plan."""
 _RESERVED_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
 """Factors that are not settings."""
 _ENGINES: Location = ("factors", ENGINE_FACTOR)

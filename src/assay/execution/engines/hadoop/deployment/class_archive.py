@@ -23,7 +23,9 @@ from assay.execution.engines.hadoop.deployment.distribution import Distribution
 from assay.foundation.installation import cache_directory
 
 _MAKE_TIMEOUT_S = 180.0
+"""Maximum time for making an archive, in seconds."""
 _VERSION_TIMEOUT_S = 20.0
+"""Maximum time for ``java -version``, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

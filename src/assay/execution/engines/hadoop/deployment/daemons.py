@@ -35,7 +35,9 @@ WORKER_DAEMONS = {
     "nodemanager": f"{_PACKAGE}.yarn.server.nodemanager.NodeManager",
 }
 START_TIMEOUT_S = 120.0
+"""Maximum time until all daemons are live after their start, in seconds."""
 STOP_GRACE_S = 3.0
+"""Time between SIGTERM and SIGKILL for daemons that hold data on disk, in seconds."""
 # $1: folder of the pid files, then daemons. A zombie is dead too: in containers often no process reaps it. A stopped
 # daemon answers no request.
 _DEAD = """

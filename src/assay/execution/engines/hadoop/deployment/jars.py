@@ -28,8 +28,10 @@ VARIABLE = "MAVEN_REPOSITORY"
 _LINE = re.compile(r"([0-9a-f]{64})  (\d+)  (\S+)")
 _MIRRORS_OF_CENTRAL = frozenset({"central", "*", "external:*"})
 _AT_ONCE = 6
+"""Maximum number of concurrent downloads."""
 _TRIES = 3
 _PAUSE_S = 1.0
+"""Pause before another attempt at a jar, in seconds."""
 _TIMEOUT_S = 60.0
 _CHUNK_BYTES = 1 << 20
 _HINT = (

@@ -20,10 +20,12 @@ from assay.model import CodedWarning, WarningCode
 
 AT_ONCE = 8
 LOOK_TIMEOUT_S = 15.0
+"""Maximum time for reading the metrics of all daemons, in seconds."""
 SOURCE = "daemons' JMX, before and after the program"
 OTHERS_SHARE = 0.05
+"""Maximum share of all bytes that other users may move without a warning."""
 OTHERS_BYTES_MIN = 64 * 2**20
-"""Minimum bytes that are attributed to other users. Fewer may be assay's checksums, job files and histories."""
+"""Maximum bytes of other users without a warning. They may be assay's own checksums, job files and histories."""
 _ACTIVITY = "Hadoop:service=DataNode,name=DataNodeActivity*"
 _SHUFFLE = "Hadoop:service=NodeManager,name=ShuffleMetrics"
 _SYSTEM = "java.lang:type=OperatingSystem"

@@ -16,6 +16,7 @@ from assay.foundation.errors import EngineError, HostError
 from assay.model import KerberosLogin
 
 ASK_TIMEOUT_S = 20.0
+"""Maximum time of a request with curl, in seconds."""
 _COMMAND_TIMEOUT_S = 60.0
 _EXIT_NO_COMMAND = 127
 _UNAUTHORISED = 401

@@ -20,7 +20,9 @@ from assay.store.formats.hadoop.configuration import without_secrets
 from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 
 _WAIT_S = 20.0
+"""Maximum wait for the job histories of a successful program, in seconds."""
 _WAIT_AFTER_FAILURE_S = 3.0
+"""Maximum wait for the job histories of a failed program, in seconds."""
 
 
 def job_ids(output: str) -> list[str]:

@@ -31,7 +31,9 @@ BYTES_MAX = 200_000_000
 INTERVAL_MS = 10
 """Sampling interval of a thread, in milliseconds of CPU time, or of wall time for ``wall``."""
 _PROBE_TIMEOUT_S = 60.0
+"""Maximum time of each command that tries a profiling method, in seconds."""
 _COLLECT_TIMEOUT_S = 900.0
+"""Maximum time for converting or fetching a node's recordings, in seconds."""
 _MESSAGE_LINES = 2
 """Maximum number of lines of a JVM's message in a reason. The first says only that the JVM did not start."""
 # $1 the folder, $2 Java, $3 the converter, then its options. Lines of stdin: file, phase, from and to in milliseconds.

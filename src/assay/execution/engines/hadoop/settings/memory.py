@@ -18,6 +18,7 @@ from assay.foundation.errors import EngineError
 SHARE = 0.5
 """Maximum share of the tmpfs's free space for blocks; the node needs memory for other purposes, too."""
 BYTES_MIN = 64 * 2**20
+"""Minimum memory for blocks on each worker, in bytes."""
 _TIMEOUT_S = 30.0
 # Kind of file system, free KiB in it, limit on locked memory in KiB or "unlimited", and whether the library is there.
 _PROBE = (
