@@ -1,4 +1,7 @@
-"""Provide the hosts of a plan: a lab, this machine, or the cluster's hosts."""
+"""Provide the hosts of a plan: a lab, this machine, or the cluster's hosts.
+
+In: the cluster of the cluster file. Out: the cluster with addresses, and a lab's facts.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,7 @@
-"""Preview a plan: the number of its runs, and how long they should take. Nothing is written."""
+"""Preview a plan: the number of its runs, and how long they should take.
+
+In: a plan, a repository and the stored runs. Out: a :class:`Preview`; times in seconds. Writes nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ class CampaignStatus:
     stopped: str | None
     """Why the last call ended; None while a call runs, or if the last call was cut off."""
     changed_unix_s: float | None
-    """When the journal last grew."""
+    """Time of the journal's last line."""
 
 
 def campaign_folders(campaigns: Path) -> list[Path]:

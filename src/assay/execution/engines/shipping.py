@@ -1,4 +1,7 @@
-"""Provide a folder of jars on every host: use it in place if all hosts have it, else copy it to hosts that lack it."""
+"""Provide a folder of jars on every host: use it in place if all hosts have it, else copy it to hosts that lack it.
+
+In: the folder and transports. Out: the path of the jars, the same on every host.
+"""
 
 import asyncio
 import hashlib

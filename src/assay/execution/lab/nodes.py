@@ -1,7 +1,7 @@
-"""Boot nodes: a network namespace, a control group and disks become a host with hostname, mounts, processes, /tmp and
-sshd.
+"""Boot nodes.
 
-A node is a process tree under its sshd, which is process 1 of a pid namespace: when sshd ends, all processes end.
+In: a network namespace, control groups and disks for each node. Out: a host with hostname, mounts, processes, /tmp and
+sshd. A node is a process tree under its sshd, which is process 1 of a pid namespace: when sshd ends, all processes end.
 Mounts are in the node's mount namespace and vanish with it; the machine's mounts do not change. The node sees the
 machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a separate directory on the machine's
 disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``. :data:`BOOT_TIMEOUT_S` limits the wait for the sshds.

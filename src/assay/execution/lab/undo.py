@@ -1,7 +1,7 @@
 """Remove the resources of a journal: in reverse order, bounded in time, idempotent.
 
-One function per kind of step does nothing if the resource is already gone. Remaining resources are reported as one
-LabError, and the journal stays, so that the next command tries again.
+Each kind of step has a removal function, which does nothing if the resource is already gone. One LabError reports all
+remaining resources. The journal then stays, so that the next command tries again.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""Expand a plan into configurations: every combination of the factors' levels. Pure."""
+"""Expand a plan into configurations: every combination of the factors' levels. Pure.
+
+In: a plan. Out: its configurations, each with levels, layout and engine parameters.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping

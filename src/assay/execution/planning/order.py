@@ -1,5 +1,7 @@
 """Order the runs of a plan. Pure.
 
+In: a plan and its configurations. Out: a list of :class:`PlannedRun` in the order of execution.
+
 Configurations with the same layout and the same daemon parameters form a group: a change within a group needs no
 restart. Every repetition visits each group once, and in it each configuration once. Every second repetition has the
 opposite order (ABBA). A steady drift of the machine then affects all configurations equally, and a block begins with

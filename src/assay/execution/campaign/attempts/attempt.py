@@ -1,7 +1,8 @@
 """Make one attempt at a planned run: configuration, input, cold caches, observation, job, checks and record.
 
-Failures of the job, the engine or the hosts are recorded, not raised: the :class:`Run` has the status and its cause.
-The campaign decides whether to make another attempt.
+In: a :class:`PlannedRun` and the campaign's :class:`RunEnvironment`. Out: a :class:`CompletedRun`. Failures of the job,
+the engine or the hosts are recorded, not raised: the :class:`Run` has the status and its cause. The campaign decides
+whether to make another attempt.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Prepare a run's job: configure the cluster, make its input, remove old outputs.
+"""Prepare a run's job: configure the cluster and make the job's input.
 
-In: a :class:`Configuration`, an :class:`Input`. Out: links shaped (lab) or addresses chosen (real hosts), an engine
-with the configuration, network facts for the run's record, and the input's manifest. Rates are in bits/s; in a lab they
+In: a :class:`Configuration`, an :class:`Input`. Out: an engine with the configuration, facts of the network for the
+run's record, and the input's manifest. In a lab, the links get the network's rate. Rates are in bits/s; in a lab they
 are the emulated rates.
 """
 

@@ -1,7 +1,7 @@
 """Run a campaign: connect, measure the baseline, execute the remaining runs, publish each.
 
 In: a plan, a repository, a :class:`ProgressObserver` that shows progress. Out: published bundles and a
-:class:`CampaignSummary`. However a campaign ends (plan finished, error, Ctrl-C, SIGTERM), the daemons are
+:class:`CampaignSummary`. However a campaign ends (plan finished, error, Ctrl-C, SIGTERM), assay's daemons are
 stopped and finished runs are kept. The same call resumes the campaign.
 """
 

@@ -1,4 +1,8 @@
-"""Run programs on Hadoop with a client on the master, and read their jobs' histories."""
+"""Run programs on Hadoop with a client on the master, and read their jobs' histories.
+
+In: the daemons of a deployment, a program and its parameters. Out: a
+:class:`~assay.execution.engines.contract.ProgramResult`, with times in seconds.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,8 @@
-"""Access HDFS through WebHDFS, without starting a JVM: list files and replicas, read, write, delete."""
+"""Access HDFS through WebHDFS, without starting a JVM: list files and replicas, read, write, delete.
+
+In: the NameNode's HTTP endpoint, and paths in HDFS. Out: file listings, sizes in bytes, contents of small files, and
+checks of block placement.
+"""
 
 import asyncio
 import json

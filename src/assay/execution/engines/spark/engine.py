@@ -1,7 +1,9 @@
 """Run Spark programs by a driver on the master, and read jobs and tasks from their event log.
 
-Spark uses Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
-Hadoop's. This module has the driver's command, and adds the fetched event log to the result.
+In: a running Hadoop engine, Spark's jars, a program and its parameters. Out: a
+:class:`~assay.execution.engines.contract.ProgramResult`, with times in seconds. Hadoop stores the data, checks the
+daemons' health, and runs Hadoop's own programs, which make inputs and check outputs. This module builds the driver's
+command, and adds the fetched event log to the result.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _carries(content: bytes, name: str, tag: str) -> bool:
 
 
 def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> EventLogs:
-    """Return the configured folder of event logs, or assay's own folder if that can't be read."""
+    """Return the configured folder of event logs, or assay's own folder if assay can't read the configured folder."""
     storage = entered.hdfs(ROOT)
     default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")
     directory = theirs.get(settings.EVENTS, "").rstrip("/") if theirs.get("spark.eventLog.enabled") == "true" else ""

@@ -2,8 +2,8 @@
 
 Spark's package has no benchmarks, and a program that is compiled for one Spark may not run on another. So assay ships
 the sources, and the JDK's compiler compiles them once for each Spark, into the user's cache directory. The name of the
-jar's folder has the checksum of the sources and of that Spark. A file next to the jar lists that Spark's defaults for
-the record of runs: they differ between minor versions.
+jar's folder contains a checksum of the sources and that Spark. A file next to the jar lists that Spark's defaults,
+which differ between minor versions and are recorded with each run.
 """
 
 import asyncio

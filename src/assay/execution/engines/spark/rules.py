@@ -1,8 +1,7 @@
-"""Check Spark's settings at plan time. Spark runs on Hadoop's daemons, next to Hadoop's programs: Hadoop's rules apply
-too.
+"""Check Spark's settings at plan time.
 
-Pure. Memory is in MiB. The memory that an executor requests is compared with the memory that a node gives to
-containers, as in YARN.
+Spark runs on Hadoop's daemons, next to Hadoop's programs, so Hadoop's rules apply too. Pure. Memory is in MiB. The
+memory that an executor requests is compared with the memory that a node gives to containers, as in YARN.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Read files of /proc and /sys, and the output of commands, for the scripts of this directory.
+"""Read files of /proc and /sys, and the output of commands, for the scripts in this directory.
 
 Scripts run on nodes without assay, so ``scripts.source`` prepends this module's text to each script that imports it.
 """

@@ -1,4 +1,7 @@
-"""Generate the JSON Schemas of the specification files from the models that load them."""
+"""Generate the JSON Schemas of the specification files from the models that load them.
+
+In: the kind of file. Out: its JSON Schema as a dictionary.
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Define a plan file's workloads and their options."""
+"""Define a plan file's workloads and their options.
+
+In: the options that each workload declares. Out: the pydantic model of an item of ``workloads``, and the
+:class:`WorkloadSpec` of a validated item.
+"""
 
 from typing import Annotated, Any, Self
 

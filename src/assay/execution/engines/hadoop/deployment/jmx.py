@@ -117,8 +117,8 @@ def add_daemon_metrics(
 ) -> ProgramResult:
     """Return the result with the bytes that all daemons moved during the program, and the bytes of other users.
 
-    A daemon that restarted in between is left out. Our jobs' bytes are their counters times ``copies``; without a job's
-    history, other users' bytes are unknown. Daemons update their metrics every 10 s.
+    A daemon that restarted in between is left out. The program's bytes are its jobs' counters, with written bytes times
+    ``copies``. Without a job's history, other users' bytes are unknown. Daemons update their metrics every 10 s.
     """
     if before is None or after is None:
         words = "the bytes of all daemons were not observed: their JMX did not answer in time"

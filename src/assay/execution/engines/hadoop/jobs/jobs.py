@@ -1,8 +1,8 @@
 """Provide the jobs that stock Hadoop lacks: one jar, on every host's class path.
 
 An installed wheel contains the jar. In a source tree it is built from ``java/jobs`` and stored under the user's cache
-directory, in a folder named by the sources' checksum, so that changed sources are rebuilt. On hosts it is named by the
-jar's checksum. It contains only assay's classes, and runs on any Hadoop 3.
+directory, in a folder named by the sources' checksum, so changed sources are rebuilt. On hosts, the file name contains
+the jar's checksum. The jar contains only assay's classes, and runs on any Hadoop 3.
 """
 
 import asyncio

@@ -1,4 +1,8 @@
-"""Map devices to HDFS's storage types, and check and apply storage policies. Pure."""
+"""Map devices to HDFS's storage types, and check and apply storage policies. Pure.
+
+In: a layout with its policy, and the devices of a node type. Out: storage types, mistakes as text, and the directories
+over which HDFS spreads copies.
+"""
 
 from collections import Counter
 
