@@ -2,8 +2,8 @@
 
 In: a cluster, open transports and an :class:`ObservationRequest`. Out: a
 :class:`~assay.execution.campaign.attempts.run_environment.CompletedRun` with the samples of every node, and with jobs,
-tasks and phases if an engine describes them. Nothing is submitted, dropped or changed. Of a command only the program's
-name is stored, because arguments may hold secrets.
+tasks and phases if an engine describes them. Nothing is submitted, dropped or changed. A command is stored as the
+program's name only, because arguments may hold secrets.
 """
 
 import asyncio

@@ -33,7 +33,7 @@ class LabLinks:
         )
 
     def shape(self, rate_bits_per_s: float | None) -> dict[str, float]:
-        """Set every link to ``rate_bits_per_s``, or to its own rate for None, and return node name to rate.
+        """Set every link to ``rate_bits_per_s`` (None: its rate in the lab's facts), and return the rates by node name.
 
         Raises LabError if the kernel can't shape links, or reports another rate.
         """

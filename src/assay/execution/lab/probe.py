@@ -121,7 +121,7 @@ def probe(state: Path | None = None) -> Capabilities:
 
 
 def _try_capability(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
-    """Return the capability of a trial, which returns a detail or raises LabError."""
+    """Run a trial and return its capability. ``attempt`` returns a detail or raises LabError."""
     try:
         return Capability(name, ok=True, detail=attempt(), required=required)
     except (LabError, OSError) as error:

@@ -53,7 +53,7 @@ def _counts(name: str, part: Any) -> bool:
 def _plain(value: Any, types: dict[int, Any]) -> Any:
     """Return ``value`` as JSON's types, with sets sorted.
 
-    ``types`` caches the values of node types by identity: thousands of nodes share one.
+    ``types`` caches the values of node types by identity: thousands of nodes share a type.
     """
     if isinstance(value, NodeType):
         if id(value) not in types:

@@ -120,12 +120,12 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
         await self.hadoop.end_jobs()
 
     async def tools(self, program: Program) -> dict[str, str]:
-        """Copy the programs that tasks call to the master, and return the setting by which Spark copies them to
+        """Copy the program's tools, which tasks call, to the master. Return the setting by which Spark copies them to
         executors."""
         paths = []
         for name in program.tools:
             content = await asyncio.to_thread(programs.tool, name)
-            # The checksum is in the folder's name, because tasks call the program by its own name.
+            # The checksum is in the folder's name, because tasks call the program by its file name.
             path = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
             await self.master.write_file(path, content)
             paths.append(path)

@@ -163,7 +163,7 @@ def device_number(target: str) -> str:
 
 
 def find_disks(disks: Dict[str, str], missing: Dict[str, str]) -> Dict[bytes, List[str]]:
-    """Return device number (bytes) to names; disks that the kernel does not count go to ``missing``."""
+    """Return names of disks by device number (bytes); disks without kernel counters go to ``missing``."""
     with open("/proc/diskstats", "rb") as file:
         counted = {b":".join(line.split(None, 2)[:2]) for line in file}
     names: Dict[bytes, List[str]] = {}
@@ -238,7 +238,7 @@ def stdin_ended(wait_s: float) -> bool:
 
 
 def next_due(due: int, elapsed_s: float, interval_s: float) -> int:
-    """Return the next multiple of the interval; missed samples are skipped."""
+    """Return the number of the next sample, in intervals since the start; missed samples are skipped."""
     return max(due + 1, int(elapsed_s / interval_s) + 1)
 
 

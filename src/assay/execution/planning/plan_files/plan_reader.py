@@ -61,7 +61,7 @@ def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> P
 def made_plan(
     content: Mapping[str, Value], cluster: Cluster, cluster_source: str, engines: Mapping[str, Rules] | None = None
 ) -> Plan:
-    """Return the plan with this content on ``cluster``; its key ``cluster`` is ignored.
+    """Return the plan with this content on ``cluster``; the content's key ``cluster`` is ignored.
 
     Raises :class:`SpecificationError` with the line of the content as ``plan.yaml``.
     """

@@ -237,7 +237,7 @@ class Daemons:
             await asyncio.sleep(_POLL_S)
 
     async def history_server_again(self) -> bool:
-        """Restart a history server that ended because the NameNode was still starting: it does not retry."""
+        """Restart a history server that ended because the NameNode was still starting."""
         master = self.deployment.cluster.master
         alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
         if not alone or _STARTING_MESSAGE not in await self.last_words(master.name, _HISTORY):
@@ -246,7 +246,7 @@ class Daemons:
         return True
 
     async def health(self) -> ClusterHealth | None:
-        """Return the masters' report; None while one of them does not answer."""
+        """Return the masters' report; None while a master does not answer."""
         try:
             answers: tuple[dict[str, Any], ...] = await asyncio.gather(
                 self.namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState"),
