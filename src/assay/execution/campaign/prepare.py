@@ -51,11 +51,11 @@ def prepare(
     history: Sequence[Run] | None = None,
     next_runs: NextRuns = remaining_planned,
 ) -> PreparedCampaign:
-    """Return the schedule of ``plan``: a new campaign, or the rest of one that was started.
+    """Return the schedule of ``plan``: a new campaign, or the remaining runs of a started campaign.
 
     ``repository`` may be None in a preview (``write=False``) if there is no repository yet. ``history``: the cluster's
     runs; None reads all runs of the repository. Raises :class:`SpecificationError`, before anything is started, for
-    data that does not fit on the devices; a preview has a warning instead.
+    data that does not fit on the devices; a preview warns instead.
     """
     prepared = PreparedCampaign(schedule(plan, expand(plan)), stop=stop, next_runs=next_runs)
     prepared = replace(prepared, selection=parse_selection(only, prepared.runs))

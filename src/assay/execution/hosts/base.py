@@ -1,4 +1,4 @@
-"""Implement what local and SSH transports share: everything except opening a command and forwarding a port.
+"""Implement the common part of local and SSH transports: everything except opening a command and forwarding a port.
 
 In: a :class:`Channel` to a command, opened by :class:`assay.execution.hosts.local.LocalTransport` or
 :class:`assay.execution.hosts.ssh.SshTransport`. Out: :class:`assay.execution.hosts.transport.Transport`. Times are in

@@ -132,8 +132,8 @@ class NodeCgroup:
 
 
 def throttle_directory(group: NodeCgroup) -> Path | None:
-    """Return the directory with the throttle files of the node's disks: the root group in version 1, the node's in
-    2."""
+    """Return the directory with the throttle files of the node's disks: the root group in version 1, the node's group
+    in version 2."""
     io = group.controllers.get("io")
     if io is None:
         return None

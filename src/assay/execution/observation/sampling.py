@@ -38,7 +38,7 @@ _DISK = (
     ("write_merges", 1.0),
 )
 _DISK_COUNTS = (8, len(_DISK))
-"""Number of disk values without merge counts, which older samplers did not send."""
+"""Valid numbers of values per disk: without merge counts, which older samplers did not send, and with them."""
 _CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 1.0, False), ("rss_bytes", 1.0, False))
 
 

@@ -1,7 +1,7 @@
 """Run programs on an externally managed Spark with its own client on an edge node, without changing that Spark.
 
-In: a cluster whose :class:`~assay.model.clusters.cluster.Attachment` names Spark's client and who runs executors: YARN,
-or a standalone master (``spark://``). Out: an engine next to the attached Hadoop, which stores the data and runs
+In: a cluster whose :class:`~assay.model.clusters.cluster.Attachment` names Spark's client and cluster manager: YARN or
+a standalone master (``spark://``). Out: an engine next to the attached Hadoop, which stores the data and runs
 Hadoop's programs. Settings that neither plan nor cluster file states come from Spark's configuration on the edge node.
 Drivers run on the edge node.
 """

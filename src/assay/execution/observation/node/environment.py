@@ -47,7 +47,7 @@ JAVA_TIMEOUT_S = 20
 
 
 def chosen(text: Optional[str]) -> Optional[str]:
-    """Return the word in brackets, by which the kernel marks the selected value."""
+    """Return the selected value, which the kernel writes in brackets; without brackets, the text itself."""
     match = re.search(r"\[([^]]+)\]", text or "")
     return match.group(1) if match else text
 
@@ -81,7 +81,7 @@ def memory() -> Dict[str, Any]:
 
 
 def disk(folder: str) -> Dict[str, Any]:
-    """Return one block device of /sys/block."""
+    """Return the properties of a block device. ``folder``: its folder in /sys/block."""
     queue = os.path.join(folder, "queue")
     rotational = number_of(os.path.join(queue, "rotational"))
     return {

@@ -1,6 +1,6 @@
 """Print services of this machine that affect a measurement: Hadoop, Spark, Javas, agents, timers.
 
-In, as JSON in argv[1]: ignored. Out: a JSON object; times in seconds. Daemons are identified by their command lines in
+In: nothing; argv[1] is ignored. Out: a JSON object; times in seconds. Daemons are identified by their command lines in
 /proc, their configuration by the directories of their class paths, their state by their JMX and REST APIs
 (hadoop.apache.org: "ResourceManager REST API's", "Metrics"). A normal login suffices.
 """
@@ -218,7 +218,7 @@ def clients() -> Dict[str, Any]:
 
 
 def javas() -> Dict[str, Any]:
-    """Return the version of each installed Java by directory, and the version that login shells use."""
+    """Return the version of each installed Java by directory, and the version of ``java`` on the PATH."""
     versions = {}
     for release in sorted(glob.glob("/usr/lib/jvm/*/release") + glob.glob("/opt/*/release")):
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text_of(release) or "", re.M)

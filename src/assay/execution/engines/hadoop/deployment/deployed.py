@@ -1,8 +1,8 @@
 """Deploy Hadoop: lock the cluster, install Hadoop, start daemons for each layout, and stop everything.
 
-In: a cluster and transports to its hosts. Out: a :class:`~assay.execution.engines.hadoop.engine.HadoopEngine` for one
-configuration after another. Data stay on real hosts for the next campaign; a lab's data end with the lab; on this
-machine they are removed at the end.
+In: a cluster and transports to its hosts. Out: a :class:`~assay.execution.engines.hadoop.engine.HadoopEngine` for each
+configuration in turn. On real hosts, data stay for the next campaign. In a lab, they are removed with the lab. On this
+machine, they are removed at the end of the campaign.
 """
 
 import asyncio
@@ -146,11 +146,11 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         return recorders[kind]
 
     async def stop(self, engine: HadoopEngine) -> None:
-        """Stop its daemons."""
+        """Stop the engine's daemons."""
         await engine.daemons.stop()
 
     async def leave(self, engine: HadoopEngine) -> None:
-        """Stop its daemons and free the memory of blocks; on this machine also remove the data."""
+        """Stop the engine's daemons and free the memory of blocks; on this machine also remove the data."""
         await self.stop(engine)
         await free_blocks(engine.daemons.deployment, self.transports)
         if self.cluster.placement is Placement.LOCAL:

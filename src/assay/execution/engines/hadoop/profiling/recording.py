@@ -5,8 +5,8 @@ Out: options for the tasks' JVMs before the job; files for the bundle after it: 
 and ``profiles/ATTEMPT.PHASE.collapsed``, its stacks in each phase of the attempt as collapsed text, one line for each
 stack with its count.
 
-The methods of a kind are tried on every worker before the first job, by a JVM that prints its version. The first method
-that works on all of them is used: async-profiler with perf_events, async-profiler with CPU timers (``ctimer``, which
+Before the first job, assay tries the methods of a kind on every worker with ``java -version``. The first method that
+works on all of them is used: async-profiler with perf_events, async-profiler with CPU timers (``ctimer``, which
 needs no perf_events), then the JDK's Flight Recorder, which needs no native library. A host without a working method is
 no error: the job runs unprofiled, and the run says why.
 """
@@ -27,7 +27,7 @@ from assay.foundation.units import format_bytes
 from assay.model import CodedWarning, Task, WarningCode
 
 BYTES_MAX = 200_000_000
-"""Maximum bytes of a run's recordings in the bundle. If all exceed it, evenly spaced attempts are stored."""
+"""Maximum bytes of a run's recordings in the bundle. If there are more, only evenly spaced attempts are stored."""
 INTERVAL_MS = 10
 """Sampling interval of a thread, in milliseconds of CPU time, or of wall time for ``wall``."""
 _PROBE_TIMEOUT_S = 60.0
