@@ -1,4 +1,4 @@
-"""Map the name of each engine to its rules: its parameters, their defaults, and values that are mistakes.
+"""Map the name of each engine to its rules: its parameters, their defaults, and invalid values.
 
 Rules are pure: they map text to text and counts, and contact no host.
 """

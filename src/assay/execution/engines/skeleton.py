@@ -277,7 +277,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
     ) -> ProgramResult:
         """Run a command on the master; return its outcome, with its output as the log, without jobs.
 
-        The duration is the master's, from exec to exit; it is assay's if the master reported none.
+        The duration is from exec to exit by the master's clock; by assay's clock if the master reported no times.
         """
         started_unix_s, token = time.time(), f"assay-times-{secrets.token_hex(8)}"
         host_s: float | None = None
@@ -361,7 +361,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         """Start the engine of :meth:`engine_for`. The previous engine has been stopped."""
 
     async def on_reuse(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
-        """Called when ``engine`` continues with ``configuration`` without a restart."""
+        """Update ``engine``, which continues with ``configuration`` without a restart."""
 
     async def stop(self, engine: EngineT) -> None:
         """Stop the engine that :meth:`start` has started."""
@@ -381,7 +381,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         self._hold = hold
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
-        """Restart if the deployment key differs from the running engine's, or if that engine is not healthy."""
+        """Restart if the deployment key differs from the running engine's, or if the running engine is not healthy."""
         _ = self.facts
         key = self.rules.deployment_key(configuration, self.cluster)
         if self._engine and key == self._key and await self._engine.health_check() is None:

@@ -85,7 +85,8 @@ class Heartbeat:
     def pause(self, host_s: float | None) -> str | None:
         """Return a message if assay was paused and its clock therefore disagrees with the host's.
 
-        None without a pause, or if the pause changed no time. ``host_s``: None if the host printed no time.
+        None without a pause, or if both clocks agree. ``host_s``: the duration by the host's clock; None if the host
+        printed no times.
         """
         if self._missed_s < BEAT_GAP_MAX_S:
             return None

@@ -62,7 +62,7 @@ class LabNetwork:
 
 
 def plan_network(lab: str, rates_bits_per_s: Mapping[str, float]) -> LabNetwork:
-    """Choose a subnet that overlaps no address or route of this machine. Raises LabError if there is none."""
+    """Choose a subnet that overlaps no address or route of this machine. Raises LabError if no subnet is free."""
     if len(rates_bits_per_s) > NODES_MAX:
         raise LabError(
             f"{len(rates_bits_per_s)} nodes do not fit into a lab", hint=f"a lab has at most {NODES_MAX} nodes"
@@ -89,8 +89,8 @@ def _taken_networks() -> Iterator[ipaddress.IPv4Network]:
 
 
 def make_network(network: LabNetwork, journal: UndoJournal, *, shaped: bool) -> None:
-    """Create namespaces, bridge and links. Raises LabError if one exists, for example of a lab with another state
-    directory."""
+    """Create namespaces, bridge and links. Raises LabError if a namespace exists already, for example of a lab with
+    another state directory."""
     namespaces = [network.switch, *map(network.namespace, network.addresses)]
     existing = [name for name in namespaces if Path("/run/netns", name).exists()]
     if existing:

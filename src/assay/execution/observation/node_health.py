@@ -71,13 +71,13 @@ class NodeObservations:
     down: dict[str, int] = field(default_factory=dict)
     """Link to the number of consecutive checks without carrier."""
     links: dict[str, NodeEvent] = field(default_factory=dict)
-    """History of each link that lost its carrier."""
+    """The event of each link that lost its carrier."""
     silent_checks: dict[str, int] = field(default_factory=dict)
     """Peer to the number of consecutive checks without response."""
     cut: dict[str, NodeEvent] = field(default_factory=dict)
-    """History of each peer that was cut off."""
+    """The event of each peer that was cut off."""
     low: dict[str, NodeEvent] = field(default_factory=dict)
-    """Minimum free space of each device that was low or full."""
+    """The event of each device that was nearly full or full, with its minimum free space."""
     devices: list[NodeEvent] = field(default_factory=list)
     """Messages of the kernel's log about devices."""
     memory: list[NodeEvent] = field(default_factory=list)

@@ -136,7 +136,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
             return None
 
     async def end_applications(self) -> None:
-        """End all running applications; a dead ResourceManager runs none."""
+        """End all running applications. Do nothing if the ResourceManager does not answer."""
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
             running = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]

@@ -32,7 +32,7 @@ class EventLogs:
     path: str
     in_hdfs: bool
     ours: bool
-    """Whether this is assay's own folder, because the configured folder can't be read."""
+    """Whether this is assay's own folder, because no folder is configured that assay can read."""
     edge: Transport
     storage: Hdfs
 
