@@ -150,7 +150,7 @@ def _machine_bytes() -> int:
 
 
 def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
-    """Reject a node whose memory limit exceeds the machine's memory. For the total there is only a warning."""
+    """Reject a node whose memory limit exceeds the machine's memory. If only their total exceeds it, the lab's facts have a warning."""
     machine_bytes = _machine_bytes()
     node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
     limit_bytes = memory_limit_bytes(node, settings)
@@ -167,8 +167,8 @@ def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
 def _make_groups(
     cluster: Cluster, settings: LabSettings, groups: dict[str, NodeCgroup], journal: UndoJournal
 ) -> list[str]:
-    """Create the nodes' control groups with memory limit and CPU share; return a message for each that the kernel
-    refused."""
+    """Create the nodes' control groups with memory limit and CPU share; return a message for each limit or share that
+    the kernel refused."""
     directories = [directory for group in groups.values() for directory in group.directories]
     parents = dict.fromkeys(directory.parent for directory in directories)
     existing = next((directory for directory in directories if directory.exists()), None)

@@ -1,7 +1,7 @@
 """Deploy Spark on the Hadoop that assay deploys.
 
-In: a cluster and transports to its hosts. Out: an engine for each configuration: Spark's, or Hadoop's where a plan
-varies which of the two executes its workloads. Both use the same daemons and the same HDFS.
+In: a cluster and transports to its hosts. Out: an engine for each configuration: Spark, or Hadoop if a plan
+varies the engine. Both use the same daemons and the same HDFS.
 """
 
 import asyncio

@@ -30,7 +30,7 @@ _OUT_OF_MEMORY = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|
 
 @dataclass(frozen=True, slots=True)
 class SparkJobHistory:
-    """The content of an event log; empty if there is none."""
+    """The content of an event log; empty if there is no log."""
 
     files: Mapping[str, bytes]
     jobs: tuple[Job, ...] = ()
@@ -45,7 +45,7 @@ class SparkJobHistory:
 
 
 def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHistory:
-    """Return the content of the log in ``files``. An unreadable log is a failed check."""
+    """Return the content of the log in ``files``. A missing or unreadable log gives a failed check."""
     parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
     if not parts:
         return SparkJobHistory(
@@ -114,7 +114,8 @@ def _number(name: str) -> tuple[int, str]:
 
 
 def _checks(application: Application) -> list[Check]:
-    """Return checks that the log has the ends of the application and of all tasks, and why a task failed."""
+    """Return a check that the log records the ends of the application and of all tasks. If a task failed, also return
+    a failed check with the first failure."""
     open_jobs = sum(job.failure is None for job in application.jobs.values())
     if application.duration_s is None or open_jobs:
         checks = [Check(_CHECK, False, f"the log ends before the application, with {open_jobs} jobs running")]

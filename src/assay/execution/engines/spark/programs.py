@@ -31,7 +31,7 @@ _ERROR_LINES_MAX = 5
 
 
 def tool(name: str) -> bytes:
-    """Return a program that assay's own Spark programs call. Raises EngineError if it is not installed."""
+    """Return the content of a program that assay's Spark programs call. Raises EngineError if it is not installed."""
     path = installation().table_generator if name == GENERATOR else None
     if path is None:
         hint = f"install assay with its requirements, or the package {name}"
@@ -64,7 +64,7 @@ class SparkPrograms:
 def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> SparkPrograms:
     """Return the programs; compile them first if necessary. ``jobs``: the jar of assay's Hadoop jobs, which they use.
 
-    Raises EngineError without a Java compiler, or when it fails.
+    Raises EngineError if there is no Java compiler, or if the compiler fails.
     """
     target = _cache_folder(spark)
     if not target.is_file():

@@ -32,7 +32,7 @@ ETHTOOL_GSET, ETHTOOL_GRINGPARAM, SIOCETHTOOL = 0x1, 0x10, 0x8946
 LOWER_DEPTH_MAX = 4
 """Maximum number of levels of stacked interfaces that are searched for hardware."""
 SUPPORTED_MBIT = {1 << 1: 10, 1 << 3: 100, 1 << 5: 1000, 1 << 12: 10000, 1 << 15: 2500, 1 << 23: 40000}
-"""Bits of ``supported`` in struct ethtool_cmd."""
+"""Bits of ``supported`` in struct ethtool_cmd, to rates in Mbit/s."""
 
 
 def block_kind(name: str, folder: str) -> str:
@@ -234,7 +234,7 @@ def names(peers: List[str]) -> Dict[str, Any]:
 
 
 def packet(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]:
-    """Return whether a packet of the interface's full MTU reaches a neighbour; None if no packet can be sent at all."""
+    """Return whether a packet of the interface's full MTU reaches a neighbour; None if it answers no small packet."""
     if not neighbour or not mtu_bytes or not shutil.which("ping"):
         return None
     ping = ["ping", "-c", "1", "-W", "1", "-q"]
@@ -307,7 +307,7 @@ def burden(watch_s: float) -> Dict[str, Any]:
 
 
 def user() -> Dict[str, Any]:
-    """Return the user, and whether sudo would permit more: free, password, none."""
+    """Return the user with groups, and the state of sudo: root (not needed), free (no password), password or none."""
     number = os.getuid()
     sudo = "root" if number == 0 else "none"
     if number and shutil.which("sudo"):

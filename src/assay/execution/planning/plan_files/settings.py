@@ -136,7 +136,7 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
 def _location_of(
     names: Sequence[str], configuration: Configuration, given: Sequence[ValueLocation], rules: Rules
 ) -> Location:
-    """Return where the first of ``names`` is set for this configuration; parameters of a word are at the word."""
+    """Return the location at which the first of ``names`` is set for this configuration, by itself or by a word."""
     for name in names:
         asked = [name, *(word for word, targets in rules.words.items() if name in targets)]
         here = [location for location in given if location[1] in asked and _holds(location, configuration)]

@@ -1,6 +1,6 @@
-"""Read the progress of running jobs on YARN, and the histories of ended ones.
+"""Read the progress of running jobs on YARN, and the histories of ended jobs.
 
-In: the ResourceManager's REST, the folders of HDFS with histories. Out: progress as text; a
+In: the ResourceManager's REST API, the folders of HDFS with histories. Out: progress as text; a
 :class:`~assay.execution.engines.contract.ProgramResult` with jobs, tasks and phases, all times in seconds from the
 program's start.
 """

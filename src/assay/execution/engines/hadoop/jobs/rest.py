@@ -52,7 +52,7 @@ class Endpoint:
             try:
                 with opener.open(request, timeout=ASK_TIMEOUT_S) as answer:
                     content: bytes = answer.read()
-            except urllib.error.HTTPError as error:  # reading the body needs the event loop, too
+            except urllib.error.HTTPError as error:  # the body is read here, because that needs the event loop
                 raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
             return content
 
@@ -62,7 +62,10 @@ class Endpoint:
             raise EngineError(f"no answer: {error}", where=where) from error
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Return the JSON object at ``path``. Raises EngineError for another answer."""
+        """Return the JSON object at ``path``; another JSON value is its ``value``.
+
+        Raises EngineError if the answer is not JSON.
+        """
         content = await self.request("GET", path)
         try:
             value = json.loads(content)
