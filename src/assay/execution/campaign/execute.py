@@ -49,7 +49,7 @@ class CampaignRequest:
 
 
 def prepare_campaign(request: CampaignRequest, repository: Repository) -> PreparedCampaign:
-    """Return the schedule of the request: a new campaign, or the rest of an earlier one.
+    """Return the schedule of the request: a new campaign, or the remaining runs of an earlier campaign.
 
     Raises SpecificationError for runs that cannot be executed.
     """

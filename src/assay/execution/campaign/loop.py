@@ -91,7 +91,7 @@ class CallResult:
     runs: int = 0
     """Number of planned runs that were started."""
     stopped: str | None = None
-    """Why the call ended with runs left; None when it made all."""
+    """Why the call ended with runs left; None if it made all runs."""
     lab_lost: LabLostError | None = None
     """The lab's error, if the call ended because the lab was lost."""
     stopped_early: int = 0

@@ -212,7 +212,7 @@ class SshTransport(BaseTransport):
             raise HostError(text, where=f"{self.name}: ssh", hint="check that the node is up") from error
 
     async def _session(self, line: str) -> SSHClientProcess[bytes]:
-        """Open a session. If there are too many, retry for a while: sshd frees a session late."""
+        """Open a session. If too many sessions are open, retry: sshd frees an ended session with a delay."""
         import asyncssh
 
         for _ in range(OPEN_ATTEMPTS - 1):

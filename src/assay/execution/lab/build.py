@@ -150,7 +150,8 @@ def _machine_bytes() -> int:
 
 
 def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
-    """Reject a node whose memory limit exceeds the machine's memory. If only their total exceeds it, the lab's facts have a warning."""
+    """Reject a node whose memory limit exceeds the machine's memory. If only the nodes' total exceeds it, the lab's
+    facts have a warning."""
     machine_bytes = _machine_bytes()
     node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
     limit_bytes = memory_limit_bytes(node, settings)

@@ -68,7 +68,7 @@ class DiskEmulator(Protocol):
 
     @property
     def not_emulated(self) -> tuple[str, ...]:
-        """Properties of disks that this emulator never shows."""
+        """Properties of disks that this emulator never emulates."""
 
     @property
     def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
@@ -78,7 +78,7 @@ class DiskEmulator(Protocol):
         """Return formatted devices, possibly without limits yet. Raises LabError if a device can't be created."""
 
     def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
-        """Set the limits; return a message for each that the kernel refused."""
+        """Set the limits; return a message for each limit that the kernel refused."""
 
 
 def scaled_disk(

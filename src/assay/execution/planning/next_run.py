@@ -1,4 +1,4 @@
-"""Decide what to run next from a plan, its planned runs and the finished ones: as planned, or by a tuner. Pure.
+"""Decide what to run next from a plan, its planned runs and its finished runs: as planned, or by a tuner. Pure.
 
 A campaign calls its :class:`NextRuns` before each run, with all finished runs. :func:`remaining_planned` returns the
 rest of the plan, and with ``until`` drops combinations whose mean is precise enough. Another implementation can return

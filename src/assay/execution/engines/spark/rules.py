@@ -178,8 +178,8 @@ class SparkRules:
         return self.hadoop.containers_per_worker(parameters)
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
-        """Return the bytes of all shuffle files, which exist until the application ends, and of one pass that was
-        fetched and spilled, or kept on disks."""
+        """Return the bytes of all shuffle files, which exist until the application ends, plus one pass of data that was
+        spilled after fetching or is cached on disks."""
         return whole_bytes + min(one_pass_bytes, whole_bytes)
 
     def copies(self, parameters: Mapping[str, str]) -> int:
@@ -212,8 +212,8 @@ def _too_small(heap_mb: float) -> str:
 
 
 def _executors_do_not_fit(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:
-    """Yield a mistake if not all executors fit next to the ApplicationMaster, which would wait for the others in
-    vain."""
+    """Yield a mistake if not all executors fit next to the ApplicationMaster. The program would wait for the missing
+    executors."""
     if not settings.on_yarn(parameters):
         return
     smallest = settings.whole({**containers.DEFAULTS, **parameters}, containers.SMALLEST)

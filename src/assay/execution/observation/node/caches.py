@@ -42,7 +42,7 @@ class CachestatRange(ctypes.Structure):
 
 
 class Counter:
-    """Counts cached bytes of open files with the better system call that the kernel supports."""
+    """Counts cached bytes of open files with cachestat(2), or on older kernels with mincore(2)."""
 
     def __init__(self) -> None:
         self.libc = ctypes.CDLL(None, use_errno=True)
@@ -193,7 +193,7 @@ def user_name() -> str:
 
 
 def main() -> None:
-    """Sync, count, drop and count; repeat once if pages remain."""
+    """Sync, count, drop and count; drop up to :data:`ATTEMPTS` times while pages remain."""
     options = json.loads(sys.argv[1])
     directories, budget_s = options["directories"], float(options["budget_s"])
     started = time.monotonic()

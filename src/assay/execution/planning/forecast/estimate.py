@@ -1,8 +1,9 @@
-"""Estimate how long a run takes, and limit it: from earlier runs, or from device bandwidth if there are none.
+"""Estimate the time of a run and its time limit, from earlier runs or, if there are none, from device bandwidth.
 
+In: a planned run, its plan, and the stored runs. Out: times and time limits in seconds.
 Comparable runs share everything that decides a run's time: cluster and scale, workload with its options and bytes,
 layout, every level and every engine parameter. Without comparable runs, the estimate scales runs of the same workload
-and layout: the time after the job's start is proportional to the bytes. Without those, the estimate is a fixed start-up
+and layout: the time after the job's start is proportional to the bytes. Without similar runs, it is a fixed start-up
 time plus the bytes that cross the layout's devices at half their nominal rate, because Hadoop on disks reaches about
 half of it (LISA'14 saw 0.5 to 0.6). The time to make missing inputs is always estimated from device bandwidth.
 """
@@ -179,8 +180,8 @@ def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
 
 
 def existing_inputs(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
-    """Return the inputs that earlier runs have left on the plan's hosts; none in a lab, because its disks are
-    removed with it."""
+    """Return the inputs that earlier runs have left on the plan's hosts; none in a lab, because a lab's disks are
+    removed with the lab."""
     if plan.cluster.placement is Placement.LAB:
         return frozenset()
     distinct = {run.key[:2]: run for run in runs}.values()

@@ -141,7 +141,7 @@ def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[st
             parameters[factor.name] = level
         elif varied[0] is spec:
             _set_option(_options(content), varied[1], level)
-    for name in levels.keys() - {factor.name for factor in plan.factors}:  # not factors of the plan
+    for name in levels.keys() - {factor.name for factor in plan.factors}:  # settings that are not factors of the plan
         _set(content, name, levels[name], spec, plan)
     return content
 

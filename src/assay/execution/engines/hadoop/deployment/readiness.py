@@ -20,7 +20,8 @@ from assay.foundation.units import format_bytes, format_duration
 from assay.model import Node, Placement, Role
 
 ROOM_BYTES = 16 << 20
-"""Free space for configuration, logs and metadata, in bytes; space for data is checked with the plan."""
+"""Minimum free space of a folder for configuration, logs and metadata, in bytes. Space for data is checked with the
+plan."""
 CLOCK_MAX_S = 60.0
 """Maximum clock difference, in seconds. Hadoop's tokens and Kerberos tolerate minutes; comparing times needs less."""
 DAEMON_BYTES = 128 << 20
@@ -142,7 +143,7 @@ async def _places_before(deployment: Deployment, master: Transport) -> dict[str,
         return {}
     try:
         return dict(json.loads(await master.read_file(_record(deployment))))
-    except (HostError, ValueError):  # made by an older version, which recorded none
+    except (HostError, ValueError):  # an older version of assay recorded no directories
         return {}
 
 

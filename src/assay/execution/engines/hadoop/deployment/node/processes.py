@@ -1,4 +1,4 @@
-"""Find or stop the JVMs of one deployment on this node: those whose command carries its marker.
+"""Find or stop the JVMs of one deployment on this node, by the marker in their command lines.
 
 Usage: ``processes.py list|stop MARKER GRACE_S``. Prints a JSON list of ``{"pid": n, "main": class}``: the running
 processes (list), or those that had to be killed because they did not end within GRACE_S seconds after SIGTERM (stop).
@@ -46,7 +46,7 @@ def send(processes: Processes, number: int) -> None:
 
 
 def stop(marker: str, grace_s: float) -> Processes:
-    """End every marked process and return the keepers that had to be killed."""
+    """End every marked process. Return the daemons with data on disk that had to be killed."""
     deadline = time.monotonic() + grace_s
     processes = find(marker)
     send([process for process in processes if process[1] in KEEPERS], signal.SIGTERM)
