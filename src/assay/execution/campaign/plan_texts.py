@@ -24,7 +24,7 @@ class PlanText:
     plan: str
     campaign_id: str
     text: str
-    """YAML."""
+    """Content of the plan file, as YAML."""
 
 
 def plan_texts(campaigns: Path) -> list[PlanText]:

@@ -21,7 +21,7 @@ _CAMPAIGNS_READ_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class AttemptStep:
-    """One step of an attempt that has ended."""
+    """A completed step of an attempt."""
 
     name: str
     began_unix_s: float
@@ -109,7 +109,7 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
 
 
 def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
-    """Return the overheads of restarts and runs in a repository's newest campaigns on ``cluster``."""
+    """Return the median overheads of restarts and runs in a repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
     begins: list[float] = []
     extras: dict[str, list[float]] = {}
@@ -139,7 +139,7 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
 
 
 def begins_s(events: Iterable[dict[str, Any]]) -> list[float]:
-    """Return the time that each call took to connect, from ``connect`` to ``start``, in seconds."""
+    """Return for each call the time from ``connect`` to ``start``, in seconds."""
     connected_s: float | None = None
     times: list[float] = []
     for event in events:

@@ -74,7 +74,8 @@ def _undo_node(arguments: dict[str, Any]) -> str | None:
 
 
 def _undo_throttle(arguments: dict[str, Any]) -> str | None:
-    if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):  # else another lab has it
+    # Otherwise another lab uses the loop device now.
+    if backing_image(Path(arguments["block"])) in (None, Path(arguments["image"])):
         throttle(Path(arguments["directory"]), arguments["device"], DiskLimits())
     return None
 
@@ -166,7 +167,7 @@ def _undo_step(step: UndoStep) -> str | None:
 def undo_all(directory: Path) -> None:
     """Undo all steps of the journal in ``directory``, then delete the directory.
 
-    After a reboot only files remain, because other resources were the kernel's. Raises LabError with the resources that
+    After a reboot only files remain, because the kernel lost all other resources. Raises LabError with the resources that
     could not be removed.
     """
     header, steps = read_journal(directory)

@@ -10,7 +10,7 @@ these short measurements. A lab does not measure random reads of throttled flash
 machine's CPU; on modelled flash they use larger requests and a smaller queue depth. The test file is removed. It spans
 a small part of the device, so the seeks of a disk are short.
 
-The specification of each value is what the description states, with two exceptions. In a lab with modelled disks it is
+The specification of each value is the described value, with two exceptions. In a lab with modelled disks it is
 computed from the model's numbers (:mod:`assay.analysis.devices.rates`). For the streams and random reads of a real HDD
 it is computed too, because it depends on the distance between the parts that are read.
 
@@ -63,7 +63,7 @@ LAB_FLASH_REQUEST_BYTES = 16 * 1024
 LAB_FLASH_DEPTH = 4
 """Queue depth of random reads on modelled flash, low enough for two cores and twelve devices."""
 FIO_CLOCK_S = 0.001
-"""Resolution of run times in fio's output: whole milliseconds."""
+"""Resolution of run times in fio's output, in seconds."""
 FOLDER = ".assay-baseline"
 EXIT_NO_COMMAND = 127
 Pair = tuple[Node, Node]

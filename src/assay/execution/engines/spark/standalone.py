@@ -23,7 +23,8 @@ MASTER, WORKER = "sparkmaster", "sparkworker"
 START_TIMEOUT_S = 60.0
 """Maximum time until all workers are registered, in seconds."""
 _CORES = 1024
-"""Cores of a worker. Memory limits its number of executors, and programs their number of tasks, as with YARN here."""
+"""Cores that a worker offers, more than it needs. As with YARN here, memory limits the number of executors, and
+programs limit their number of tasks."""
 _POLL_S = 0.25
 _COMMAND_TIMEOUT_S = 60.0
 

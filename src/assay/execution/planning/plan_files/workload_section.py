@@ -56,7 +56,7 @@ def _options_model(workload: Workload) -> type[WorkloadOptions]:
 
 
 def workload_entry() -> Any:
-    """Return the model of one item of a plan's ``workloads``, made from what workloads declare."""
+    """Return the model of one item of a plan's ``workloads``, with the options that workloads declare."""
     fields: dict[str, Any] = {
         name.replace("-", "_"): (
             _options_model(workload) | None,
