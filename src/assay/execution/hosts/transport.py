@@ -1,4 +1,4 @@
-"""Define the contract of a transport: run a command, start one, spawn a daemon, copy files, forward a port.
+"""Define the contract of a transport: run or start a command, spawn a daemon, copy files, forward a port.
 
 In: argument vectors, never shell text; bytes; paths on the node. Out: :class:`CommandResult`, a :class:`RemoteProcess`,
 a pid, bytes. Timeouts are in seconds. Every failure is a :class:`assay.foundation.errors.HostError` whose ``where``

@@ -167,8 +167,8 @@ def boot_nodes(
 
 
 def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
-    """Start the node's first process. It joins the control groups, exits if one is gone, and then creates the
-    namespaces."""
+    """Start the node's first process. It joins the control groups, exits if a group or the boot script is gone, and
+    then creates the namespaces."""
     joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
     enter = [
         "nsenter",

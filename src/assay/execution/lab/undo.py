@@ -167,8 +167,8 @@ def _undo_step(step: UndoStep) -> str | None:
 def undo_all(directory: Path) -> None:
     """Undo all steps of the journal in ``directory``, then delete the directory.
 
-    After a reboot only files remain, because the kernel lost all other resources. Raises LabError with the resources that
-    could not be removed.
+    After a reboot only files remain, because the kernel lost all other resources. Raises LabError with the resources
+    that could not be removed.
     """
     header, steps = read_journal(directory)
     left: list[str] = []

@@ -204,7 +204,7 @@ def _total_bytes_per_s(streams: Sequence[FioDirection]) -> float:
 
 
 def _settings_for(device: Device, cluster: Cluster) -> BaselineSettings:
-    """Return how ``device`` is measured: the file size, in whole requests."""
+    """Return the settings for measuring ``device``: file size in whole requests, streams, and random reads."""
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)

@@ -64,7 +64,10 @@ async def survey(
 
 
 async def _offset(transport: Transport, timeout_s: float) -> dict[str, float]:
-    """Return the offset of the host's clock in s, assuming that it was read midway, and its uncertainty."""
+    """Return the offset of the host's clock and its uncertainty, in seconds.
+
+    The host is assumed to read its clock midway between request and answer.
+    """
     began = time.time()
     result = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
     ended = time.time()

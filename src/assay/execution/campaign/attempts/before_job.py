@@ -63,9 +63,10 @@ async def configure(
 async def ensure_input(
     needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: Show
 ) -> dict[str, int]:
-    """Create the input unless it is complete. Return its manifest merged with those of the inputs it is made from.
+    """Create the input unless it is complete. Return its manifest, merged with the manifests of the inputs it is made
+    from.
 
-    Raises EngineError when the generator fails or its output is not the requested one.
+    Raises EngineError when the generator fails or its output differs from the request.
     """
     inherited: dict[str, int] = {}
     if needed.needs:

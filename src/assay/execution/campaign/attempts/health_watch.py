@@ -125,7 +125,7 @@ class HealthMonitor:
             await end_tasks(task, watch)
 
     async def final_check(self) -> None:
-        """Check every node once more: the cause of a failure may become visible only after it."""
+        """Check every node once more: the cause of a failure may become visible only after the failure."""
         await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
 
     async def stop(self) -> None:
@@ -151,7 +151,7 @@ class HealthMonitor:
         return await self._of_engine()
 
     async def _lab_error(self, wait_s: float) -> LabError | None:
-        """Return the lab's health problem as an error; None if none appears within ``wait_s`` seconds."""
+        """Return the lab's health problem as an error; None if no problem appears within ``wait_s``."""
         until_s = time.monotonic() + wait_s
         while self._lab:
             if words := await asyncio.to_thread(self._lab.health_check):

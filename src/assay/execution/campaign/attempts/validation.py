@@ -33,7 +33,7 @@ async def run_checks(
     timeout_s: float,
     show: Show,
 ) -> ProgramResult | None:
-    """Run the program that checks the workload's output; return None if the workload has none."""
+    """Run the program that checks the workload's output; return None if the workload has no check program."""
     program = workload.check_program(needed.path if needed else None)
     if program is None:
         return None

@@ -1,4 +1,4 @@
-"""Make a class-data-sharing archive of the daemons' classes, so that they restart faster.
+"""Make a class-data-sharing archive of the daemons' classes, so that daemons restart faster.
 
 A restart in a lab is CPU-bound: about ten JVMs parse and verify about 8,000 classes each. Java's class data sharing
 (JEP 310) maps these classes from a file instead. The first daemons on this machine record the classes that they load.

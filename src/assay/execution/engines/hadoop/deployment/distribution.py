@@ -3,8 +3,8 @@
 In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
 Maven Central and stored under the user's cache directory. Maven assembles it from the POM in
 ``java/hadoop-distribution``; without Maven, assay fetches the jars in the wheel's list
-(:mod:`assay.execution.engines.hadoop.deployment.jars`). One version is supported by assembly
-(:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published there.
+(:mod:`assay.execution.engines.hadoop.deployment.jars`). Only one version can be assembled
+(:data:`ASSEMBLED_VERSION`): the newest version with daemons and examples in Maven Central.
 """
 
 import os

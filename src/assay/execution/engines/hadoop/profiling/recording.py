@@ -80,7 +80,7 @@ METHODS: Mapping[str, tuple[ProfilingMethod, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProfileRecorder:
-    """A method that works on all workers, or the reason why none does, and its folders, the same on every worker."""
+    """A method that works on all workers, or the reason why no method works; ``folder`` is the same on every worker."""
 
     kind: str
     method: ProfilingMethod | None

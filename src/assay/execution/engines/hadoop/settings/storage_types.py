@@ -24,7 +24,7 @@ def storage_type(kind: DeviceKind) -> str:
 
 
 def policy_mistake(layout: Layout, node_type: NodeType) -> str | None:
-    """Return the kind of device that the layout's policy lacks; None if it lacks none or there is no policy."""
+    """Return a message about the kind of device that the policy needs and the layout lacks; None without a mistake."""
     if layout.policy is None:
         return None
     kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
