@@ -195,7 +195,7 @@ def _expected(device: Device, cluster: Cluster) -> ExpectedRates:
 
 
 def _total_bytes_per_s(streams: Sequence[FioDirection]) -> float:
-    """Return the total throughput of streams until the last one ended.
+    """Return the total throughput of streams until the last stream ended.
 
     The sum of their rates can be too high: when streams have ended, the others run faster.
     """

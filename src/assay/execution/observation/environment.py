@@ -17,7 +17,7 @@ CAPTURE_TIMEOUT_S = 60.0
 async def capture(transport: Transport, *, directories: Sequence[str], java: str | None = None) -> dict[str, Any]:
     """Return a node's environment.
 
-    ``java``: the program whose version is recorded; None: none. For a directory that does not exist, the file system
+    ``java``: the program whose version is recorded; None records no JVM. For a directory that does not exist, the file system
     that would hold it is recorded. Raises HostError if the node is unreachable; a missing JVM is recorded.
     """
     options = {"directories": list(directories), "java": java}

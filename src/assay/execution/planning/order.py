@@ -21,7 +21,7 @@ from assay.model import WORKLOAD, Configuration, Plan, WorkloadSpec
 from assay.workloads.catalogue import workloads
 
 _REDUCES = "reduces"
-"""The option with the number of reduce tasks. All other options that waves set are numbers of map tasks."""
+"""Option with the number of reduce tasks. The other options that ``waves`` sets are numbers of map tasks."""
 
 
 @dataclass(frozen=True, slots=True)

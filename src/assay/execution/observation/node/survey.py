@@ -94,8 +94,8 @@ def unescaped(word: str) -> str:
 
 
 def mounts() -> List[Dict[str, Any]]:
-    """Return the mounts of block devices and of /tmp and /dev/shm, the last one per mount point, with sizes and free
-    space."""
+    """Return the mounts of block devices and of /tmp and /dev/shm, the last mount per mount point, with sizes and
+    free space."""
     points = {}
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")

@@ -75,7 +75,7 @@ DEFAULT_OVERHEADS = Overheads()
 
 
 def around_s(plan: Plan, overheads: Overheads = DEFAULT_OVERHEADS) -> float:
-    """Return the time of a call before its first run and after its last one; 0 for a simulation."""
+    """Return the time of a call before its first run and after its last run; 0 for a simulation."""
     cluster = plan.cluster
     if cluster.simulated:
         return 0.0
@@ -173,7 +173,7 @@ def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> 
 
 
 def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
-    """Return the expected time to make one input: writing, and for a sorted one also reading and shuffling."""
+    """Return the expected time to make one input: writing, and for a sorted input also reading and shuffling."""
     read, shuffled = (2, 1) if kept.is_sorted else (0, 0)
     written = kept.data_bytes * (shuffled + kept.copies)
     return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read, written)

@@ -47,7 +47,7 @@ class Schedule:
     next_runs: NextRuns = remaining_planned
 
     def left_after(self, plan: Plan, finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
-        """Return the runs that are left after the ``finished`` ones, each with the number of its next attempt.
+        """Return the runs that are left after ``finished``, each with the number of its next attempt.
 
         The number of attempts is not limited here, because a user who starts the campaign again has fixed the cause.
         The caller limits the attempts of one call.
@@ -97,7 +97,7 @@ def update_schedule(plan: Plan, todo: S, history: Sequence[Run]) -> S:
 def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:
     """Return ``todo`` with warnings about the engine's parameters and about devices that get full.
 
-    The devices hold the data of the remaining runs, and on permanent hosts also of the finished ones. With ``refuse``,
+    The devices hold the data of the remaining runs, and on permanent hosts also of the finished runs. With ``refuse``,
     raises :class:`SpecificationError` if a call that makes all remaining runs must fail.
     """
     texts = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]

@@ -177,7 +177,7 @@ def _until(file: PlanFile, problems: Problems) -> PrecisionGoal | None:
 def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
     """Return the maximum retries of each class, and the maximum attempts in total.
 
-    If the file states only ``attempts``, each class may use all of them.
+    If the file states ``attempts``, classes without stated retries may use all of them.
     """
     otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
     given = {name: getattr(file.retries, name.value) for name in FailureClass}
