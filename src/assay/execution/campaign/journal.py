@@ -71,7 +71,7 @@ class CampaignJournal:
         )
 
     def now(self, text: str) -> None:
-        """Replace the current step; a reader sees the old text or the new one."""
+        """Replace the current step atomically: a reader sees the old text or the new text."""
         written = self.folder / f"{NOW}.{os.getpid()}"
         try:
             written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
@@ -103,7 +103,7 @@ class CampaignJournal:
 def find_campaign(
     campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
 ) -> CampaignJournal | None:
-    """Return the campaign to resume; None when a new one is needed. Writes nothing.
+    """Return the campaign to resume; None when a new campaign is needed. Writes nothing.
 
     ``campaigns``: the repository's folder of campaigns; ``finished``: the repository's runs. A complete campaign is
     returned too, unless ``again`` is set.

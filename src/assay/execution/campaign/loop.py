@@ -170,7 +170,7 @@ class RunSequence:
                 )
 
     def _updated_queue(self) -> list[tuple[PlannedRun, int]]:
-        """Update the queue of needed runs from the finished ones, without runs that this call has started; return
+        """Update the queue of needed runs from the finished runs, without runs that this call has started; return
         the queue."""
         finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
         left = self._work.schedule.left_after(self._work.plan, finished)

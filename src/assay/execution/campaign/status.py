@@ -107,7 +107,8 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
 
 
 def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
-    """Return the campaigns whose ids begin with ``prefix``; without a prefix the running ones, or else the newest.
+    """Return the campaigns whose ids begin with ``prefix``; without a prefix the running campaigns, or else the
+    newest campaign.
 
     Raises RepositoryError when no id begins with it.
     """

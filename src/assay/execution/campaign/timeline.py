@@ -38,7 +38,7 @@ class Attempt:
     title: str
     began_unix_s: float
     left_s: float | None = None
-    """Expected time for this attempt and all later ones, estimated when it began, in seconds."""
+    """Expected time for this attempt and all later attempts, estimated when it began, in seconds."""
     ended_unix_s: float | None = None
     status: str | None = None
     cause: str | None = None

@@ -3,7 +3,7 @@
 Code outside ``engines/`` uses these four interfaces only:
 
 * :class:`Rules` (in :mod:`assay.model.plans.rules`, which also check plan files): pure, for planning.
-* :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, or *attached* to an existing one.
+* :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, or *attached* to an existing engine.
 * :class:`Engine`: runs programs, and reports their jobs and tasks as values of :mod:`assay.model.runs.run`.
 * :class:`Storage`: its distributed file system.
 

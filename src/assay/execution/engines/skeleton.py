@@ -1,6 +1,6 @@
 """Provide base classes for engines, so that an engine defines only its differences.
 
-* :class:`DefaultRules`: no value is a mistake, and a job carries every parameter except the restarting ones.
+* :class:`DefaultRules`: no value is a mistake, and a job carries every parameter that needs no restart.
 * :class:`LockedProvider`: one assay process locks the cluster; a healthy engine is kept while its key is the same.
 * :class:`NoDaemons`: an engine without daemons, data directories and logs.
 * :class:`ClientEngine`: programs are commands on the master, which end when their jobs have ended.

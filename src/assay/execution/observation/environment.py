@@ -1,7 +1,7 @@
 """Record the environment of a node: hardware, kernel, file systems and their options, performance settings, JVM.
 
 In: a transport, the data directories, the JVM. Out: a dictionary for the run's environment, so that runs can be
-compared factor by factor. Its keys are those of ``node/environment.py``.
+compared factor by factor. Its keys are the keys that ``node/environment.py`` prints.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ CAPTURE_TIMEOUT_S = 60.0
 async def capture(transport: Transport, *, directories: Sequence[str], java: str | None = None) -> dict[str, Any]:
     """Return a node's environment.
 
-    ``java``: the program whose version is recorded; None records no JVM. For a directory that does not exist, the file system
-    that would hold it is recorded. Raises HostError if the node is unreachable; a missing JVM is recorded.
+    ``java``: the program whose version is recorded; None records no JVM. For a directory that does not exist, the
+    file system that would hold it is recorded. Raises HostError if the node is unreachable; a missing JVM is recorded.
     """
     options = {"directories": list(directories), "java": java}
     answer = await run_script(transport, "environment", options, timeout_s=CAPTURE_TIMEOUT_S)

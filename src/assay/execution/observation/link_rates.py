@@ -2,7 +2,8 @@
 
 In: names with addresses. Out: sender to receiver to bits/s as counted by the receiver, and the reason for each pair
 that could not be measured. A host is in at most one pair per round, so its link carries one measurement at a time.
-Pairs of a round share the links between switches. Directions are measured separately, because a bad cable often affects only one.
+Pairs of a round share the links between switches. Directions are measured separately, because a bad cable often affects
+only one direction.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ class NextRuns(Protocol):
         """Return the remaining runs in order, as far as they are known.
 
         The campaign executes the first and calls again; an empty result ends the campaign. ``finished``: the campaign's
-        runs, including failed ones. The result may contain runs that this call has given up; the campaign skips them.
+        runs, including failed runs. The result may contain runs that this call has given up; the campaign skips them.
         """
 
 

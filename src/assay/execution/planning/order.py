@@ -8,7 +8,7 @@ opposite order (ABBA). A steady drift of the machine then affects all configurat
 the group that ended the previous block. The first order is drawn from the plan's seed.
 
 Therefore B blocks over G groups start the daemons 1 + B × (G − 1) times. No order that visits every configuration once
-per block needs fewer starts: within a block, each group but the first needs one.
+per block needs fewer starts: within a block, each group but the first needs a start.
 """
 
 import random

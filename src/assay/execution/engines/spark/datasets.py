@@ -38,7 +38,7 @@ class HadoopStore:
     spark: SparkDistribution
 
     def _shell(self, *arguments: str) -> bytes:
-        # Hadoop's shell needs a configuration to start, even an empty one.
+        # Hadoop's shell needs a configuration to start, even an empty configuration.
         with tempfile.TemporaryDirectory(prefix="assay-shell-") as empty:
             (Path(empty) / "core-site.xml").write_text("<configuration/>\n")
             command = [_java(), "-Xmx256m", "-cp", f"{_classpath(self.spark)}:{empty}", _SHELL, *arguments]

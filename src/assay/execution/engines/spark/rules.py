@@ -138,7 +138,7 @@ class SparkRules:
         yield from _exceeded_executor_limits(parameters, workers)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
-        """Return Hadoop's warnings, and one for dynamic allocation, which has no shuffle service here."""
+        """Return Hadoop's warnings, and a warning for dynamic allocation, which has no shuffle service here."""
         texts = self.hadoop.warnings(parameters, cluster)
         if not settings.dynamic(parameters) or cluster.attached:
             return texts

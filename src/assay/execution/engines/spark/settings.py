@@ -204,7 +204,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
     carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
     hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
-    # With dynamic allocation, executors start only after the program has begun, so it must not wait for all of them.
+    # With dynamic allocation, executors start only after the program's start, so it must not wait for all of them.
     coming = {REGISTERED: "0.0"} if dynamic(spark_settings) else {}
     return {**BY_DEFAULT, **coming, **hadoop, **spark_settings, **fixed}
 

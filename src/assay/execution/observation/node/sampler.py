@@ -214,7 +214,7 @@ def print_line(value: Dict[str, Any]) -> None:
 
 
 def take_sample(sources: List[Tuple[str, Any]], epoch_unix_s: float) -> None:
-    """Print the values of all sources, and drop those that fail. ``epoch_unix_s``: time at which the monotonic clock
+    """Print the values of all sources, and drop failing sources. ``epoch_unix_s``: time at which the monotonic clock
     was 0."""
     line: Dict[str, Any] = {"t": round(epoch_unix_s + time.monotonic(), 6)}
     for pair in list(sources):

@@ -209,7 +209,7 @@ def _positive(parse: Callable[[str], float], text: str) -> float:
 
 
 def _with_workers(cluster: Cluster, count: int) -> Cluster:
-    """Return the cluster with ``count`` workers: the first ones, or additional copies of the last worker."""
+    """Return the cluster with ``count`` workers: the first workers, or additional copies of the last worker."""
     workers = cluster.workers
     if count <= len(workers):
         return cluster.using(count)

@@ -1,1 +1,1 @@
-"""Install, start and stop Hadoop, or attach to a running one."""
+"""Install, start and stop Hadoop, or attach to a running Hadoop."""

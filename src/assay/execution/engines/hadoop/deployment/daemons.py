@@ -133,7 +133,7 @@ class Daemons:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
 
         Raises UnusableHostError if they can't be started, EngineError with the daemon, its host and its last log lines
-        if one dies or the time limit is exceeded.
+        if a daemon dies or the time limit is exceeded.
         """
         cluster = self.deployment.cluster
         scratch = ["rm", "-rf", self.deployment.java_scratch]

@@ -111,7 +111,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
     async def engine_for(self, configuration: Configuration) -> HadoopEngine:
         """Return the daemons with the layout, workers, network and daemons' parameters of ``configuration``.
 
-        A configuration with fewer workers has a separate HDFS. On a network with separate addresses, daemons use those.
+        A configuration with fewer workers has a separate HDFS. On a network with addresses, daemons use them.
         """
         installed, facts = self._installed, self.facts
         deployment = self._deployment(configuration, facts)

@@ -1,8 +1,8 @@
 """Read the client configuration of an externally managed Hadoop on its edge node.
 
 In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders; of an HA pair, the
-active one. Federation and other file systems are rejected with an error. Properties as in Hadoop 3's core-default.xml,
-hdfs-default.xml, yarn-default.xml and mapred-default.xml.
+active daemon. Federation and other file systems are rejected with an error. Properties as in Hadoop 3's
+core-default.xml, hdfs-default.xml, yarn-default.xml and mapred-default.xml.
 """
 
 import re
