@@ -1,1 +1,1 @@
-"""Spark on the Hadoop that assay deploys: the second engine on the contract."""
+"""Provide Spark on top of Hadoop: distribution, settings, programs, daemons, event logs."""

@@ -114,7 +114,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return {node.name: folders if node.name in workers else [] for node in self.cluster.nodes}
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return the performance parameters in the client's configuration, and the job's."""
+        """Return the performance parameters in the client's configuration, overridden by the job's parameters."""
         site = self.entered.site
         set_there = telling(Property(name, site.get(name), ()) for name in site.settings)
         return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}

@@ -116,8 +116,8 @@ def _filled(text: str, environment: Mapping[str, str]) -> str:
 def fetch(jars: Sequence[Jar], address: str, folder: Path, progress: Callable[[str], None]) -> None:
     """Fetch every jar into ``folder``, several concurrently.
 
-    Raises EngineError if a jar is missing, fails three times, or does not match the list; the others are cancelled
-    then.
+    Raises EngineError if a jar is missing, fails three times, or does not match the list; the remaining jars are
+    then not fetched.
     """
     folder.mkdir(parents=True)
     total_mb = sum(jar.size_bytes for jar in jars) / 1e6

@@ -1,1 +1,1 @@
-"""Record which code the task attempts of a job execute."""
+"""Profile the task attempts of a job."""
