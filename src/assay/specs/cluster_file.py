@@ -53,18 +53,18 @@ FLASH_KEYS = ("channels", "read_latency", "write_latency", "burst", "burst_write
 
 
 class DeviceKeys(Section):
-    """What one disk is, however many there are and wherever they are mounted."""
+    """Properties of a disk, independent of the number of disks and their mount points."""
 
     kind: KindName
-    """What the device is; layout codes choose by it."""
+    """Kind of device. Layout codes refer to it."""
     model: Text | None = None
-    """What its maker calls it; reports and the cluster's page show it."""
+    """The maker's model name, for reports and the cluster's page."""
     read: ByteRate
     """Sequential read bandwidth of one device."""
     write: ByteRate
     """Sequential write bandwidth of one device."""
     iops: Positive | None = None
-    """Requests per second, reads and writes alike; without any of the three keys, requests are not limited."""
+    """Requests per second, for reads and for writes. Without this key, read_iops and write_iops, there is no limit."""
     read_iops: Positive | None = None
     """Read requests per second."""
     write_iops: Positive | None = None
@@ -72,27 +72,27 @@ class DeviceKeys(Section):
     capacity: Size
     """Capacity of one device."""
     inner_share: Share | None = None
-    """HDD: bandwidth at the inner edge, as a share of the outer edge's, ``read`` and ``write``; 55% when absent."""
+    """HDD: bandwidth at the inner edge, as a share of ``read`` and ``write`` at the outer edge; 55% when absent."""
     seek_track: Latency | None = None
     """HDD: seek to the next track; 1ms when absent."""
     seek_full: Latency | None = None
-    """HDD: seek over the whole disk; when absent, what makes the stated ``iops`` come true, or 14ms."""
+    """HDD: seek over the whole disk; when absent, the seek time that yields the stated ``iops``, or 14ms."""
     rpm: Rpm | None = None
-    """HDD: turns per minute; 7200 when absent."""
+    """HDD: rotations per minute; 7200 when absent."""
     write_cache: SizeOrZero | None = None
-    """HDD: what the drive's own cache holds of writes; none when absent."""
+    """HDD: size of the drive's write cache; no cache when absent."""
     channels: Channels | None = None
-    """Flash: requests that are served side by side; 8, NVMe 16, when absent."""
+    """Flash: number of requests served in parallel; 8, or 16 for NVMe, when absent."""
     read_latency: Latency | None = None
-    """Flash: time that a read takes besides its transfer; 100us, NVMe 80us, when absent."""
+    """Flash: latency of a read, without its transfer; 100us, or 80us for NVMe, when absent."""
     write_latency: Latency | None = None
-    """Flash: the same of a write; 50us, NVMe 20us, when absent."""
+    """Flash: latency of a write, without its transfer; 50us, or 20us for NVMe, when absent."""
     burst: Size | None = None
-    """Flash: what can be written at ``burst_write`` before the rate falls to ``write``; none when absent."""
+    """Flash: bytes that can be written at ``burst_write`` before the rate falls to ``write``; no burst when absent."""
     burst_write: ByteRate | None = None
     """Flash: write bandwidth until ``burst`` is used up."""
     queue_depth: QueueDepth | None = None
-    """Requests that the device takes in at once; 32, NVMe 128, when absent."""
+    """Maximum number of queued requests; 32, or 128 for NVMe, when absent."""
 
     @model_validator(mode="after")
     def _check_iops(self) -> Self:
@@ -102,14 +102,14 @@ class DeviceKeys(Section):
 
 
 class DeviceGroup(DeviceKeys):
-    """One disk, or several that are alike; numbered from 1: ``hdd`` with count 2 is hdd1 and hdd2."""
+    """One disk, or several equal disks with numbers from 1: ``hdd`` with count 2 is hdd1 and hdd2."""
 
     count: Count = 1
-    """How many of these a node has."""
+    """Number of these devices in a node."""
     price: Price | None = None
     """Price of one device."""
     directories: list[Directory] | None = None
-    """Where the devices are mounted, one directory for each; required on hosts reached by SSH, not allowed in a lab."""
+    """Mount points, one for each device; required on hosts reached by SSH, not allowed in a lab."""
 
 
 class _RateSection(Section):
@@ -143,16 +143,16 @@ class CpuSection(Section):
     model: Text | None = None
     """The processor's name."""
     speed: Speed = 1.0
-    """How fast one core is, relative to the processor that a profile was learned on; 1 when absent."""
+    """Speed of one core, relative to the processor that a profile was learned on; 1 when absent."""
 
 
 class RacksSection(Section):
-    """Racks, for simulation: what a lab or real hosts have is measured."""
+    """Racks, for simulation only: the effect of racks of real hosts is measured."""
 
     nodes: Count
     """Nodes in each rack, in the file's order."""
     uplink: BitRate
-    """Rate of what connects a rack with the others, in each direction."""
+    """Rate of a rack's uplink in each direction."""
 
 
 class NodeTypeSection(Section):
@@ -169,21 +169,21 @@ class NodeTypeSection(Section):
     price: Price | None = None
     """Price of one machine without the devices and NICs that are priced separately."""
     cpu: CpuSection | None = None
-    """The processor, and how fast it is; only simulation asks."""
+    """The processor and its speed; used by simulation only."""
 
 
 class NodeGroup(Section):
-    """One host, or several alike, numbered from 1: ``worker`` with count 3 is worker1 to worker3."""
+    """One host, or several equal hosts with numbers from 1: ``worker`` with count 3 is worker1 to worker3."""
 
     type: HostName
-    """One of the names under node_types."""
+    """A name from node_types."""
     roles: list[RoleName]
-    """What the node does: a master runs the NameNode and the ResourceManager, a worker a DataNode and a NodeManager.
+    """A master runs the NameNode and the ResourceManager, a worker runs a DataNode and a NodeManager.
 
-    Empty for an edge node of a cluster that is attached to.
+    Empty for an edge node of an attached cluster.
     """
     count: NodeCount | None = None
-    """How many such nodes a lab makes (at most 1,000) or a simulation has (at most 100,000); 1 when absent."""
+    """Number of these nodes, at most 1,000 in a lab and 100,000 in a simulation; 1 when absent."""
     addresses: list[HostAddress] | None = Field(default=None, min_length=1)
     """Real hosts: the address of each."""
 
@@ -192,11 +192,11 @@ class LabSection(Section):
     """The cluster is emulated on this machine, at a scale."""
 
     scale: Scale
-    """Bandwidths, memory and data are multiplied by it; IOPS are not."""
+    """Factor on bandwidths, memory and data. IOPS are not scaled."""
     disks: DisksName | None = None
-    """model: disks that seek, by a daemon; throttle: limits on bandwidth and IOPS. When absent, the first possible."""
+    """model: a device model with seeks. throttle: limits on bandwidth and IOPS. When absent, model if possible."""
     memory_floor: Size = Field(default=MEMORY_FLOOR_BYTES, json_schema_extra={"default": "1.5GiB"})
-    """A node gets at least this much memory, because Java processes do not shrink with the scale."""
+    """Minimum memory of a node, because Java processes do not shrink with the scale."""
 
 
 class LocalSection(Section):
@@ -204,14 +204,14 @@ class LocalSection(Section):
 
 
 class KerberosSection(Section):
-    """With which ticket a secured cluster is entered; without it, with the one that the login has (``klist``)."""
+    """Kerberos ticket for a secured cluster. Without this section, assay uses the ticket of the login (``klist``)."""
 
     principal: Text | None = None
-    """Whose keys of the keytab are used: ``alice@EXAMPLE.COM``."""
+    """Principal in the keytab: ``alice@EXAMPLE.COM``."""
     keytab: Directory | None = None
     """Keytab file on the edge node, from which a new ticket is made for each run."""
     cache: Text | None = None
-    """Ticket cache on the edge node, where it is not the login's usual one: ``FILE:/path``."""
+    """Ticket cache on the edge node, if it is not the login's default: ``FILE:/path``."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -228,11 +228,11 @@ class SparkClientSection(Section):
     submit: Directory = "/usr/bin/spark-submit"
     """The program spark-submit on the edge node."""
     configuration: Directory = "/etc/spark/conf"
-    """The directory there with spark-defaults.conf."""
+    """Directory on the edge node with spark-defaults.conf."""
     master: Text = "yarn"
-    """yarn, or the address of Spark's own master: spark://HOST:PORT."""
+    """yarn, or the address of a standalone master: spark://HOST:PORT."""
     page: Text | None = None
-    """HOST:PORT of that master's page; its host and port 8080 when absent."""
+    """HOST:PORT of the standalone master's web page; the master's host and port 8080 when absent."""
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -249,23 +249,23 @@ class AttachedSection(Section):
     hadoop: Directory = "/usr/bin/hadoop"
     """The client's program on the edge node."""
     configuration: Directory = "/etc/hadoop/conf"
-    """The client's configuration directory there."""
+    """The client's configuration directory on the edge node."""
     queue: Text
     """The YARN queue of every job."""
     directory: Directory
-    """The HDFS folder of yours below which assay keeps everything."""
+    """Your HDFS folder for all files of assay."""
     edge: HostName | None = None
     """The node that has the client; the master when absent."""
     jars: list[Directory] = Field(default_factory=list)
-    """Jars on the edge node with the examples and TestDFSIO, where the client does not find them by itself."""
+    """Jars on the edge node with the examples and TestDFSIO, if they are not on the client's class path."""
     kerberos: KerberosSection | None = None
     """For a Hadoop secured by Kerberos, if the login has no ticket."""
     authorities: Directory | None = None
     """File on the edge node with the authorities (PEM) that sign the daemons' certificates; absent: its system's."""
     spark: SparkClientSection | None = None
-    """Where plans with 'engine: spark' find Spark's client, if not in the usual places."""
+    """Spark's client for plans with 'engine: spark', if it is not in the usual places."""
     only_edge: bool = False
-    """true: assay logs in to the edge node only by SSH; the others are known by what their daemons publish."""
+    """true: assay logs in to the edge node only. Other nodes are known from the REST APIs of their daemons."""
 
 
 class NetworkSection(_RateSection):
@@ -281,7 +281,7 @@ def _host_address(text: str) -> str:
 
 
 class SshSection(Section):
-    """How real hosts are reached. What is left out, the user's own SSH configuration decides."""
+    """SSH access to real hosts. Your SSH configuration supplies absent keys."""
 
     user: UserName | None = None
     """Login name."""
@@ -292,7 +292,7 @@ class SshSection(Section):
     known_hosts: Text | None = None
     """File with the hosts' public keys; paths as for key."""
     jump: Annotated[Text, AfterValidator(_host_address)] | None = None
-    """Host through which the others are reached: ``user@host:port``; user and port may be left out.
+    """Jump host: ``user@host:port``; user and port are optional.
 
     Write an IPv6 address with a port in brackets.
     """
@@ -316,7 +316,7 @@ class ClusterFile(Section):
     networks: dict[Label, NetworkSection] = Field(default_factory=dict)
     """Networks that a plan can choose from, by name."""
     racks: RacksSection | None = None
-    """Racks and their uplinks; only simulation asks. One rack for all when absent."""
+    """Racks and their uplinks; used by simulation only. All nodes are in one rack when absent."""
     home: Directory | None = None
     """Directory on each host for assay's own files.
 
@@ -331,4 +331,4 @@ class ClusterFile(Section):
     hosts, and every run is simulated.
     """
     attached: AttachedSection | None = None
-    """With ``provider: attached``: how the running engine is entered."""
+    """With ``provider: attached``: access to the running engine."""

@@ -53,12 +53,12 @@ class ValiditySection(Section):
 
 
 class AmortisationSection(Section):
-    """How purchases are written off."""
+    """Amortisation of purchases."""
 
     years: Years
-    """Over how many years, evenly."""
+    """Number of years of linear amortisation."""
     residual: Percentage = Decimal(0)
-    """What a purchase is still worth at the end, as a share of its price."""
+    """Residual value after these years, as a share of the price."""
 
 
 class EnergySection(Section):
@@ -67,63 +67,63 @@ class EnergySection(Section):
     price: Price
     """Price of one kWh."""
     low: Price | None = None
-    """Lowest price of one kWh that is thought possible."""
+    """Lowest plausible price of one kWh."""
     high: Price | None = None
-    """Highest price of one kWh that is thought possible."""
+    """Highest plausible price of one kWh."""
     pue: Pue = Decimal(1)
-    """Power usage effectiveness: what the site draws for each watt that the hardware draws."""
+    """Power usage effectiveness: watts of the site per watt of hardware."""
 
 
 class ExchangeSection(Section):
-    """What another currency is worth."""
+    """Exchange rate of another currency."""
 
     rate: Number
-    """How much of the book's currency one unit of this currency is worth."""
+    """Value of one unit of this currency in the book's currency."""
     date: Date
     """Day of the rate."""
     source: Text
-    """Where the rate is from."""
+    """Source of the rate."""
 
 
 class LineItemSection(Section):
     """One price."""
 
     name: Text
-    """What is paid for."""
+    """Name of the item."""
     price: Price
-    """Price of one, in the book's currency or in one that it has an exchange rate for."""
+    """Price per unit, in the book's currency or in a currency with an exchange rate."""
     low: Price | None = None
-    """Lowest price that is thought possible."""
+    """Lowest plausible price."""
     high: Price | None = None
-    """Highest price that is thought possible."""
+    """Highest plausible price."""
     per: Annotated[str, choice("way to count", COUNTED_BY)]
-    """What it is counted by; rented when -hour or -month stands behind the unit."""
+    """Counted unit, with -hour or -month for a rent."""
     device: Annotated[str, choice("device kind", DEVICE_KINDS)] | None = None
-    """Counted by device, device-set or GB: the kind of device, as far as the layout uses it."""
+    """With device, device-set or GB: the kind of device. Only devices of the layout count."""
     device_name: HostName | None = None
-    """Only the devices of this name; without it, the price holds for those of the kind that no other item names."""
+    """Only devices of this name; when absent, all devices of the kind that no other item names."""
     node_type: HostName | None = None
-    """Counted by node: only nodes of this type; without it, the price holds for types that no other item names."""
+    """With node: only nodes of this type; when absent, all types that no other item names."""
     layouts: list[Label] = Field(default_factory=list)
-    """Only these layouts cost this; all do when absent."""
+    """Layouts with this price; all when absent."""
     when: dict[Text, list[Text]] = Field(default_factory=dict)
-    """Factors, such as network or cluster, with the levels for which this is paid."""
+    """Factors, for example network or cluster, with the levels that pay this item."""
     covers: list[Annotated[str, choice("part", PARTS)]] | None = None
-    """Which parts of the cluster this pays for, where its unit does not say so."""
+    """Parts of the cluster that this item pays for, if the unit does not determine them."""
     power: Power = Decimal(0)
-    """What one draws, all day long."""
+    """Mean power of one unit."""
     amortisation: AmortisationSection | None = None
-    """How this purchase is written off, when not as the book says."""
+    """Amortisation of this purchase; the book's when absent."""
     maintenance: Percentage | None = None
-    """What this purchase costs a year, as a share of its price, when not what the book says."""
+    """Maintenance per year, as a share of the price; the book's when absent."""
     valid: ValiditySection | None = None
     """Days on which this price holds."""
     capacity: Size | None = None
-    """What one device holds."""
+    """Capacity of one device."""
     bandwidth: ByteRate | None = None
-    """What one device moves, read or written in sequence."""
+    """Sequential bandwidth of one device."""
     source: Text | None = None
-    """Where this price is from, when it is not the book's source."""
+    """Source of this price; the book's when absent."""
 
     @model_validator(mode="after")
     def _check_unit_keys(self) -> Self:
@@ -145,23 +145,23 @@ class PriceFile(Section):
     prices: Name
     """The price book's name."""
     currency: CurrencyCode
-    """Currency in which it is used."""
+    """Currency of the book and of all results."""
     date: Date
     """Day on which the prices held."""
     source: Text
-    """Where the prices are from."""
+    """Source of the prices."""
     valid: ValiditySection | None = None
     """Days on which the prices hold."""
     exchange: dict[CurrencyCode, ExchangeSection] = Field(default_factory=dict)
-    """Other currencies, with what they are worth."""
+    """Exchange rates of other currencies."""
     amortisation: AmortisationSection | None = None
-    """How purchases are written off."""
+    """Amortisation of purchases."""
     maintenance: Percentage = Decimal(0)
-    """What purchases cost a year, as a share of their price."""
+    """Maintenance per year, as a share of the purchase price."""
     energy: EnergySection | None = None
     """The price of electricity, for items with a power."""
     items: list[LineItemSection] = Field(min_length=1)
-    """What is paid for."""
+    """Priced items."""
 
 
 def _amortisation(section: AmortisationSection | None) -> Amortisation | None:

@@ -84,34 +84,34 @@ class CostsSection(Section):
     client_start_s: UncertainSection
     """From the client's start to the job's submission."""
     job_start_s: UncertainSection
-    """From there to the first task: the ApplicationMaster."""
+    """From the submission to the first task: start of the ApplicationMaster."""
     job_end_s: UncertainSection
-    """From the last task's end to the job's."""
+    """From the end of the last task to the end of the job."""
     client_end_s: UncertainSection
-    """From there to the client's end."""
+    """From the end of the last job to the end of the client."""
     task_cpu_s: UncertainSection
-    """CPU of a task that has nothing to do."""
+    """CPU time of an empty task."""
     job_cpu_s: UncertainSection
-    """CPU of the ApplicationMaster, on Spark of each executor's JVM, while tasks run."""
+    """CPU time of the ApplicationMaster, or on Spark of each executor's JVM, while tasks run."""
     io_cpu_s_per_byte: UncertainSection
-    """CPU of daemons and kernel per byte over a disk or a link."""
+    """CPU time of daemons and kernel per byte over a disk or link."""
 
 
 class StageSection(Section):
-    """One stage of a workload on an engine of stages, for each byte of the workload's data."""
+    """One stage of a workload on an engine with stages (Spark), per byte of the workload's data."""
 
     tasks: Tasks
-    """What the number of its tasks follows."""
+    """Source of the number of tasks: files, maps, splits, reduces, or a number."""
     job: Runs = 0
-    """Which of the run's jobs it belongs to, from 0."""
+    """Index of its job in the run, from 0."""
     parents: list[Runs] = Field(default_factory=list)
-    """The stages whose shuffle files it reads, by their places from 0."""
+    """Indexes of the stages whose shuffle files it reads, from 0."""
     read: Amount = 0.0
     """Read from storage."""
     shuffled: Amount = 0.0
-    """Put into shuffle files, before a codec."""
+    """Written to shuffle files, before compression."""
     written: Amount = 0.0
-    """Written to storage, one copy."""
+    """Written to storage, one replica."""
     memory: Amount = 0.0
     """Execution memory of a task, for each byte that it handles."""
     cpu_s_per_byte: UncertainSection
@@ -119,40 +119,40 @@ class StageSection(Section):
 
 
 class WorkloadSection(Section):
-    """What one workload does with each byte of its data."""
+    """Data flow and costs of a workload per byte of its data."""
 
     runs: Runs
-    """Measured runs that it is from."""
+    """Number of measured runs that it was learned from."""
     data_bytes_min: Amount
-    """The least data of these runs."""
+    """Smallest data size of these runs."""
     data_bytes_max: Amount
-    """The most data of these runs."""
+    """Largest data size of these runs."""
     maps: Tasks
-    """What the number of map tasks follows."""
+    """Source of the number of map tasks: files, maps, splits, reduces, or a number."""
     reduces: Tasks
-    """What the number of reduce tasks follows."""
+    """Source of the number of reduce tasks: files, maps, splits, reduces, or a number."""
     jobs: Count = 1
     """Jobs of one iteration."""
     read: Amount = 0.0
     """Read from HDFS."""
     map_output: Amount = 0.0
-    """Put out by maps to reduces, before a combiner."""
+    """Map output, before a combiner."""
     combined: Amount = 1.0
-    """What a combiner leaves of that."""
+    """Share of map output that remains after the combiner."""
     written: Amount = 0.0
-    """Written to HDFS, one copy."""
+    """Written to HDFS, one replica."""
     written_by_maps: Flag = False
-    """Whether maps write it."""
+    """Whether maps write the output to HDFS."""
     located: Flag = True
-    """Whether maps run where their data lies."""
+    """Whether maps are placed on the nodes that have their data."""
     map_cpu_s_per_byte: UncertainSection
     """CPU per byte that maps handle."""
     reduce_cpu_s_per_byte: UncertainSection
     """CPU per byte that reduces handle."""
     compression: dict[Label, UncertainSection] = Field(default_factory=dict)
-    """Codec to what it leaves of map output."""
+    """Codec to compressed share of map output."""
     stages: list[StageSection] = Field(default_factory=list)
-    """On an engine of stages: all of them, in order."""
+    """On an engine with stages: all stages in order."""
 
     @model_validator(mode="after")
     def _parents_before(self) -> WorkloadSection:
@@ -163,43 +163,43 @@ class WorkloadSection(Section):
 
 
 class LearnedSection(Section):
-    """Where the profile is from."""
+    """Origin of the profile."""
 
     source: Text
-    """In words."""
+    """Source as text."""
     runs: Runs
-    """Measured runs."""
+    """Number of measured runs."""
     date: Text | None = None
-    """When the last of them was made."""
+    """Date of the last of these runs."""
     clusters: list[Text] = Field(default_factory=list)
-    """The clusters that they were made on."""
+    """Clusters of these runs."""
     layouts: list[Text] = Field(default_factory=list)
-    """Their layouts."""
+    """Layouts of these runs."""
     workers_min: Runs = 0
-    """The fewest workers."""
+    """Smallest number of workers."""
     workers_max: Runs = 0
-    """The most workers."""
+    """Largest number of workers."""
     lab_scale: Amount | None = None
     """The lab's scale; real hosts when absent."""
 
 
 class ProfileFile(Section):
-    """A profile: what an engine and its workloads cost on a kind of machine."""
+    """A profile: costs of an engine and its workloads on a kind of machine."""
 
     profile: Name
     """The profile's name."""
     engine: Label
-    """The engine that it is of."""
+    """Engine of the profile."""
     cpu: Text | None = None
-    """The processor that CPU seconds are of."""
+    """Processor on which CPU seconds were measured."""
     machine_cores: Count | None = None
-    """In a lab: cores of the machine that its nodes share."""
+    """In a lab: cores of the machine, which all nodes share."""
     background_cores: Amount = 0.0
-    """In a lab: of these, what its master, its disks' emulation and the machine itself always take."""
+    """In a lab: cores used by the master, by disk emulation and by the machine itself."""
     learned: LearnedSection
-    """Where it is from."""
+    """Origin of the profile."""
     costs: CostsSection
-    """What every job costs."""
+    """Fixed costs of every job."""
     workloads: dict[Label, WorkloadSection] = Field(min_length=1)
     """Workloads by name."""
 
