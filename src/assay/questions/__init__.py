@@ -1,1 +1,1 @@
-"""Answer questions, one module for each: a repository and a request in, a frozen answer for every interface out."""
+"""Questions, one module for each. In: a repository and a request. Out: a frozen answer that every interface shows."""

@@ -1,1 +1,1 @@
-"""Answer questions about details below a decision: groups, sides, causes, claims."""
+"""Details of decisions: matched groups, runs side by side, example runs, published claims."""

@@ -1,6 +1,6 @@
 """Choose the baseline level of a factor.
 
-In: whole runs, the factor, and the requested level, if any. Out: the level.
+In: loaded runs, the factor, and the requested level, if any. Out: the level.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from assay.model import Run
 
 
 def baseline_among(runs: Sequence[Run], factor: str, baseline: str | None) -> str:
-    """Return the baseline level: the named one, or hard disks, or the level that was run first.
+    """Return the baseline level: ``baseline`` if given, else hard disks, else the level of the first run.
 
-    Raises SpecificationError that lists what exists when the factor or the level does not.
+    Raises SpecificationError, with the available names, for an unknown factor or level.
     """
     levels = levels_of(runs, factor)
     if not levels:

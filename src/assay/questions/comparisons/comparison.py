@@ -1,7 +1,7 @@
-"""Compare a factor's levels in each matched group by itself: the details below a decision.
+"""Compare a factor's levels within each matched group: the details of a decision.
 
 In: a repository, its table of runs, the decisions on the factor. Out: one result for each matched group and option that
-the decisions compare, clearest differences first, with the number of groups and runs that can't be compared.
+the decisions compare, smallest p value first, with the number of groups and runs that can't be compared.
 """
 
 import math
@@ -25,16 +25,16 @@ from assay.text import column_title, plural
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """The decisions on a factor, and below them each matched group by itself."""
+    """The decisions on a factor, and the result of each matched group."""
 
     factor: str
     decisions: tuple[DecisionAnswer, ...]
     results: tuple[SpeedupResult, ...]
-    """One for each matched group and option with runs on both sides, clearest differences first."""
+    """One for each matched group and option with runs on both sides, smallest p value first."""
     groups: int
-    """Matched groups with a valid run of some level."""
+    """Matched groups with a valid run."""
     groups_of_one_level: int
-    """Those of them with valid runs of one level only: nothing is compared in them."""
+    """Matched groups that can't be compared, because their valid runs have only one level."""
     runs_by_level: dict[str, int]
     """Runs with each level of the factor."""
     runs_without_level: int
@@ -48,10 +48,10 @@ def comparison_view(
     factor: str,
     spread: SessionSpread | None = None,
 ) -> ComparisonView:
-    """Return the details of ``decisions`` on ``factor``. SpecificationError for a factor that no run has.
+    """Return the details of ``decisions`` on ``factor``. Raises SpecificationError for a factor that no run has.
 
-    ``spread``: how much sessions differ; None: as the runs of ``table`` show. Only the runs of groups with two levels
-    are read whole.
+    ``spread``: variance between sessions; None: estimated from the runs of ``table``. Loads only the runs of groups
+    with several levels.
     """
     names = [name.strip() for name in factor.split(",")]
     joined, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
@@ -84,7 +84,7 @@ def comparison_view(
 
 
 def _levels_of_group(group: Ints, level: Ints) -> Ints:
-    """Return for each matched group how many levels have a valid run."""
+    """Return the number of levels with a valid run in each matched group."""
     cells = np.unique(np.stack([group, level]), axis=1)
     return np.bincount(cells[0])
 

@@ -25,7 +25,7 @@ class FindingsView:
     """The findings on all claims."""
 
     by_origin: dict[str, tuple[Finding, ...]]
-    """``measured``, or ``measured, lab scale 0.05``: origins are never mixed."""
+    """Findings by origin and lab scale, for example ``measured`` or ``measured, lab scale 0.05``."""
     flagged: int
     """Runs whose times are flagged as outliers."""
     flagged_count: bool

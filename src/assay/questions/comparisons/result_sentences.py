@@ -1,4 +1,4 @@
-"""Sentences on speedup results: made when they are shown, with the words that decisions use.
+"""Sentences about speedup results, in the terms that decisions use.
 
 In: results of ``analysis/comparison/result.py`` and sides of ``analysis/comparison/details/side_by_side.py``. Out:
 text.
@@ -29,7 +29,7 @@ _JOBS = {"workload": "workload", "data_bytes": "data", "origin": "origin", "lab_
 
 
 def sentence(result: SpeedupResult) -> str:
-    """Return a result as one sentence: the verdict, then how sure it is."""
+    """Return a result as one sentence: the verdict, then its interval, runs and scope."""
     option, baseline = (option_text(result.factor, level) for level in (result.candidate, result.baseline))
     changed = result.low is not None and result.high is not None and not result.low <= 1 <= result.high
     text = verdict_text(

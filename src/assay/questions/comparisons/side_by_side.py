@@ -15,7 +15,7 @@ from assay.questions.runs.complete_run import jobs_in_logs_only, with_jobs
 from assay.store import Repository
 
 LIKE_MAX = 500
-"""Maximum number of runs of one configuration: the newest."""
+"""Maximum number of runs of one configuration (the newest)."""
 Of = Literal["configurations", "runs"]
 
 

@@ -27,7 +27,7 @@ from assay.questions.decisions.sentences import DecisionAnswer
 from assay.store import Repository
 
 RUNS_PER_LEVEL_MAX = 50
-"""Number of runs of each level whose host records are compared, evenly spaced from its first run to its last."""
+"""Maximum number of runs per level whose host records are compared, evenly spaced from the first run to the last."""
 
 
 def _joint_change_warnings(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
@@ -79,7 +79,7 @@ class SpeedupRequest:
     """One question: how much faster is each level of ``factors`` than the baseline, over all matched groups?"""
 
     factors: tuple[str, ...] = (LAYOUT_FACTOR,)
-    """Several are compared as one."""
+    """Several factors are joined to one."""
     baseline: str | None = None
     """The level to compare with. None: hard disks, or the level of the first run."""
     group: str | None = "workload"
@@ -102,7 +102,7 @@ class SpeedupView:
     best: tuple[FastestLevels, ...]
     """One-sided: the fastest candidates."""
     level_pairs: tuple[LevelPairs, ...]
-    """Each level against each, by workload."""
+    """All pairs of levels, by workload."""
     warnings: tuple[CodedWarning, ...]
     decisions: tuple[DecisionAnswer, ...] = ()
     """The decisions on the factor; the other fields are details. Empty where the question has no decision."""

@@ -1,7 +1,7 @@
 """Details of speedups as tables that the terminal, pages and reports share.
 
 In: a :class:`~.speedup.SpeedupView`. Out: tables of text, each with a note on how to read it: the speedup by scope and
-cluster, each level against each, the fastest candidates. The first two are two-sided, the last is one-sided.
+cluster, all pairs of levels, the fastest candidates. The first two are two-sided, the last is one-sided.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +17,13 @@ from assay.questions.comparisons.speedup import SpeedupView
 from assay.text import NO_VALUE, format_interval, format_ratio, interval, origin_badge, plural
 
 PAIRS_SHOWN_MAX = 60
-"""Maximum pairs shown of one group; ``--json`` has all."""
+"""Maximum number of pairs shown per group; ``--json`` has all."""
 _BY_CLUSTER_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedupTable:
-    """A table with its title and a note on how to read it. Headers of columns of numbers begin with ``#``."""
+    """A table with its title and a note on how to read it. The header of a numeric column begins with ``#``."""
 
     title: str
     note: str
@@ -32,7 +32,8 @@ class SpeedupTable:
 
 
 def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
-    """Return the results with a ratio; of more than ``most``, one for each group, with the most matched groups.
+    """Return the results with a ratio. If there are more than ``most``, keep the one with the most matched groups per
+    group.
 
     The choice does not depend on the ratio, so no result is selected for being large.
     """
@@ -51,7 +52,7 @@ def _same(name: str) -> str:
 
 
 def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[SpeedupTable]:
-    """Return the tables that have a row; ``titled`` names groups.
+    """Return the tables that have a row. ``titled`` returns the title of a group.
 
     With several origins, a group's name includes its origin: measured and simulated runs make separate rows.
     """

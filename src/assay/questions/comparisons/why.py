@@ -1,4 +1,4 @@
-"""Choose two example runs for a speedup: equal in all else, with recorded metrics if any have them, and typical.
+"""Choose two example runs for a speedup: equal in every other factor, typical, and with metrics if available.
 
 In: a repository, its table of runs, and a speedup (factor, baseline, candidate, conditions). Out: two runs.
 """

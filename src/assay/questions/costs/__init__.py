@@ -1,1 +1,1 @@
-"""Answer what jobs cost, and which hardware is cost-effective."""
+"""The cost of jobs, and the cost-effectiveness of hardware."""

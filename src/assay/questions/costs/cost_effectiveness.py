@@ -1,12 +1,12 @@
 """Answer "which configuration costs least per run?", and show time against cost for each configuration.
 
 In: a :class:`RunTable`, recorded facts of clusters, a price book. Out: one :class:`JobCostEffectiveness` for each job
-(a workload with its size, origin and scale: only those have comparable times). A row is one combination of levels of
-the factors in ``by``, for example a layout with a network.
+(a workload with its size, origin and scale: only runs of one job have comparable times). A row is one combination of
+levels of the factors in ``by``, for example a layout with a network.
 
-The answer is a decision over the runs of the job (``decisions/decide.py``): it compares runs that are equal in
-everything else. Rows show means over their runs, which need not be equal in everything else. Therefore the decision
-ranks them: first the cheapest option and its ties, then options that cost more, then options without a verdict.
+A decision over the runs of the job (``decisions/decide.py``) ranks the rows, because it compares only runs that are
+equal in every other factor. The means in a row are over all its runs, which may differ in other factors. The cheapest
+option and its ties come first, then options that cost more, then options without a verdict.
 
 ``take`` selects the runs of a row (``cost_runs.py``). Outliers count unless they are excluded. Runs with an implausible
 data size count neither here nor in any other decision (``runs/cluster_facts.py``). Configurations without a price are
@@ -109,7 +109,7 @@ class CostEffectivenessRow:
     """Whether the intervals come from the pooled spread of similar runs, because this row has few runs."""
     on_pareto_front: bool
     pareto_front_probability: float | None
-    """Share of the simulations; None where the spread of times is unknown."""
+    """Share of draws in which the row is on the Pareto front; None where the spread of times is unknown."""
     rate: Rate
 
     @property
@@ -125,7 +125,10 @@ class CostEffectivenessRow:
 
 @dataclass(frozen=True, slots=True)
 class BreakEvenRow:
-    """The price of an item at which another configuration has the lowest mean cost; None: at no price."""
+    """Prices of an item, below and above the present price, at which another configuration has the lowest mean cost.
+
+    None: at no price.
+    """
 
     price: Price
     below: float | None
@@ -190,7 +193,7 @@ class JobCostEffectiveness:
 
     @property
     def quadrants(self) -> Quadrants | None:
-        """The limits between fast and slow rows, and between economical and expensive ones."""
+        """The limits between fast and slow rows, and between economical and expensive rows."""
         return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])
 
 
@@ -201,7 +204,7 @@ class _JobRows:
     counted: Ints
     flagged: Ints
     left_out: int
-    """Number of runs that do not count, without the outliers and implausible runs that have their own lines."""
+    """Number of runs that do not count. Excluded outliers and implausible runs are counted separately."""
 
 
 def default_factors(table: RunTable) -> tuple[str, ...]:
@@ -307,7 +310,7 @@ def _of_job(
     times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
     known = [rate for rate in rates if rate is not None]
     prices = priced(known)
-    if request.take == "fastest":  # chance chose the one run of each row, so its spread is unknown
+    if request.take == "fastest":  # the fastest run of a row is an extreme value, so its error is unknown
         errors = mean_errors(times, math.nan, 0.0)
     else:
         examples = chosen.example[kept]
@@ -413,8 +416,8 @@ def cost_effectiveness_of_table(
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job with a run that counts, in the order in which the jobs first ran.
 
-    ``spread``: how much sessions differ; None: as these runs show. Raises RepositoryError when no run counts,
-    SpecificationError when the book has no price for any of them.
+    ``spread``: variance between sessions; None: estimated from these runs. Raises RepositoryError when no run counts,
+    SpecificationError when the book has no price for any run.
     """
     for name in request.by:
         if name not in table.factors:
@@ -464,7 +467,7 @@ def cost_effectiveness(
     request: CostEffectivenessRequest | None = None,
     spread: SessionSpread | None = None,
 ) -> list[JobCostEffectiveness]:
-    """Return the answer for each job, priced by the facts that one run recorded of each cluster and layout."""
+    """Return the answer for each job. Prices apply to the hardware that a run on each cluster and layout recorded."""
     request = request or CostEffectivenessRequest()
     table = with_factors(table, request.by)
     facts = facts_by_hardware(repository, table)

@@ -1,9 +1,12 @@
 """Select the runs that make up each row of a cost comparison, and pool the spread of their times.
 
-In: a table of runs of one job or several, the factors that make a row, and the selection: ``best`` takes, of a row's
-configurations (runs that are equal in everything), the one with the smallest geometric mean; ``all`` takes every run,
-whatever else differs; ``fastest`` takes the fastest run, as ALOJA and BSC's table 2 do. Out: rows of the table, and the
-spread for rows with few runs, pooled over the repetitions of the row's configurations.
+In: a table of runs of one job or several, the factors that make a row, and the selection. Out: rows of the table, and
+the spread for rows with few runs, pooled over the repetitions of the row's configurations.
+
+- ``best`` selects the runs of the row's configuration with the smallest geometric mean time. Runs of one configuration
+  are equal in every factor.
+- ``all`` selects every run, whatever else differs.
+- ``fastest`` selects the fastest run, as ALOJA and BSC's table 2 do.
 """
 
 from collections.abc import Sequence
@@ -44,13 +47,13 @@ class ChosenRuns:
     rows: Ints
     """Rows of the table."""
     code: Ints
-    """The row of the comparison that each belongs to."""
+    """The row of the comparison that each of ``rows`` belongs to."""
     n_all: Ints
     """Number of runs of each row of the comparison, before the selection."""
     flagged: Ints
     """Number of outliers of each row of the comparison."""
     example: Ints
-    """A table row of each row of the comparison."""
+    """One table row, as an example, for each row of the comparison."""
 
 
 def valid_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> ValidRuns:
@@ -74,7 +77,7 @@ def _varying(table: RunTable) -> list[str]:
 
 
 def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], take: Take) -> ChosenRuns:
-    """Return the runs that make up each row of one job; ``counted``: its runs that count, ``flagged``: its outliers."""
+    """Return the runs that make up each row of one job. ``counted``: its runs that count; ``flagged``: its outliers."""
     selected = np.zeros(len(table), dtype=np.bool_)
     selected[counted] = selected[flagged] = True
     rows = np.flatnonzero(selected)
@@ -112,8 +115,8 @@ def spread_of_rows(
 ) -> tuple[float | Floats, float | Floats]:
     """Return the variance of the logarithm of time within the configurations of each row, and its degrees of freedom.
 
-    The variance is pooled over the configurations of one row, because layouts differ in it. A row without repetitions
-    has that of the whole job.
+    The variance is pooled within each row, because it differs between layouts. A row without repetitions uses the
+    variance of the whole job.
     """
     names = by if take == "all" else _varying(table)
     groups = _grouped(table, counted, names)

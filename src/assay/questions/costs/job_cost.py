@@ -1,8 +1,8 @@
 """Answer what a job costs on each layout over years of use: SanDisk's tables 4 to 7.
 
 In: runs, a price book, and the decisions on layouts. Out: one :class:`CostView` for every interface. Times and costs
-are means over the runs of one job and layout, with the intervals of ``assay cost``. Every ratio between layouts is the
-decision's. Layouts without a price are excluded, with the reason.
+are means over the runs of one job and layout, with the intervals of ``assay cost``. The decisions state every ratio
+between layouts. Layouts without a price are excluded, with the reason.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -145,7 +145,8 @@ def _times(summaries: Sequence[LevelSummary]) -> Times:
 def _runtimes(timed: Sequence[_Timed], similar: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:
     """Return the mean run time of each job on each layout.
 
-    Few runs have the spread of their layout in the same job, pooled over the ``similar`` runs, as in ``assay cost``.
+    A mean of few runs uses the spread of its layout in the same job, pooled over the ``similar`` runs, as in
+    ``assay cost``.
     """
     runtimes = {}
     for job in dict.fromkeys(_job(summary, run) for summary, run in timed):
@@ -278,9 +279,9 @@ def cost_view(
 ) -> CostView:
     """Return the cost tables of ``runs``.
 
-    ``decisions``: those over these runs and prices; only the ones on layouts are used, and without them there are no
-    ratios. ``baseline``: used without a decision; None: the first layout. ``similar``: runs of the same jobs, these
-    included, whose spread applies where a row has few runs; empty: ``runs`` alone.
+    ``decisions``: decisions over these runs and prices. Only decisions on layouts are used; without them, there are no
+    ratios. ``baseline``: used without a decision; None: the first layout. ``similar``: runs of the same jobs, including
+    ``runs``, whose spread applies where a row has few runs; empty: ``runs`` alone.
 
     Raises RepositoryError when no run counts, SpecificationError when the book prices no layout.
     """

@@ -1,4 +1,4 @@
-"""Read a mix of workloads: which ones a cluster is for, how large they are, and how often they run.
+"""Parse the mix of workloads that a cluster is for: names, data sizes and frequencies.
 
 In: texts ``NAME:SIZE[:HOW OFTEN[:OPTION=VALUE,…]]``, for example ``terasort:1TB:daily``. Out: :class:`Work`. Defaults:
 once a day, and one wave of tasks or, where the workload counts files, files of 1 GB.
@@ -16,7 +16,7 @@ from assay.workloads.catalogue import workloads
 
 DAY_S = 86_400.0
 RUNS_PER_DAY = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
-"""Word to runs per day."""
+"""Frequency by name: runs per day."""
 _DAY_SHARE = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)/(hour|day|week|month)")
 WORKS_MAX = 20

@@ -2,8 +2,8 @@
 
 In: a repository, its table of runs with outlier flags, a price book, and conditions on runs. Out: the cost tables, the
 decisions on layouts over the same runs, and the conditions that were added because a layout has one price in the
-tables. Decisions price every run by its own hardware, so they need no such conditions. Neither counts runs whose data
-size is implausible.
+tables. Decisions price every run by its own hardware, so they need no added conditions. Tables and decisions both
+exclude runs with an implausible data size.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class JobCostRequest:
     baseline: str | None = None
     exclude_flagged: bool = False
     runs_max: int | None = None
-    """Maximum number of runs to read whole: of more, those of the cluster with most runs are taken."""
+    """Maximum number of runs to load. If more match, only the cluster with the most runs is priced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> t
 def _narrowed(table: RunTable, request: JobCostRequest) -> dict[str, str]:
     """Return the most common level of each factor that prices depend on and the runs vary, except the layout.
 
-    In the tables a layout has one price, and runs of two networks, for example, have two.
+    The tables need one price for each layout. Runs on two networks, for example, have two prices.
     """
     narrowed: dict[str, str] = {}
     if not _readable(table, request) and not any(condition.startswith("cluster=") for condition in request.where):

@@ -52,7 +52,7 @@ class PlannedRuns:
 
 @dataclass(frozen=True, slots=True)
 class MissingAnswer:
-    """Why a question has no answer, in numbers of valid runs."""
+    """Why a question has no answer, with the number of valid runs."""
 
     obstacle: Obstacle
     factor: str

@@ -1,4 +1,4 @@
-"""Ask for a decision: choose the runs, price them, decide, and check that no verdict depends on outliers.
+"""Make the decisions for a request: select and price the runs, decide, and check whether outliers change a verdict.
 
 In: a repository, its table of runs with outlier flags, and a request. Out: decisions, as ``decide.py`` makes them.
 """
@@ -30,14 +30,14 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     """Return the decisions over the runs of ``table`` that match the request; the first is the answer.
 
     A question about layouts is answered by device class first, where a class has several layouts. Every valid run
-    counts, except runs whose recorded data size is implausible; a caveat states these. Where a verdict changes without
-    the runs flagged as outliers, a caveat states both. The cheapest hardware is decided only where the price book
-    prices it.
+    counts, except runs whose recorded data size is implausible; a caveat states their number. Where a verdict changes
+    without the runs flagged as outliers, a caveat states both verdicts. The cheapest hardware is decided only where the
+    price book prices it.
     """
     if request.factor == CHEAPEST and request.prices is None:
         return ()
     chosen = selected(table, request.where)
-    spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
+    spread = session_spread(table)  # from all runs, so that conditions do not change the variance between sessions
     facts = facts_by_hardware(repository, chosen)
     implausible = implausible_runs(chosen, facts)
     apart = chosen.subset(implausible.rows)

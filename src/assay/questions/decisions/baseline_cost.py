@@ -3,7 +3,7 @@
 In: estimates of cost per job, the hourly cost of each run, and the rows of a decision. Out: :class:`BaselineCosts` and
 :class:`EnergyUse`. The cost of an option is the baseline's times the option's cost ratio, so that amounts and ratios
 can't contradict each other. The mean is geometric, as in ``analysis/cost/run_cost.py``, over the same runs as the
-ratios: those of the baseline in matched groups with an option.
+ratios: the baseline's runs in matched groups with an option.
 """
 
 import math
@@ -123,13 +123,13 @@ def _mean_power_w(costs: RunCosts, at: Ints) -> float:
 
 
 def _rows_of(estimates: OptionEstimates, stratum: int, level: int, priced: Sequence[OptionRow]) -> Ints:
-    """Return the rows of the run table with a level of the factor behind cost ratios of one workload."""
+    """Return the rows of the run table behind the cost ratios of one workload that have ``level``."""
     matched = estimates.matched
     of_level = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
     groups = matched.groups.of_row[of_level]
     taken = estimates.strata.of_group[groups] == stratum
     with_options = np.concatenate([row.cost.matched_groups for row in priced if row.cost])
-    if len(with_options):  # else only other options connect the baseline with these
+    if len(with_options):  # otherwise the baseline is connected with these options only through other options
         taken &= np.isin(groups, with_options)
     rows: Ints = matched.positions[of_level][taken]
     return rows

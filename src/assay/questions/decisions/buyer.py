@@ -19,11 +19,11 @@ from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTO
 STORAGE: Final = "storage"
 CHEAPEST: Final = "cheapest"
 _PRICED: Final = (LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR)
-"""Factors that change what an hour of a cluster costs."""
+"""Factors that change the hourly cost of a cluster."""
 
 
 class FactorSelection(Enum):
-    """Which factors of a question a decision is made on, among those that the runs vary."""
+    """Which of a question's factors to decide on, among the factors that the runs vary."""
 
     SINGLE = "the factor"
     PER_ENGINE = "for each engine of the runs, its first factor"
@@ -32,17 +32,17 @@ class FactorSelection(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BuyerQuestion:
-    """One question, and the factors that it is about."""
+    """One question with its factors."""
 
     name: str
-    """What ``assay decide NAME`` takes."""
+    """Name on the command line: ``assay decide NAME``."""
     title: str
     subject: str
-    """What the runs must differ in: ``network``."""
+    """The property that must differ between runs, in words: ``network``."""
     factors: tuple[str, ...]
-    """Factors that answer it; empty for the parameters that engines declare for parallelism."""
+    """Factors that answer it. Empty: the parameters that engines declare for parallelism."""
     plan_factor: str
-    """A plan's factor that measures it; empty where another price book answers the question."""
+    """The factor that a plan varies to measure it; empty where a price book answers the question."""
     plan_levels: tuple[str, ...]
     """Levels of this factor to compare."""
     change: str
@@ -56,7 +56,7 @@ def varied(table: RunTable, name: str) -> bool:
 
 
 def levels_of_factor(table: RunTable, name: str) -> tuple[tuple[str, ...], int]:
-    """Return the levels of a factor, and the number of runs that record one."""
+    """Return the levels of a factor, and the number of runs that record a level."""
     column = with_factors(table, [name]).columns.get(name)
     if column is None:
         return (), 0
@@ -65,7 +65,7 @@ def levels_of_factor(table: RunTable, name: str) -> tuple[tuple[str, ...], int]:
 
 
 def parallelism_factors(table: RunTable | None = None) -> tuple[str, ...]:
-    """Return the words and parameters that set how many tasks run at once, by the rules of the engines of the runs."""
+    """Return the factors that set the number of concurrent tasks, as the engines of the runs declare them."""
     engines = table.columns["engine"].levels if table is not None and "engine" in table.columns else None
     rules = [rules for name, rules in all_rules().items() if engines is None or name in engines]
     return tuple(dict.fromkeys(name for engine in rules for name in engine.parallelism))

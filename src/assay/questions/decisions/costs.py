@@ -17,7 +17,7 @@ from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, PriceBook
 from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, priced_parts
 
 YEARS = 3.0
-"""Years of use where neither the request nor the price book names them."""
+"""Years of use where neither the request nor the price book states them."""
 
 
 @dataclass(frozen=True, slots=True)

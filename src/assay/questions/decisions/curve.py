@@ -42,7 +42,7 @@ class Curve:
 
     points: tuple[CurvePoint, ...]
     law: ScalabilityLaw | None
-    """The Universal Scalability Law, where four levels exist and it fits."""
+    """The fitted Universal Scalability Law; None where it does not fit or the levels are too few."""
     knee: float
     """The smallest level beyond which no step raises the speed by more than 5 %."""
     cheapest: float | None
@@ -69,7 +69,10 @@ class Curve:
 
 
 def curve_of(decision: Decision) -> Curve | None:
-    """Return the curve over the shared workloads; None unless at least three options are positive numbers."""
+    """Return the curve over the shared workloads.
+
+    None unless the baseline and the options are at least three positive numbers, the baseline the smallest.
+    """
     known = {option.option: option for option in decision.options if option.time}
     names = [decision.baseline, *known]
     numbers = {name: float(name) for name in names if name.replace(".", "", 1).isdecimal() and float(name) > 0}

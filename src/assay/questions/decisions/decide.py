@@ -42,8 +42,8 @@ def decide(
 ) -> tuple[Decision, ...]:
     """Return the decisions that the runs of ``table`` allow; empty where no two options can be compared.
 
-    ``costs``: money per hour of each run; None: no costs. ``spread``: how much sessions differ; None: as these runs
-    show. Raises SpecificationError for a factor or a baseline that no run has.
+    ``costs``: money per hour of each run; None: no costs. ``spread``: variance between sessions; None: estimated from
+    these runs. Raises SpecificationError for a factor or a baseline that no run has.
     """
     names = [name.strip() for name in request.factor.split(",")]
     joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)

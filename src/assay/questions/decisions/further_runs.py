@@ -57,7 +57,7 @@ class _Error:
 
     scatter: float
     counts: tuple[float, float]
-    """Runs of each option in a group; the number of groups twice, where those are added."""
+    """Runs of each option in a group. Where groups are added: the number of groups, twice."""
     groups: int
     """Groups that each further repetition is made in; 1 where groups are added."""
     degrees: float
@@ -67,7 +67,7 @@ class _Error:
 
     def half_width(self, further: int, alpha: float) -> float:
         """Return the half-width at level ``1 - alpha`` with ``further`` repetitions or groups."""
-        from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
+        from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
         first, second = self.counts
         within = self.scatter * math.sqrt((1 / (first + further) + 1 / (second + further)) / self.groups)
@@ -80,7 +80,10 @@ class _Error:
 def further_runs(
     times: OptionEstimates, decision: Decision, rows: Sequence[OptionRow], baseline: int
 ) -> tuple[FurtherRuns, ...]:
-    """Return the proposals, first those for rows with too few runs, then the shortest; none for computed times."""
+    """Return the proposals: rows with too few runs first, then the shortest.
+
+    Empty for simulated and predicted times.
+    """
     if decision.origin in (Origin.SIMULATED, Origin.PREDICTED):
         return ()
     proposals = [

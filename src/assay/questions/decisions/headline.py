@@ -34,7 +34,7 @@ _SCOPES = (
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """One option on one workload, or over several, before correction. Logs are of baseline / option."""
+    """One option on one workload, or over several workloads, before correction. Log ratios are baseline / option."""
 
     stratum: int
     workload: str
@@ -45,7 +45,7 @@ class OptionRow:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What :class:`~.values.Decision` takes from the estimates."""
+    """The fields of :class:`~.values.Decision` that follow from the estimates."""
 
     options: tuple[OptionResult, ...]
     results: tuple[WorkloadResult, ...]

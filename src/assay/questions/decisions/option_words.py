@@ -15,7 +15,7 @@ _CLASSES = {
     DeviceClass.REMOTE: "remote volumes",
 }
 COUNTED = {DISKS: "disk", WORKERS_FACTOR: "worker", CONTAINERS: "container", **counted_resources()}
-"""Factors that count resources: the counted noun."""
+"""Factor that counts a resource, and the noun for the resource."""
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
 _PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 

@@ -1,4 +1,4 @@
-"""Answers to a buyer's questions in sentences: the same words in the terminal, on pages, in the API and in reports."""
+"""Answers to a buyer's questions as sentences, which the terminal, pages, the API and reports share."""
 
 from dataclasses import dataclass
 
@@ -107,7 +107,7 @@ def next_step(answer: QuestionAnswer) -> str | None:
 
 
 def answer_evidence(answer: QuestionAnswer) -> str:
-    """Return what the answer rests on; empty where there is none."""
+    """Return the evidence for the answer; empty without an answer."""
     if not answer.decisions:
         return ""
     first = answer.decisions[0]
@@ -157,7 +157,7 @@ class QuestionView:
     answer: str
     """The answer in one sentence, or why there is none."""
     evidence: str
-    """What the answer rests on; empty where there is none."""
+    """The evidence for the answer; empty without an answer."""
     cost: str | None
     """What the leading option costs; None without prices, and where cost is the question."""
     amounts: CostAmounts | None

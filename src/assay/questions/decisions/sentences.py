@@ -1,4 +1,4 @@
-"""Decisions in sentences: the same words in the terminal, on pages, in the API and in reports."""
+"""Decisions as sentences, which the terminal, pages, the API and reports share."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from assay.questions.decisions.values import CostRatio, CostVerdict, Decision, O
 from assay.text import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
 
 OPTIONS_NAMED = 3
-"""Maximum number of options named in a headline without a faster one."""
+"""Maximum number of options named in one sentence."""
 _QUESTIONS = {
     DEVICE_CLASS: "SSDs or hard disks?",
     LAYOUT_FACTOR: "Which storage layout?",
@@ -25,7 +25,7 @@ _QUESTIONS = {
 }
 
 _QUESTION_TITLES = {DEVICE_CLASS: "storage class", LAYOUT_FACTOR: "storage layout", "network": "network"}
-"""Titles of factors inside a question about several."""
+"""Titles of factors in a question about several factors."""
 
 
 def question(decision: Decision) -> str:
@@ -212,7 +212,7 @@ def cheapest_sentence(decision: Decision) -> str | None:
 def cost_headline(decision: Decision) -> str | None:
     """Return which option is the cheapest and what the leading option costs; None without prices.
 
-    With two options, the comparison of their costs says both.
+    With two options, one comparison of their costs states both.
     """
     compared = [option for option in decision.options if option.cost]
     chosen = priced_option(decision)

@@ -14,7 +14,7 @@ from assay.model import PriceBook
 
 
 class CaveatKind(StrEnum):
-    """What limits a decision, ordered by how much harm it can do."""
+    """A kind of limit on a decision, most harmful first."""
 
     CONFOUNDED = "confounded"
     SIMULATED = "simulated"
@@ -64,7 +64,7 @@ class TimeRatio:
     runs_baseline: int
     runs_option: int
     p: float | None
-    """Two-sided p of no difference, before correction."""
+    """Two-sided p value for no difference, before correction."""
     holm_p: float | None
     """The same after Holm's correction over all estimates of the decision."""
     confounded: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Cheapest:
 
 @dataclass(frozen=True, slots=True)
 class BaselineCost:
-    """What a job of one workload costs on the baseline; an option's cost is this times its cost ratio."""
+    """Cost of a job of one workload on the baseline. An option's cost is this cost times the option's cost ratio."""
 
     workload: str
     cost: float
@@ -139,7 +139,7 @@ class OptionEnergy:
 
     option: str
     power_w: float
-    """Power of the hardware times PUE, as the price book states it: not measured, and constant day and night."""
+    """Power of the hardware times PUE, as the price book states it: not measured, and constant over time."""
     kwh_per_job: float
     low: float | None
     high: float | None
@@ -192,7 +192,7 @@ class Caveat:
 
 
 class RunGoal(StrEnum):
-    """What further runs would show."""
+    """The result that further runs would show."""
 
     FIRST_INTERVAL = "first interval"
     DIFFERENCE = "difference"
@@ -205,7 +205,7 @@ class FurtherRuns:
 
     workload: str
     options: tuple[str, str]
-    """The option to compare with, and the other."""
+    """The option to compare with, and the compared option."""
     groups: int
     """Matched groups that the runs are made in."""
     repetitions: int
