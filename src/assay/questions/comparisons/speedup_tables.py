@@ -32,8 +32,8 @@ class SpeedupTable:
 
 
 def most_supported(results: Sequence[SpeedupResult], most: int) -> list[SpeedupResult]:
-    """Return the results with a ratio. If there are more than ``most``, keep the one with the most matched groups per
-    group.
+    """Return the results with a ratio. Of more than ``most``, return for each group only the result with the most
+    matched groups.
 
     The choice does not depend on the ratio, so no result is selected for being large.
     """

@@ -1,1 +1,1 @@
-"""Answer questions about times that were not measured."""
+"""Predictions and simulations of run times that were not measured."""

@@ -1,4 +1,4 @@
-"""Complete a configuration that a user names in part: read short names and sizes, and add the levels not named.
+"""Complete a partly named configuration: read short names and sizes, and add the levels that are not named.
 
 In: ``COLUMN=LEVEL`` texts (a text may hold several, separated by commas), and runs as a table. Out: a table of one row.
 The factors that are not named get their most common combination of levels among the runs with the named levels.

@@ -1,6 +1,6 @@
 """Map which workloads were measured on which setups: combinations of cluster, layout and network.
 
-In: runs as a table. Out: for each setup that has runs and each workload, the number of valid runs and of flagged ones.
+In: runs as a table. Out: for each setup with runs and each workload, the number of valid runs and of flagged runs.
 """
 
 from dataclasses import dataclass

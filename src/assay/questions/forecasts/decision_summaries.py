@@ -1,7 +1,7 @@
-"""Sum up the decision on a factor, to be quoted next to figures that a model learned about it.
+"""Summarise the decision on a factor, for display next to a model's figures about the factor.
 
-A model's figures describe its predictions. Which level is faster, and by how much, is what a decision states. An answer
-with both quotes the decision, so that the two can't be read as two answers to one question.
+A model's figures describe its predictions. Only a decision states which level is faster, and by how much. An answer
+with model figures quotes the decision, so that the question has a single answer.
 
 In: a repository, its table of runs with outlier flags, factors, and conditions on runs. Out: for each factor with a
 decision, the sentences of the first one, as ``assay decide FACTOR`` prints them.
@@ -21,13 +21,13 @@ from assay.store import Repository
 
 @dataclass(frozen=True, slots=True)
 class DecisionSummary:
-    """What the decision on a factor states."""
+    """The decision on a factor as sentences."""
 
     factor: str
     headline: str
     evidence: str
     next: tuple[str, ...]
-    """Further runs that would settle what the decision leaves open."""
+    """Further runs that would settle open results."""
 
 
 def decision_summaries(

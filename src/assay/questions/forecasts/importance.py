@@ -30,15 +30,15 @@ class ImportanceView:
     cells: tuple[Cell, ...]
     """Expected times of the combinations of the factors in ``by``."""
     decisions: tuple[DecisionSummary, ...]
-    """Which level of each explained factor is faster, from the runs themselves."""
+    """Which level of each explained factor is faster, from measured runs."""
     notices: tuple[str, ...]
 
 
 def combined_factors(known: RepositoryModel) -> tuple[str, ...]:
-    """Return the factors whose combinations are drawn: storage, network and containers, as far as runs vary them.
+    """Return the factors whose combinations charts show: storage, network and containers, as far as runs vary them.
 
-    The result is empty where fewer than two of them vary. Pages and reports draw ``what_matters_by(known, where,
-    these).cells`` by :func:`assay.interfaces.charts.combinations.combinations`.
+    Empty where fewer than two of them vary. :func:`assay.interfaces.charts.combinations.combinations` draws the
+    :attr:`ImportanceView.cells` of these factors for pages and reports.
     """
     varied = {factor.name for factor in known.model.encoding.factors if factor.varied}
     names = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]

@@ -17,7 +17,7 @@ from assay.store import Repository
 __all__ = ["learn_profile", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
-"""Maximum number of runs that a profile is learned from: the newest."""
+"""Maximum number of runs that a profile is learned from (the newest)."""
 
 
 def learn_profile(root: Path, where: Sequence[str] = (), name: str | None = None) -> CostProfile:

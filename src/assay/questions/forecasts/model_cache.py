@@ -54,7 +54,7 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
             return RepositoryModel(table, measured, model, data_warnings(model, table))
         except RepositoryError as error:
             notices.append(f"{error.message}; the model was trained again")
-    from joblib import parallel_config  # imported here: most models are stored already
+    from joblib import parallel_config  # imported here because only training needs it
 
     with parallel_config(backend="threading", n_jobs=threads):
         model = learn(table)

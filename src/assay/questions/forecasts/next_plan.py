@@ -163,6 +163,9 @@ def _first_levels(base: Plan) -> dict[str, str]:
 
 
 def _without_rivals(parameters: dict[str, str], name: str, words: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return the parameters without words that also set ``name``, and without those that ``name`` sets as a word."""
+    """Return the parameters that do not conflict with ``name``.
+
+    ``words`` has the engine parameters that each short name sets. A short name and a parameter that it sets conflict.
+    """
     rivals = {word for word, targets in words.items() if name in targets} | {*words.get(name, ())}
     return {key: value for key, value in parameters.items() if key not in rivals}

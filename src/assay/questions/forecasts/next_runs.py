@@ -2,8 +2,8 @@
 
 In: a repository, conditions, a question, and a budget of runs or time. Out: configurations in the order in which to run
 them, with predicted times. Candidates are combinations of measured levels that were not measured together, as far as
-their cluster has the hardware; a sample of them where there are very many. A time whose 90 % interval is wider than a
-factor of :data:`WIDTH_MAX` is not stated.
+their cluster has the hardware: all of them, or a random sample of :data:`CANDIDATES_MAX`. A time whose 90 % interval is
+wider than a factor of :data:`WIDTH_MAX` is not stated.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 
 CANDIDATES_MAX = 1_500
-"""Maximum number of candidates; a random sample of more."""
+"""Maximum number of candidates. Of more combinations, a random sample is used."""
 WIDTH_MAX = 10.0
 """Maximum ratio of the upper to the lower end of a 90 % interval whose expected time is stated."""
 _HARDWARE = (NETWORK_FACTOR, LAYOUT_FACTOR, WORKERS_FACTOR)
@@ -43,7 +43,7 @@ _BUDGET = re.compile(r"(\d{1,6})\s*runs?")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A number of runs or a run time; the other is None."""
+    """A number of runs or a total run time; the other field is None."""
 
     runs: int | None
     seconds: float | None
@@ -86,9 +86,9 @@ class NextRunsAnswer:
 
     @property
     def duration_range_s(self) -> tuple[float, float] | None:
-        """The total if each of these runs takes the lower, or the upper, end of its interval; None without these runs.
+        """Sums of the lower and of the upper ends of the predicted intervals; None if no run has a predicted time.
 
-        Errors of predictions resemble each other, so they do not average out over the runs.
+        Errors of predictions are correlated, so they do not average out over the runs.
         """
         predicted = [run for run in self.runs if run.expected_s is not None]
         if not predicted:
@@ -283,8 +283,8 @@ def characterise(
 ) -> Characterisation:
     """Return the fewest runs that predict the other runs on ``cluster`` with a median error of ``precision``.
 
-    It replays measured runs: each step chooses runs by what other clusters and earlier steps show, then looks up their
-    times.
+    It replays measured runs: each step chooses runs with a model of the other clusters and the earlier steps, then
+    looks up their times.
     """
     known = learned(repository)
     table = selected(known.table, where, "--where")

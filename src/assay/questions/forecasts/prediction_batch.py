@@ -23,7 +23,7 @@ from assay.store.formats.tables.asked_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
 
 ROWS_AT_ONCE: Final = 2_000
-"""Maximum number of rows predicted together; limits memory and the time between two reports of progress."""
+"""Maximum number of rows predicted together. It limits memory, and the time between progress reports."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Tune a workload: search the fastest configuration by real runs, then measure it again against the defaults.
+"""Tune a workload: search for the fastest configuration with real runs, then compare it with the defaults.
 
-In: a plan and a request. Out: the plan of the campaign, and the tuner that picks its runs. In: a repository and a
-campaign. Out: the state or the result of the tuning. Times are in seconds. Ratios are time of the defaults / time of
-the candidate: above 1, the candidate is faster.
+:func:`planned_tuning` takes a plan and a request. It returns the plan of the campaign, and the tuner that chooses the
+runs. :func:`tuning_state` takes a repository and a campaign. It returns the state or the result of the tuning. Times
+are in seconds. Ratios are time of the defaults / time of the candidate: above 1, the candidate is faster.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class NoTuningError(RepositoryError):
 
 
 class Warm(StrEnum):
-    """What the search uses before its first run."""
+    """The source of knowledge that the search starts with."""
 
     NONE = "nothing"
     REPOSITORY = "repository"
@@ -68,7 +68,7 @@ class TuningRequest:
     strategy: Strategy = Strategy.BAYESIAN
     warm: Warm = Warm.NONE
     at: Mapping[str, str] | None = None
-    """Levels of the plan's factors."""
+    """Factor of the plan to level; None: the first level of each factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class PlannedTuning:
     tuner: Tuner
     asked: TuningRequest
     estimated: str | None = None
-    """What the initial estimate is based on, as text; None without one."""
+    """Basis of the initial estimate as text; None without an estimate."""
 
     def lines(self) -> list[str]:
         """Return lines that describe the planned runs."""
@@ -114,7 +114,7 @@ class PlannedTuning:
             _write(journal, description)
 
     def settle(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
-        """Record whether the search expects no configuration to be faster: the runs alone do not show it."""
+        """Record whether the search expects no faster configuration, because the runs do not show that expectation."""
         description = object_in(journal.folder / TUNING)
         nothing_better = self.tuner.expects_no_gain([run for run in runs if run.campaign_id == journal.campaign_id])
         if NOTHING_BETTER in description and description[NOTHING_BETTER] is not nothing_better:
@@ -233,10 +233,10 @@ class TuningState:
     search_s: float
     """Total time of the search's runs."""
     search_best: MeanTime | None
-    """The configuration with the least mean time in the search. It was selected for fast runs: the time is biased."""
+    """The configuration with the smallest mean time in the search. The time is biased, because it was selected."""
     search_defaults: MeanTime | None
     compared: MeanTime | None
-    """The winner of the search in the comparison, without bias. ``compared_defaults``: the defaults there."""
+    """``search_best`` in the comparison, without selection bias. ``compared_defaults``: the defaults there."""
     compared_defaults: MeanTime | None
     ratio: float | None
     """Ratio in the comparison; ``ratio_low`` and ``ratio_high`` are its 95 % interval."""
@@ -289,8 +289,11 @@ def is_tuning(repository: Repository, campaign_id: str) -> bool:
 def state_of(
     campaign_id: str, description: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningState:
-    """Return the state of a tuning. ``description``: what :meth:`PlannedTuning.keep` wrote; ``described``: the
-    campaign's own description; ``runs``: those of the campaign."""
+    """Return the state of a tuning.
+
+    ``description``: written by :meth:`PlannedTuning.keep`. ``described``: the contents of ``campaign.json``. ``runs``:
+    the runs of the campaign.
+    """
     budget, pairs, over = int(description["budget"]), int(description["pairs"]), dict(description["over"])
     defaults = dict(description["defaults"])
     trials = _trials(runs, budget, list(over), defaults)

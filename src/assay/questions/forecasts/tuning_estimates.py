@@ -1,8 +1,8 @@
 """Estimate the candidates of a tuning before their first run, by simulation or by a model of earlier runs.
 
 In: a :class:`~assay.estimation.tuning.tuner.Tuner` with its space, and a cost profile or a repository. Out: the
-logarithm of each candidate's time in seconds. A candidate that can't be run gets the longest time, one without an
-estimate the median.
+logarithm of each candidate's time in seconds. A candidate that can't be run gets the longest time, a candidate without
+an estimate the median.
 """
 
 import math
@@ -31,7 +31,7 @@ WARM_START_HINT = "--warm simulation uses the simulator instead; without --warm 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """An estimate of the candidates, and what it is based on as text."""
+    """Estimated times of the candidates, and the basis of the estimate as text."""
 
     log_s: Floats
     words: str
@@ -49,10 +49,10 @@ def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
 
 
 def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, left_out: Collection[str]) -> Estimated:
-    """Return the times of the candidates that runs of ``origin`` predict, without the campaigns ``left_out``.
+    """Return the times of the candidates, predicted from runs of ``origin`` outside the campaigns ``left_out``.
 
-    The tuner reads the runs of the same tuning itself; here they would count twice. Raises SpecificationError for too
-    few runs, or where they predict no candidate.
+    Leave out the campaigns of the same tuning: the tuner reads their runs itself. Raises SpecificationError for too few
+    runs, or where they predict no candidate.
     """
     if repository is None:
         raise SpecificationError("there is no repository to predict from", where="--warm", hint=WARM_START_HINT)

@@ -76,7 +76,7 @@ class WhatIf:
     ratio_low: float
     ratio_high: float
     limit_before: str
-    """Resource that limited the tasks most as simulated for the measured runs; ``limit_after``: with the changes."""
+    """Resource that limited the tasks longest, simulated as measured; ``limit_after``: simulated with the changes."""
     limit_after: str
     limits_before: Mapping[str, float]
     """Shares of the tasks' time by limiting resource."""
@@ -88,7 +88,7 @@ class WhatIf:
     """Why the book does not price the cluster as measured or as changed; empty where it does."""
     currency: str
     simulated_before_s: float
-    """Simulated time of the measured configuration. ``miss``: simulated time / measured time, less 1."""
+    """Simulated time of the measured configuration. ``miss``: simulated time / measured time - 1."""
     miss: float
     origin: str
     """``simulated``, or ``measured`` without changes."""
@@ -118,7 +118,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Measured runs with the simulation of their configuration, which serves for any number of changes."""
+    """Measured runs with the simulation of their configuration, which all sets of changes share."""
 
     measured: Measured
     profile: CostProfile

@@ -18,9 +18,9 @@ from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 
 RUNS_MAX = 1000
-"""Maximum number of measured runs that are listed: the newest."""
+"""Maximum number of measured runs that are listed (the newest)."""
 _CONTROL_MULTIPLE_MAX = 8
-"""Upper end of a control, as a multiple of its present value."""
+"""Maximum of a control, as a multiple of its present value."""
 
 
 @dataclass(frozen=True, slots=True)

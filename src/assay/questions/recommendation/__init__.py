@@ -1,1 +1,1 @@
-"""Answer which cluster fits a mix of workloads."""
+"""Recommendations of a cluster for a mix of workloads."""

@@ -28,7 +28,7 @@ FRONT_MAX = 16
 BEST_MAX = 8
 """Maximum number of finalists by the objective."""
 COST_FACTOR = 1.3
-"""Factor on each cost, to see how times respond."""
+"""Factor on each cost in the simulations that measure sensitivity."""
 FAR_SIGMA = 0.06
 """Standard deviation of log time for each doubling of data per worker, or of workers, beyond the learned range."""
 SPEED_FACTOR = 2.0
@@ -60,7 +60,7 @@ class Finalists:
     """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
 
     def margin(self) -> float:
-        """Return the factor on an expected time that 90 % of runs keep, for the median finalist."""
+        """Return the 90 % quantile of run times / the expected time, for the median finalist."""
         variance = sum(np.square(sensitivity.slopes) for sensitivity in self.sensitivities)
         return math.exp(_TARGET_Z * math.sqrt(float(np.median(variance))))
 

@@ -34,9 +34,9 @@ from assay.questions.recommendation.value_of_information import (
 EXTRAPOLATION_STATED = 2.0
 """Data per worker, as a multiple of the learned data per worker, above which the extrapolation is stated first."""
 EXTRAPOLATION_MAX = 8.0
-"""The same multiple, above which no share of draws is stated: the draws do not cover errors of this extrapolation."""
+"""Maximum of this multiple for which shares of draws are stated: draws do not cover errors of larger extrapolation."""
 FRONT_SHARE_MIN = 0.05
-"""Minimum share of draws on the Pareto front to list a candidate that is not on the front of the middle inputs."""
+"""Minimum share of draws on the Pareto front to list a candidate that is not on the front of the central inputs."""
 _LOW, _HIGH = 0.05, 0.95
 
 
@@ -62,7 +62,7 @@ class Choice:
     label: str
     levels: Mapping[str, str]
     bill: float
-    """Price over the years."""
+    """Price over the years of use."""
     bill_low: float
     bill_high: float
     day_s: float
@@ -70,15 +70,15 @@ class Choice:
     day_low_s: float
     day_high_s: float
     day_cost: float
-    """Cost of that time, by the hour."""
+    """Cost of ``day_s`` at the price per hour."""
     day_cost_low: float
     day_cost_high: float
     times: tuple[WorkTime, ...]
     on_pareto_front: bool
-    """Whether it is on the Pareto front, with every input at its middle."""
+    """Whether it is on the Pareto front, with every input at its central value."""
     pareto_front_probability: float
     best_probability: float
-    """Share of the draws in which it, with these settings, is the best of those that keep the constraints."""
+    """Share of the draws in which its hardware, with these settings, is the best that keeps the constraints."""
     hardware_probability: float
     """Share of the draws in which its hardware is the best, with any settings. This share is shown to users."""
     keeps_probability: float
@@ -86,7 +86,7 @@ class Choice:
     fidelity: str
     """``requests`` where each request was simulated, else ``flows``."""
     cost: float
-    """Money of the Pareto front: the cost of a day's work if that is the objective, else the price over the years."""
+    """Money axis of the Pareto front: the cost of a day's work if that is the objective, else the price over years."""
     cost_low: float
     cost_high: float
 
@@ -167,7 +167,7 @@ def recommend(
 
     Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
     """
-    simulator()  # if it is missing, the error comes before the search
+    simulator()  # fails before the search if the simulator is missing
     works, constraints = parse_mix(request.workloads), request.constraints(book)
     unknown = [work.workload for work in works if work.workload not in profile.workloads]
     if unknown:
@@ -242,7 +242,7 @@ class _Ranking:
     confident: Mask
     """Finalists that keep the constraints with the requested confidence."""
     order: list[int]
-    """Finalists: the confident first, the smaller mean objective first, the faster first."""
+    """Finalists in order: confident first, then smaller mean objective, then faster."""
 
     @classmethod
     def of(

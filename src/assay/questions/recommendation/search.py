@@ -1,4 +1,4 @@
-"""Search a catalogue's clusters: apply lower bounds first, then simulate those that may still be worth it.
+"""Search a catalogue's clusters: discard clusters by lower bounds, then simulate the promising clusters.
 
 In: candidates, a mix of workloads, constraints, a price book and simulators. Out: the simulated jobs of each simulated
 cluster, and how many clusters remained after each stage. A cluster that a bound rules out is not simulated. Of the
@@ -39,7 +39,7 @@ RESERVE_SHARE = 0.25
 _SPILL_FACTOR = 2.0
 """Intermediate data on disk at the same time, as a multiple of the map output."""
 _CONSTRAINT_FACTOR_MAX = 1.25
-"""Maximum simulated time, as a multiple of the constraint: the uncertainty may bring the true time within it."""
+"""Maximum time of a cluster to simulate, as a multiple of the limit. Above 1, because times are uncertain."""
 _BATCH = 24
 _NEAR_BEST = 16
 _PRIOR_RATIO = 1.5
@@ -99,7 +99,7 @@ class SimulationStore:
 
 @dataclass(frozen=True, slots=True)
 class Surrogate:
-    """Predict times from lower bounds: a cluster exceeds its bound as much as simulated clusters of its family."""
+    """Predictor of times from lower bounds. It uses the ratio of time to bound of simulated clusters of the family."""
 
     bound_s: Floats
     """Lower bound of the time: rows × workloads."""
@@ -171,7 +171,7 @@ class ClusterSearch:
         return np.array([work.per_day for work in self.works])
 
     def money(self, rows: Ints, day_s: Floats) -> Floats:
-        """Return the money of the Pareto front: the price over the years, or the cost of a day's work."""
+        """Return the money axis of the Pareto front: the price over the years, or the cost of a day's work."""
         if self.objective is not Objective.DAY_COST:
             return self.bill(rows)
         day_cost: Floats = self.priced(rows).rates_per_h * day_s / 3600

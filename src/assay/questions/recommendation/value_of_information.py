@@ -73,7 +73,10 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class InputDraws:
-    """Draws of everything. ``times_s``: draws × finalists × workloads; ``rates_per_h``: draws × finalists."""
+    """Draws of times, prices and inputs.
+
+    ``times_s``: draws × finalists × workloads. ``rates_per_h``: draws × finalists.
+    """
 
     times_s: Floats
     rates_per_h: Floats
@@ -137,7 +140,7 @@ def losses(objective: Floats, kept: Mask) -> Floats:
 def value_of_information(values: Floats, loss: Floats, chosen: int, seed: int) -> float:
     """Return the mean loss avoided by knowing one input, compared with always choosing ``chosen``.
 
-    The value that chance alone shows, for shuffled draws of the input, is subtracted.
+    The estimate for shuffled draws of the input, which is due to chance, is subtracted.
     """
     generator = np.random.default_rng((seed, 4))
     by_chance = [_avoided_loss(generator.permutation(values), loss, chosen) for _ in range(_SHUFFLES)]

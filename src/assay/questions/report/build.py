@@ -46,8 +46,8 @@ from assay.store.exchange.package import imports_of
 def report_of(repository: Repository, table: RunTable, request: ReportRequest, book: PriceBook | None = None) -> Report:
     """Return the report on the runs of ``table``.
 
-    Raises SpecificationError for factors and levels that no run has, and when single configurations are requested that
-    are too many for a report.
+    Raises SpecificationError for factors and levels that no run has, and if the request asks for single configurations
+    but the report would have too many.
     """
     every = flags_in(repository).table
     asked = DecisionRequest(request.factor, request.baseline, request.where, prices=book)
@@ -121,7 +121,7 @@ def _further_decisions(answers: Sequence[QuestionAnswer], decisions: Sequence[De
 
 
 def _detailed(request: ReportRequest, decisions: Sequence[Decision]) -> list[tuple[int, Decision]]:
-    """Return the decisions that have details, with their positions: all but those that only sum up layouts."""
+    """Return the decisions that have details, with their positions: all but device classes that summarise layouts."""
     summary = DEVICE_CLASS if request.factor != DEVICE_CLASS else None
     return [(position, decision) for position, decision in enumerate(decisions) if decision.factor != summary]
 

@@ -1,7 +1,7 @@
-"""Each configuration by itself: summaries and comparisons of all runs, and a close look at one run of each.
+"""Details of each configuration: summaries and comparisons of all runs, and the details of an example run.
 
 In: a repository, a table of runs, and the decisions on one factor. Out: :class:`ConfigurationDetails`. The number of
-charts is bounded, so that a report stays short whatever a repository holds.
+charts is bounded, so that the report on a large repository stays short.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ SECTIONS_MAX = 4
 LEVELS_MAX = 6
 """Maximum number of configurations in the charts of one workload."""
 VIEWED_SECTIONS_MAX = 2
-"""Maximum number of sections with a close look at single runs: those with most runs."""
+"""Maximum number of sections that show single runs in detail (those with the most runs)."""
 VIEWS_MAX = 3
 """Maximum number of runs per workload that are shown in detail."""
 
@@ -55,7 +55,7 @@ def configuration_details(
 ) -> ConfigurationDetails:
     """Return the details of ``runs``. ``decisions``: position, decision, and the runs that it is about.
 
-    ``observed_of``: None for no close look at single runs.
+    ``observed_of``: None leaves out the details of single runs.
     """
     sections: list[ReportSection] = []
     for number, decision, of_decision in decisions:

@@ -1,6 +1,6 @@
 """How the runs of a report were made and how its decisions compare them.
 
-In: the runs as a table, some of them whole, and the decisions. Out: facts; one that the runs do not record is left out.
+In: the runs as a table, some of them loaded, and the decisions. Out: the facts that the runs record.
 """
 
 from collections.abc import Mapping, Sequence

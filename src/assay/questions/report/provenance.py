@@ -1,6 +1,6 @@
-"""Where the numbers of a report come from: configuration, hosts, imports, plans, and the commands that make it again.
+"""Where the numbers of a report come from: configuration, hosts, imports, plans, and the commands that reproduce it.
 
-In: the runs as a table, some of them whole, the repository's plans, and the request. Out: :class:`Provenance`.
+In: the runs as a table, some of them loaded, the repository's plans, and the request. Out: :class:`Provenance`.
 """
 
 import shlex
@@ -35,7 +35,7 @@ def provenance_of(
 ) -> Provenance:
     """Return the provenance of the runs of ``table``. ``whole``: runs with their environments, all or one of each kind.
 
-    ``request`` has the date and the baseline of the report, so that its command makes the same report.
+    ``request`` has the date and the baseline of the report, so that the recorded command reproduces the report.
     """
     campaigns = present_levels(table, "campaign_id")
     clusters = present_levels(table, "cluster")

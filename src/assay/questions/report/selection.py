@@ -12,7 +12,7 @@ from assay.questions.decisions.values import Decision
 
 
 def with_factor(table: RunTable, factor: str) -> RunTable:
-    """Return the table with a column for the factor of a decision, derived or joined if need be."""
+    """Return the table with a column for the factor of a decision, derived or joined if necessary."""
     names = factor.split(" + ")
     joined, _ = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
     return joined

@@ -106,11 +106,11 @@ class ConfigurationDetails:
     """Each configuration by itself."""
 
     sections: tuple[ReportSection, ...]
-    """The workloads with charts, those of most runs first."""
+    """The workloads with charts, most runs first."""
     left_out: tuple[str, ...]
     """Titles of the workloads without charts, because the report would be too long."""
     comparisons: tuple[SpeedupResult, ...]
-    """Each matched group against its baseline, of all workloads."""
+    """Comparisons with the baseline within each matched group, for all workloads."""
     profile: Profile | None
     """The data and CPU use of each workload; None where the runs do not record it."""
     runs: tuple[Run, ...]
@@ -152,7 +152,7 @@ class RunCostSection:
 
     planes: tuple[JobCostEffectiveness, ...]
     unpriced: tuple[str, ...]
-    """What the price book does not price, with the reason."""
+    """Hardware without a price in the book, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class FactorLevels:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where the numbers come from, and how to make them again."""
+    """Where the numbers come from, and how to reproduce them."""
 
     settings: tuple[FactorLevels, ...]
     hosts: tuple[Fact, ...]
@@ -217,5 +217,5 @@ class Report:
     warnings: tuple[CodedWarning, ...]
     """Differences between hosts, and factors that change together with the factor."""
     threats: tuple[Threat, ...]
-    """Reasons for caution that no decision has as a caveat."""
+    """Threats to validity that no caveat of a decision states."""
     provenance: Provenance

@@ -1,7 +1,7 @@
 """Look up the recorded facts of clusters, and find runs that contradict the facts.
 
-In: a repository and a table of runs. Out: the recorded facts of each :data:`HARDWARE`, which prices apply to; and the
-runs whose data size is implausible, which no decision counts.
+In: a repository and a table of runs. Out: the recorded facts of each combination of :data:`HARDWARE` levels, which
+prices apply to; and the runs with an implausible data size, which decisions exclude.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ def facts_by_hardware(repository: Repository, table: RunTable) -> dict[Hardware,
 
 
 def priced_parts(facts: FactsByHardware, levels: Mapping[str, str]) -> Counts:
-    """Return the parts of a configuration with ``levels`` that prices count."""
+    """Return the numbers of priced parts of a configuration with ``levels``."""
     return counts_from_facts(facts.get(hardware_key(levels)), levels.get(LAYOUT_FACTOR, ""), levels)
 
 

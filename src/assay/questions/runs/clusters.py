@@ -41,7 +41,7 @@ from assay.questions.trust.flags import FlagCount, Flagged, flag_count
 from assay.store import Repository
 
 HISTORY_MAX = 600
-"""Maximum number of runs of a history: the flagged ones, and the newest of the others."""
+"""Maximum number of runs of a history: flagged runs, then the newest other runs."""
 EXAMPLES_MAX = 30
 """Maximum number of runs whose hardware is read."""
 LISTED_MAX = 60
@@ -127,7 +127,7 @@ class ConfigurationView:
 
 
 def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceBook | None) -> ClusterView:
-    """Return the view of a cluster. Raises RepositoryError, with the choices, for one without runs."""
+    """Return the view of a cluster. Raises RepositoryError, with the choices, for a cluster without runs."""
     column = known.table.columns.get("cluster")
     if column is None or name not in column.levels:
         names = ", ".join(sorted(column.levels)) if column is not None else "none"

@@ -19,13 +19,13 @@ _UNKNOWN_PHASE = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class CodeProfile:
-    """The code of a run's task attempts. Counts are samples; of ``alloc`` bytes, of ``lock`` nanoseconds."""
+    """The code of a run's task attempts. Counts are samples; for ``alloc`` they are bytes, for ``lock`` nanoseconds."""
 
     run_id: str
     kind: str
     method: str
     reason: str | None
-    """Why a better method does not work on these hosts; None for the best."""
+    """Why a better method does not work on these hosts; None for the best method."""
     interval_ms: float | None
     """Time between two samples; None if counts are not samples."""
     attempts: tuple[str, ...]
@@ -37,7 +37,7 @@ class CodeProfile:
     categories: tuple[CategoryCount, ...]
     frames: tuple[FrameCount, ...]
     skipped_lines: int
-    """Lines of the profile's files that are no stack."""
+    """Number of lines in the profile's files that are not stacks."""
 
 
 def code_profile(
@@ -90,7 +90,7 @@ def code_profile(
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return attempt and phase of a file's name."""
+    """Return the attempt and the phase in a file's name."""
     attempt, _, phase = name.removeprefix(_FOLDER).removesuffix(_ENDING).rpartition(".")
     return attempt, phase
 

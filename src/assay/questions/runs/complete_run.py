@@ -17,7 +17,7 @@ from assay.store import Repository
 from assay.store.formats.hadoop.jhist import job_of, parse_jhist
 
 _PROGRAM = "program"
-"""Only runs that assay executed record it; imported runs have no logs."""
+"""Workload parameter that only runs executed by assay record. Imported runs have no logs."""
 _HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
 
 

@@ -16,7 +16,7 @@ from assay.store.index.dataset import DESCRIPTION, described, read_selected_runs
 
 
 def dataset_table(address: str, on: str, where: Sequence[str], progress: Callable[[str], None]) -> RunTable:
-    """Return the runs that match. Raises like a repository's table, and EngineError where Spark fails."""
+    """Return the runs that match. Raises the errors of a repository's table, and EngineError if Spark fails."""
     store = store_at(address, progress)
     if DESCRIPTION not in store.names():
         raise RepositoryError(

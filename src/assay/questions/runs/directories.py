@@ -1,7 +1,7 @@
 """Choose the number of directories on each device of a worker, and predict how the devices fill.
 
 In: a cluster, its baseline if there is one, and the devices for HDFS and for intermediate data. Out: a
-:class:`DirectoryPlan`; bytes are those of one worker, at full scale.
+:class:`DirectoryPlan`. Bytes are per worker, at full scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ def newest_baseline(repository: Repository, cluster: str) -> Path | None:
 
 
 def read_baseline(path: Path, cluster: str) -> Baseline:
-    """Return the baseline in a file. Raises SpecificationError for another file, or another cluster."""
+    """Return the baseline in a file. Raises SpecificationError if it is not a baseline, or not of ``cluster``."""
     try:
         baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
     except OSError as error:

@@ -98,7 +98,7 @@ def _described(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
         text = run_files(repository, run).cluster
         try:
             return cluster_of(document_of(text.encode(), CLUSTER_FILE), Path()) if text else None
-        except AssayError:  # a file of an older version, or an edited one
+        except AssayError:  # a file of an older version, or an edited file
             continue
     return None
 

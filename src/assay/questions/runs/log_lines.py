@@ -17,7 +17,7 @@ LINE_MAX = 64_000
 HITS_MAX = 200
 """Maximum number of hits that are returned."""
 _HIT_LENGTH_MAX = 300
-"""Maximum length of a hit's text."""
+"""Maximum length of a hit's text, in characters."""
 _LINES_BEFORE = 20
 """Number of lines before a hit in the part that shows it."""
 

@@ -42,11 +42,11 @@ def run_files(store: Repository, run: Run) -> RunFiles:
 def recorded_plan(run: Run) -> str:
     """Return the text of a plan of one configuration and one workload, from what the run itself recorded.
 
-    It serves bundles of older versions, which hold no plan.
+    Bundles of older versions have no plan.
     """
     options = {name: value for name, value in run.workload_parameters.items() if name != "program"}
     if "waves" in options:
-        options.pop("reduces", None)  # recorded as the number that the waves resulted in
+        options.pop("reduces", None)  # the recorded number follows from the waves
     program, scale = run.workload_parameters.get("program", run.workload), run.lab_scale or 1.0
     if not {"data", "data_per_node"} & options.keys() and run.data_bytes:
         options["data"] = f"{round(run.data_bytes / scale)}B"

@@ -16,7 +16,7 @@ from assay.questions.trust.flags import Flagged
 from assay.store import Repository
 
 NOT_VALID_MAX = 2_000
-"""Maximum number of runs whose causes are read: the newest."""
+"""Maximum number of runs whose causes are read (the newest)."""
 NEEDS_MAX = 100
 """Maximum number of configurations that are listed with missing repetitions."""
 NO_PLAN = "no plan named"

@@ -20,7 +20,7 @@ from assay.text import workload_named
 NEWEST_FIRST = "-started_unix_s"
 FASTEST_FIRST = "duration_s"
 METRICS_USED = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
-"""Metrics that questions over many runs use in addition to times. A table is read with them."""
+"""Metrics that questions over many runs use in addition to times. Run tables are read with these columns."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
 _FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
 
@@ -39,7 +39,7 @@ class RunRow:
     columns: dict[str, str]
     """Levels of the requested columns that the run recorded."""
     anomaly: str | None
-    """The most serious anomaly; None for a run without one, or one that was not checked."""
+    """The most serious anomaly; None if the run has no anomaly or was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RunPage:
 
 
 def as_recorded(conditions: Iterable[str], table: RunTable) -> list[str]:
-    """Return the conditions with workloads by name where they are given by title."""
+    """Return the conditions, with titles of workloads replaced by names."""
     column = table.columns.get("workload")
     parts = [(text, *text.partition("=")) for text in conditions]
     return [
@@ -112,7 +112,7 @@ def run_page(
     *,
     with_facets: bool = True,
 ) -> RunPage:
-    """Return one page of the runs that match. ``columns``: those to show; None: :data:`COLUMNS_SHOWN`."""
+    """Return one page of the runs that match. ``columns``: the columns to show; None: :data:`COLUMNS_SHOWN`."""
     conditions = conditions_of(as_recorded(where, table), "where")
     wide = _with_columns_of(conditions, table)
     page = page_of(table, matching(wide, conditions, "where"), sort=sort, offset=offset, limit=limit)

@@ -16,7 +16,7 @@ from assay.store import Repository
 
 POINTS_MAX = 2000
 LEVELS_MAX = 6
-"""Maximum number of levels with a colour or shape; the less frequent ones share one."""
+"""Maximum number of levels with their own colour or shape; less frequent levels share one."""
 OTHER_LEVELS = "other levels"
 NO_LEVEL = "not recorded"
 
@@ -46,7 +46,7 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True)
 class ScatterView:
-    """The points, what they are of, and the runs that have none."""
+    """The points, their metrics and factors, and the number of runs without a point."""
 
     x: str
     y: str
@@ -131,7 +131,7 @@ def _drawn(complete: Ints, table: RunTable, x: str, y: str) -> list[int]:
 
 
 def _levels(table: RunTable, name: str, rows: Ints) -> dict[int, str]:
-    """Return each row's level of a factor; the most frequent levels have their name. Empty without a factor."""
+    """Return each row's level of a factor; less frequent levels are combined. Empty without a factor."""
     if not name:
         return {}
     column = table.columns[name]

@@ -1,7 +1,7 @@
 """Compare devices of a price book by cost per capacity and cost per performance, as table 5 of the LISA'14 paper does.
 
 In: a price book whose device items have a capacity and a bandwidth. Out: a row for each device; for each device
-but the baseline, also how many baseline devices have its bandwidth, and how many have its price.
+but the baseline, also the number of baseline devices that have the same bandwidth, and the same price.
 ``analysis/cost/storage.py`` has the formulas.
 """
 
@@ -15,7 +15,7 @@ from assay.model import LineItem, PriceBook
 
 @dataclass(frozen=True, slots=True)
 class DeviceComparison:
-    """One device, and the numbers of baseline devices that have its bandwidth and its price."""
+    """One device, and the numbers of baseline devices that match its bandwidth and its price."""
 
     candidate: Setup
     equal_bandwidth: Setup

@@ -1,1 +1,1 @@
-"""Answer how far the runs can be trusted."""
+"""Quality of the runs: outliers, and changes over time."""

@@ -27,9 +27,9 @@ class ChangesView:
     searched: int
     """Configurations with enough valid runs."""
     correlation: float
-    """Correlation of neighbouring runs."""
+    """Correlation of consecutive runs."""
     wander: float
-    """The step by which levels wander from run to run, in standard deviations of a run."""
+    """Step of the random walk of the level from run to run, in standard deviations of a run."""
     runs_without_start: int
     """Valid runs without a start time; they are left out."""
 

@@ -41,7 +41,7 @@ class JudgedOutlier:
     predicted_s: float | None
     """Time that the other configurations predict; None where they predict none."""
     errors_off: float | None
-    """Deviation of the log time from ``predicted_s``, in usual errors of the workload on its cluster; negative if
+    """Deviation of the log time from ``predicted_s``, in typical errors of the workload on its cluster; negative if
     faster."""
 
 
