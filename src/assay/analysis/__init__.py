@@ -1,1 +1,1 @@
-"""Compute from values alone: statistics, comparisons, costs, outliers, profiles of runs. No I/O."""
+"""Pure computation on values, without I/O: statistics, comparisons, costs, outliers, profiles of runs."""

@@ -1,4 +1,4 @@
-"""Find change points in the history of a configuration's repetitions: when it became faster or slower.
+"""Find change points in the history of a configuration's repetitions: when runs became faster or slower.
 
 In: durations (s) and start times of a configuration's runs, or a whole table. Out: the changes with their dates and
 sizes: ratios of geometric means, after / before, with an interval.
@@ -50,15 +50,15 @@ HISTORY_MAX = 2_000
 _CELLS_MAX = 2_000_000
 _CELLS_IN_ALL_MAX = 20_000_000
 _FIRST_BATCH = 60
-"""Number of draws that is enough to reject most histories without a change."""
+"""Number of draws in the first batch, which is enough to dismiss most histories without a change."""
 _NEAR, _FAR = 2, 8
-"""Distances of two runs whose differences show whether the level wanders."""
+"""Distances, in runs, of the pairs whose differences show whether the level wanders."""
 _ERRORS_FEW = 2.0, 1.0
 """Number of standard errors by which the estimated wander is raised if few runs show it: of whole histories, and of
 their parts. Changes must then also be abrupt."""
 _ERRORS_MANY = 6.0, 6.0
-"""The same if many runs show it; chosen by the error rates with 20 and 30 histories that wander. The estimate is at
-most doubled. Differences at distance 8 overlap, so they show less than as many independent pairs."""
+"""The same numbers if many runs show it, chosen by the error rates with 20 and 30 histories that wander. The estimate
+is at most doubled. Differences at distance 8 overlap, so they have less information than independent pairs."""
 _WANDER_NOISE_MIN = 0.1
 WANDER_MIN, WANDER_MIN_LONG = 0.3, 0.4
 """Minimum wander in the null distribution of an abrupt change, in standard deviations of a run: for a history of at
@@ -66,11 +66,11 @@ most 2 × :data:`ABRUPT_RUNS` runs, and for a longer one, where the tested stret
 ABRUPT_RUNS = 10
 """Number of runs before and after a change within which it must be visible, if few runs show whether levels wander."""
 _WANDER_SHOWN = 50
-"""Minimum number of distinct stretches of :data:`_FAR` runs from which wandering is estimated well."""
+"""Minimum number of distinct stretches of :data:`_FAR` runs for a good estimate of the wander."""
 _CHI_SQUARE_MEDIAN = 0.4549
 """Median of the square of a standard normal."""
 _DRAWS_BEYOND_MIN = 5
-"""Minimum number of draws beyond the observed value. With fewer, more are drawn: many histories need a smaller p."""
+"""Minimum number of draws beyond the observed value; otherwise more are drawn. Many histories need a smaller p."""
 _CUSUM_MIN = 2.3
 """Largest standardised CUSUM that is not tested, because it can't be significant: a single position would need 2.58."""
 
@@ -102,7 +102,7 @@ class History:
 
 
 def _ranks(values: Floats) -> Floats:
-    from scipy.stats import rankdata  # imported here: it takes as long as the rest of the command
+    from scipy.stats import rankdata  # imported here because the import takes as long as the rest of the command
 
     ranks: Floats = rankdata(values)
     return ranks
@@ -138,11 +138,12 @@ def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, I
 
 
 def correlation_of(histories_logs: Sequence[Floats]) -> float:
-    """Return the correlation of neighbouring runs, that of a first-order autoregression, at least 0.
+    """Return the correlation of consecutive runs in a first-order autoregression, at least 0.
 
-    It is the lower of two estimates, because changes of level raise each of them: small changes the estimate around
-    levels, large changes the estimate from differences. Without changes the lower one is too low, and with few runs it
-    is uncertain. It is therefore raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl. 8, 1946),
+    It is the lower of two estimates, because changes of level bias both upwards: small changes the estimate around
+    levels, large changes the estimate from differences. Without changes the lower estimate is too low, and with few
+    runs it is uncertain. It is therefore raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl. 8,
+    1946),
     but by at most :data:`RAISED_MAX`, so that a change can still be found in a single short history.
     """
     correlation = float(
@@ -197,11 +198,11 @@ def _levels(logs: Floats, independent: NullStatistic) -> list[Floats]:
 
 
 def random_walk_step(histories_logs: Sequence[Floats], correlation: float, errors: float) -> float:
-    """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
+    """Return the step of the random walk of the level of histories, in standard deviations of a run.
 
-    It follows from how much more runs at distance :data:`_FAR` differ than runs at distance :data:`_NEAR`, beyond what
-    the correlation of neighbours explains. It uses medians of squared differences, because a single change of level
-    affects few of them. The step is raised by ``errors`` times its standard error.
+    The estimate is the excess of the differences at distance :data:`_FAR` over those at distance :data:`_NEAR` that the
+    correlation of consecutive runs does not explain. It uses medians of squared differences, because a single change of
+    level affects few of them. The step is raised by ``errors`` times its standard error.
     """
     near, far = (_squared_difference(histories_logs, apart) for apart in (_NEAR, _FAR))
     pairs = sum(max(0, len(logs) - _FAR) for logs in histories_logs)
@@ -277,7 +278,7 @@ class NullStatistic:
 
 
 def null_distribution_of(histories_logs: Sequence[Floats]) -> NullStatistic:
-    """Return the null distribution for histories whose runs are correlated as in these.
+    """Return the null distribution for histories with the correlation and the wander of these histories.
 
     Levels between large changes do not wander, so the smaller of two estimates counts: of whole histories, and of the
     parts between large changes. With few histories the estimate is uncertain, so each change must also be abrupt
@@ -342,7 +343,7 @@ def changes_of(
 ) -> tuple[ChangePoint, ...]:
     """Return the changes in one configuration's history; the caller excludes runs without a start time.
 
-    ``null``: the distribution without a change; by default that of runs correlated as these are. ValueError for times
+    ``null``: the distribution without a change; by default estimated from this history. Raises ValueError for times
     that are not positive and finite.
     """
     if not (np.isfinite(durations_s) & (durations_s > 0)).all() or not np.isfinite(started_unix_s).all():
@@ -390,7 +391,7 @@ class Histories:
     runs_without_start: int
     """Number of valid runs without a start time, which are excluded."""
     correlation: float
-    """Correlation of neighbouring runs of these histories."""
+    """Correlation of consecutive runs of these histories."""
     wander: float
     """Step by which the level wanders from run to run, in standard deviations of a run."""
 

@@ -1,1 +1,1 @@
-"""Find which code the task attempts of a run execute, from profiles. Pure."""
+"""The code that the task attempts of a run execute, from profiles. Pure."""

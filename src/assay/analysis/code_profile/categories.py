@@ -24,7 +24,7 @@ WHOLE_STACK = (
     ("class loading", r"ClassFileParser::|InstanceKlass::(link|initialize)|java/lang/Class\.forName|java/lang/invoke/"),
     ("JVM start", r"JNI_CreateJavaVM|Threads::create_vm|InitializeJVM"),
 )
-"""Category and regular expression of frames that decide wherever they are in a stack."""
+"""Category and regular expression of the frames that decide at any position in a stack."""
 RULES = (
     ("checksum", r"updateBytesCRC32|java/util/zip/(CRC32|Checksum|Adler)|org/apache/hadoop/util/(DataChecksum|\w*Crc)"),
     ("checksum", r"org/apache/hadoop/mapred/IFile(In|Out)putStream|org/apache/hadoop/fs/FS(OutputSummer|InputChecker)"),

@@ -13,7 +13,7 @@ Stack = tuple[str, ...]
 
 
 def parse_collapsed(text: str) -> tuple[Counter[Stack], int]:
-    """Return the count of each stack, and the number of lines that are no stack."""
+    """Return the count of each stack, and the number of lines that are not stacks."""
     stacks, skipped = Counter[Stack](), 0
     for line in text.split("\n"):
         frames, _, count = line.rpartition(" ")

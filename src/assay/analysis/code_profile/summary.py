@@ -1,4 +1,4 @@
-"""Summarise the stacks of a profile: counts per category, and the methods that execute most themselves."""
+"""Summarise the stacks of a profile: counts per category, and the methods with the highest self counts."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class CategoryCount:
 
 @dataclass(frozen=True, slots=True)
 class FrameCount:
-    """The count of stacks that end in one frame: what the method executes itself, without the methods that it calls."""
+    """The self count of a method: of stacks that end in its frame, without the methods that it calls."""
 
     frame: str
     category: str

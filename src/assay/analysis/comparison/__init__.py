@@ -1,1 +1,1 @@
-"""Compare levels of a factor: speedups with intervals and verdicts, and what else differed. Pure."""
+"""Comparisons of levels of a factor: speedups with intervals and verdicts, and other differences. Pure."""

@@ -65,7 +65,7 @@ def log_ratio(
 
 
 def _allowing_for_neighbours(paired: LogMean, runs: Sequence[Run], n: int, blocks: Sequence[Hashable]) -> LogMean:
-    """Return the mean over blocks with an error that allows for runs which resemble the run before them.
+    """Return the mean over blocks with an error that allows for the correlation of consecutive runs.
 
     The first ``n`` runs are of the baseline. The mean is unchanged if the start of a run is unknown.
     """

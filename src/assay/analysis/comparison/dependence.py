@@ -6,8 +6,8 @@ differ most clearly, and the mean over groups with an error in which these level
 Groups are independent evidence for another configuration only if no shared level changes the gain. If a gain differs
 between the three measured block sizes, twelve groups are three independent observations. Each factor is tested by
 one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and compared
-with :data:`ALPHA`, which is lenient because a missed dependence makes verdicts too sure. Three or more levels count as
-a sample of possible levels: the error is the cluster-robust one with levels - 1 degrees of freedom. A factor of two
+with :data:`ALPHA`, which is lenient because a missed dependence makes intervals too narrow. Three or more levels count
+as a sample of possible levels: the error is cluster-robust, with levels - 1 degrees of freedom. A factor of two
 levels is a switch, and the statement is about these two levels. If clusters are strata, a difference between clusters
 is not a dependence, because the statement is about these clusters.
 """
@@ -40,7 +40,7 @@ class Dependence:
 
 def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependence, Ints] | None:
     """Return the factor on which the gain depends most clearly, with its level in each group; None if there is none."""
-    from scipy.special import fdtrc  # imported here: 0.1 s that only comparisons over groups need
+    from scipy.special import fdtrc  # imported here because the import takes 0.1 s
 
     m = len(ratios.groups)
     if m < LEVELS_MIN + 1 or len(ratios.deployment):

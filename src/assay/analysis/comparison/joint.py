@@ -47,7 +47,7 @@ class LevelPair:
     joint: Estimate | None
     """The same speedup, estimated from all levels over all groups."""
     contradicted: bool = False
-    """Whether the joint estimate is outside the interval of the groups with both levels. Then trust these groups."""
+    """Whether the joint estimate is outside the interval of the groups with both levels. If so, use that interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Fit:
         ]
 
     def with_sessions(self, mean: LogMean, first: int, second: int, strata: Ints | None = None) -> LogMean:
-        """Return the log speedup with an error that allows for sessions which differ.
+        """Return the log speedup with an error that includes the variance between sessions.
 
         ``strata``: of each group that has both levels, if the error comes from the scatter within strata.
         """

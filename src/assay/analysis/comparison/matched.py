@@ -3,11 +3,11 @@
 In: runs as a table (durations in seconds). Out: matched groups, and means of log ratios over one or more groups, with
 their errors.
 
-Runs are in one **matched group** when every factor but the compared one is equal. Within a group, the ratio is that of
-the geometric means of its times on both sides, baseline / candidate: above 1, the candidate is faster. Over groups it
-is the geometric mean of the groups' ratios. So a level that mostly ran with more containers, or on an easier workload,
-has no advantage, unlike in averages over all runs of a level (``published.py`` has these definitions by name). Only
-valid runs count, and no warm run if others of its group are cold. Origins and lab scales are never mixed in one figure.
+Runs are in one **matched group** when every factor but the compared factor is equal. Within a group, the ratio is the
+geometric mean time of the baseline / that of the candidate: above 1, the candidate is faster. Over groups it is the
+geometric mean of the groups' ratios. So a level that mostly ran with more containers, or on an easier workload, has no
+advantage, unlike in averages over all runs of a level (``published.py`` has these definitions by name). Only valid runs
+count, and no warm run if others of its group are cold. Origins and lab scales are never mixed in one figure.
 
 The interval is Student's t on the groups' log ratios; with fewer than :data:`GROUPS_MIN` groups, all with repetitions
 on both sides, it is Welch's within the groups and covers these configurations only (docs/adr/0005). A single group has
@@ -270,10 +270,10 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """The part of the error of a log speedup that comes from a possible change between sessions."""
+    """The part of the error of a log speedup that comes from the variance between sessions."""
 
     error: float
-    """The standard error without it, with ``degrees`` of freedom."""
+    """The standard error without this part, with ``degrees`` of freedom."""
     degrees: float
     spread: SessionSpread
     unordered: bool
@@ -301,13 +301,13 @@ class LogMean:
 
     @property
     def within_sessions(self) -> Estimate:
-        """The speedup with the interval that would hold if sessions did not differ."""
+        """The speedup with the interval without the variance between sessions."""
         part = self.sessions
         return estimate(self.mean, part.error, part.degrees, self.rounding) if part else self.ratio
 
     @property
     def p(self) -> float | None:
-        """The two-sided p value of no difference, below 5 % exactly if the interval excludes 1."""
+        """The two-sided p value for no difference, below 5 % exactly if the interval excludes 1."""
         return two_sided_p(self.mean, self.error, self.degrees, self.rounding)
 
 
@@ -323,7 +323,7 @@ def log_mean(ratios: GroupRatios) -> LogMean | None:
 
 
 def with_sessions(mean: LogMean, uneven: Imbalance | None, strata: Ints | None = None) -> LogMean:
-    """Return the mean over matched groups with an error that allows for sessions which differ."""
+    """Return the mean over matched groups with an error that includes the variance between sessions."""
     if uneven is None:
         return mean
     multiple = uneven.beyond_groups(strata) if mean.scope is InferenceScope.SIMILAR else uneven.beyond_runs()
@@ -472,7 +472,7 @@ def stratify(matched: MatchedGroups, by: str | None) -> Strata:
     strata = groups_by(table, names)
     of_group = np.zeros(matched.groups.count, dtype=np.int64)
     of_group[matched.groups.of_row] = strata.of_row[matched.positions]
-    levels = len(column.levels) + 1  # the last is for rows without a level
+    levels = len(column.levels) + 1  # the last code is for rows without a level
     key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
     counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
     return Strata(by, names, of_group, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))

@@ -1,8 +1,8 @@
 """Define the speedup of a candidate level over a baseline level: one type, for one matched group or many.
 
-A :class:`SpeedupResult` holds values only: the ratio with its interval, what the interval covers, what it rests on, and
-the verdict. Ratios are baseline time / candidate time: above 1, the candidate is faster. For a single matched group
-with loaded runs, ``runs`` adds phases, throughputs, medians and a rank test.
+A :class:`SpeedupResult` has values only: the ratio with its interval, scope and matched groups, and the verdict. Ratios
+are baseline time / candidate time: above 1, the candidate is faster. For a single matched group with loaded runs,
+``runs`` adds phases, throughputs, medians and a rank test.
 ``questions/comparisons/result_sentences.py`` turns a result into sentences.
 """
 
@@ -42,7 +42,7 @@ class Exclusion(StrEnum):
     NO_INTERVAL = "no_interval"
     """In a part without an interval, where several parts are combined."""
     OTHER_SCOPE = "other_scope"
-    """In a part whose interval has another scope than those of most parts."""
+    """In a part whose interval has another scope than most parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class RunComparison:
 
 @dataclass(frozen=True, slots=True)
 class CombinedParts:
-    """How many parts, such as workloads, a result over all of them combines."""
+    """The numbers of parts, for example workloads, behind a combined result."""
 
     by: str
     """The column that separates the parts."""
@@ -73,11 +73,12 @@ class SpeedupResult:
     baseline: str
     candidate: str
     by: str | None
-    """The column that separates the parts, such as ``workload``; None for a result over all parts."""
+    """The column that separates the parts, for example ``workload``; None for a result over all parts."""
     group: str
     """The level of ``by``; empty for a result over all parts."""
     context: str
-    """What distinguishes this matched group from others of its part; empty over several, or for the only one."""
+    """Levels that distinguish this matched group from others of its part; empty over several groups, or for the only
+    group."""
     combined: CombinedParts | None
     """The parts behind a result over all of them; None for a result of one part."""
     origin: str
@@ -86,7 +87,7 @@ class SpeedupResult:
     """Baseline time / candidate time; None without a matched group."""
     low: float | None
     high: float | None
-    """Ends of the 95 % interval; None with too few groups and runs for one, and for a confounded ratio."""
+    """Ends of the 95 % interval; None with too few groups and runs, and for a confounded ratio."""
     scope: InferenceScope
     """What the interval covers."""
     method: str
@@ -100,7 +101,7 @@ class SpeedupResult:
     depends_on: Dependence | None
     """The factor that the speedup depends on most clearly; None if it depends on none."""
     p: float | None
-    """Two-sided p of no difference; below 5 % exactly if the interval excludes 1."""
+    """Two-sided p value for no difference; below 5 % exactly if the interval excludes 1."""
     holm_p: float | None = None
     """The same after Holm's correction over all results of the answer; None for a result that is not tested."""
     family: int = 0
@@ -110,7 +111,7 @@ class SpeedupResult:
     """Matched groups with runs of both levels."""
     runs_baseline: int
     runs_candidate: int
-    """Runs in these matched groups, by side; of a single group, also if one side has none."""
+    """Runs in these matched groups, by side. A single group is counted even if a side has no run."""
     excluded: Mapping[Exclusion, int]
     """Runs of the two levels that do not count, by reason."""
     ignored: Mapping[str, int]
@@ -124,7 +125,7 @@ class SpeedupResult:
     trimmed: Estimate | None
     """The ratio without the smallest and largest fifth of the groups; None for too few of them."""
     joint: Estimate | None
-    """The ratio from all levels over all matched groups at once: such ratios can be compared with each other."""
+    """The ratio from the joint estimate of all levels over all matched groups. Joint ratios can be compared."""
     warnings: tuple[CodedWarning, ...]
     runs: RunComparison | None
     """Further results of the runs of a single matched group; None over several groups, or without loaded runs."""
@@ -136,7 +137,7 @@ class SpeedupResult:
 
     @property
     def log_mean(self) -> LogMean:
-        """The logarithm of the ratio with its error, to combine it with others. ValueError without an interval."""
+        """The logarithm of the ratio with its error, for combined means. Raises ValueError without an interval."""
         if self.ratio is None or self.log_error is None or self.degrees is None:
             raise ValueError("a speedup without an interval has no standard error")
         mean = math.log(self.ratio)

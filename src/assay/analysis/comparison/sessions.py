@@ -1,4 +1,4 @@
-"""Report the effect of a possible change between sessions on a comparison (``analysis/statistics/sessions.py``).
+"""Report the effect of the variance between sessions on a comparison (``analysis/statistics/sessions.py``).
 
 In: log speedups with the part of their errors from sessions. Out: whether sessions hide a difference, and the warnings.
 """
@@ -22,7 +22,7 @@ from assay.model import CodedWarning, Origin, Run, WarningCode
 
 
 def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSessions, SideSessions]:
-    """Return the sessions of the runs of two sides, with the default difference between sessions."""
+    """Return the sessions of the runs of two sides, with the default variance between sessions."""
     runs, n = (*baseline, *candidate), len(baseline)
     started = np.array([started_unix_s(run) for run in runs])
     names = ([run.campaign_id for run in runs], [run.cluster for run in runs])

@@ -102,7 +102,7 @@ class FastestLevels:
     """The levels of a factor that can be the fastest: with 95 % confidence, the fastest level is a candidate."""
 
     group: str
-    """The level of the grouping factor, such as the workload."""
+    """The level of the grouping factor, for example the workload."""
     origin: str
     lab_scale: str | None
     factor: str
@@ -113,8 +113,8 @@ class FastestLevels:
     fastest_candidates: tuple[str, ...]
     """``fastest``, and every level compared with it that is not significantly slower than another level."""
     slower: dict[str, tuple[str, float]]
-    """Every other compared level, with the level that beats it most clearly and the corrected one-sided p. Such a level
-    is not the fastest, but it can be faster than the baseline."""
+    """Every other compared level, with the level that beats it most clearly and the corrected one-sided p value. These
+    levels are not the fastest, but can be faster than the baseline."""
     never_compared: tuple[str, ...]
     """Levels that no matched group compares with ``fastest``, directly or through other levels."""
 

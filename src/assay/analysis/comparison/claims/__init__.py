@@ -1,1 +1,1 @@
-"""Judge published claims on matched groups."""
+"""Tests of published claims on matched groups."""

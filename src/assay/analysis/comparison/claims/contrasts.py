@@ -1,7 +1,7 @@
-"""Define what a claim compares: two kinds of levels of one factor, as a number for each configuration.
+"""Define the contrast of a claim: two kinds of levels of one factor, as a number for each configuration.
 
-In: a table of configurations. Out: an array over its rows, NaN if a configuration has neither kind. The two kinds are 1
-and 0. A number of containers is its base-2 logarithm, so that its gain is per doubling.
+In: a table of configurations. Out: an array over its rows: 1 and 0 for the two kinds, NaN for neither. A number of
+containers becomes its base-2 logarithm, so that the gain is per doubling.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Compute how unevenly levels of a factor are spread over sessions, for gains that are slopes over configurations.
+"""Compute the imbalance of a factor's levels over sessions, for gains that are slopes over configurations.
 
 In: the session of each run of each configuration, and the weight of each configuration in the gain of its matched
 group. Out: the imbalance of every group (``analysis/statistics/sessions.py``), which widens the error of the mean gain.

@@ -34,7 +34,7 @@ class Effects:
     example: Ints
     workload: Ints
     log_rate: Floats
-    """Increase of the logarithm of an hour's price per unit of the factor; NaN if unknown."""
+    """Increase of the logarithm of the hourly price per unit of the factor; NaN if unknown."""
     members: Ints
     """The configurations of all groups; ``member_of``: the group of each."""
     member_of: Ints
@@ -62,7 +62,7 @@ class Effects:
 
     @property
     def in_cost(self) -> Effects:
-        """Gains in cost: gains in time minus the increase of an hour's price; only groups with a price."""
+        """Gains in cost: gains in time minus the increase of the hourly price; only groups with a price."""
         priced = self.where(np.isfinite(self.log_rate))
         return replace(priced, gain=priced.gain - priced.log_rate)
 
@@ -157,7 +157,7 @@ def layouts_pooled(study: Study, effects: Effects, contrast: Contrast) -> str:
 
 
 def price_ratios(effects: Effects) -> tuple[float, float] | None:
-    """Return the smallest and the largest price ratio of an hour among the groups; None without a price."""
+    """Return the smallest and the largest ratio of hourly prices among the groups; None without a price."""
     known = np.exp(effects.log_rate[np.isfinite(effects.log_rate)])
     return (float(known.min()), float(known.max())) if len(known) else None
 

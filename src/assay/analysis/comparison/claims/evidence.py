@@ -138,7 +138,7 @@ def _over_clusters(study: Study, effects: Effects, clusters: Sequence[int]) -> L
 
 
 def _interval_90(mean: LogMean) -> tuple[float, float]:
-    from scipy.special import stdtrit  # imported here: 0.1 s that only claims need
+    from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
     half = max(float(stdtrit(mean.degrees, _ONE_SIDED)) * mean.error, mean.rounding)
     return float(np.exp(mean.mean - half)), float(np.exp(mean.mean + half))

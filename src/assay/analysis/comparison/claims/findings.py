@@ -1,10 +1,10 @@
 """Test claims of the published studies about storage, networks and configuration on runs.
 
 In: runs with their times, and prices if known. Out: for each claim an answer (supported, contradicted, undecided) with
-the numbers behind it. A claim that something pays is about cost: it needs prices, and the break-even is where the gain
-in time equals the ratio of the prices.
+the numbers behind it. A claim that an option pays is about cost: it needs prices, and the option breaks even when the
+gain in time equals the ratio of the prices.
 
-A claim is data: what it compares, on which class of workload, under which condition, and which test answers it.
+A claim is data: a contrast, a class of workload, a condition, and the test that answers it.
 
 Claims: Kambatla and Chen, LISA'14, and the BSC's report on SSDs and InfiniBand (ALOJA, 2015), sections 5 and 6.
 """
@@ -48,7 +48,7 @@ NEEDS_PRICES = "Whether it pays depends on prices: give a price book."
 
 
 class ClaimAnswer(StrEnum):
-    """What the runs answer to a claim."""
+    """The answer of the runs to a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -56,7 +56,7 @@ class ClaimAnswer(StrEnum):
 
 
 class ClaimTest(StrEnum):
-    """What must hold for a claim to be supported."""
+    """The test that a supported claim passes."""
 
     GAINS = "gains"
     """The whole interval of the gain is above 1; contradicted if it is at most 1."""
@@ -77,11 +77,11 @@ class Claim:
     source: str
     test: ClaimTest
     contrast: Contrast
-    """What is compared."""
+    """The levels to compare."""
     workload_class: WorkloadClass | None = None
     """The class of workloads that the claim is about; None: all workloads."""
     condition: Contrast | None = None
-    """What the gain is said to depend on."""
+    """The property that the gain depends on, according to the claim."""
     with_and_without: tuple[str, str] = ("", "")
     """Names of the condition's two sides."""
     alike: Contrast | None = None
@@ -150,7 +150,7 @@ class Finding:
     sentence: str
     evidence: tuple[ClaimEvidence, ...]
     how: str = ""
-    """How it is judged, or what is missing to judge it."""
+    """How the claim is tested, or why it can't be tested."""
     unknown_runs: int = 0
     """Number of runs that the claim excludes because the class of their workload is unknown."""
     unknown_workloads: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ class Finding:
 
     @property
     def judged(self) -> str:
-        """How it is judged and what is excluded, as sentences; empty if there is nothing to add."""
+        """How the claim is tested, and which runs are excluded, as sentences; empty if there is nothing to add."""
         how = self.how if not self.how or self.how.endswith(".") else f"Judged {self.how}."
         if not self.unknown_runs:
             return how
@@ -175,7 +175,7 @@ class _Outcome:
 
 
 def evaluate_claim(claim: Claim, study: Study) -> Finding:
-    """Return what the runs of a study answer to a claim."""
+    """Return the finding of a study on a claim."""
     among = study.of_class(claim.workload_class)
     if claim.condition is not None:
         among &= np.isfinite(study.contrasts[claim.condition])
@@ -309,9 +309,9 @@ def _high_90(item: ClaimEvidence) -> float:
 
 
 def findings(table: RunTable, rate_of: RateOf | None = None) -> dict[str, list[Finding]]:
-    """Return what the valid runs of each origin (``measured``, or ``measured, lab scale 0.05``) answer to every claim.
+    """Return the findings on every claim for each origin (``measured``, or ``measured, lab scale 0.05``).
 
-    ``rate_of``: what an hour of each configuration costs.
+    Only valid runs count. ``rate_of``: the hourly price of each configuration.
     """
     if len(table) == 0 or "workload" not in table.columns:
         return {}

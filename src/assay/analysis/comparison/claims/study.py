@@ -1,6 +1,6 @@
 """Collect the configurations on which claims are tested, each with its mean time, price and class of workload.
 
-In: runs as a table, and the price of an hour of each configuration if known. Out: one row per configuration. Runs that
+In: runs as a table, and the hourly price of each configuration if known. Out: one row per configuration. Runs that
 only generate input, such as ``prep_terasort``, do not count. The class of a workload is the declared one; if CPU use
 was measured, it decides whether the workload is CPU-bound.
 """
@@ -38,12 +38,12 @@ from assay.workloads.catalogue import generates_input, known_name, workloads
 from assay.workloads.workload import WorkloadClass
 
 RateOf = Callable[[RunTable], Floats]
-"""Returns the price of an hour of each configuration; NaN if unknown."""
+"""Returns the hourly price of each configuration; NaN if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Configurations with what claims need to know about them; arrays are over configurations."""
+    """Configurations with the data that claims use; arrays are over configurations."""
 
     table: RunTable
     log_s: Floats
@@ -52,7 +52,7 @@ class Study:
     """Variance of their log times; NaN for a single run."""
     runs: Floats
     log_rate: Floats
-    """Logarithm of the price of an hour; NaN if unknown."""
+    """Logarithm of the hourly price; NaN if unknown."""
     contrasts: Mapping[Contrast, Floats]
     classes: tuple[WorkloadClass, ...]
     """The class of each level of the workload."""
@@ -87,8 +87,8 @@ class Study:
 def study_of(table: RunTable, rate_of: RateOf | None = None, spread: SessionSpread | None = None) -> Study:
     """Return the configurations of the runs that count.
 
-    ``rate_of``: the price of an hour of each. ``spread``: the variance between sessions; None: estimated from these
-    runs.
+    ``rate_of``: the hourly price of each configuration. ``spread``: the variance between sessions; None: estimated from
+    these runs.
     """
     table = with_compression(table)
     preparing = np.array([*map(generates_input, table.columns["workload"].levels), False])

@@ -1,1 +1,1 @@
-"""Describe what differs between the sides of a comparison."""
+"""Details of a comparison: its groups, and the differences between its sides."""

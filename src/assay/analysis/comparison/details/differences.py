@@ -1,4 +1,4 @@
-"""Find what else differed between compared runs, and what limited them: the warnings of a ratio.
+"""Warn about other differences between compared runs, and about runs that the CPU limited.
 
 In: the runs of both sides with their environments. Out: warnings. An environment is a tree of facts about the hosts. A
 difference is a leaf that both sides have, with more than one value.
@@ -21,7 +21,7 @@ _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classp
 """Paths of effective engine parameters, except for directories, hosts, addresses and ports."""
 _NAMES_MAX = 5
 HostValues = Mapping[str, set[str]]
-"""The values that each recorded fact had, by its path in the environment."""
+"""Path of a recorded fact in the environment, and its values."""
 
 
 def _is_compared(path: str, factor: str) -> bool:

@@ -16,9 +16,9 @@ _REPETITIONS_MAX = 5
 
 
 def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, observed: Mask) -> tuple[int, int] | None:
-    """Return a row with ``baseline`` and one with ``candidate`` to compare; None if no two runs match.
+    """Return a row with ``baseline`` and a row with ``candidate`` to compare; None if no two runs match.
 
-    ``observed``: for each row of the table, whether more than its time was observed.
+    ``observed``: for each row of the table, whether it has other metrics than its time.
     """
     column, matched = require_factor(table, factor), match(table, factor)
     codes = column.code(baseline), column.code(candidate)

@@ -3,7 +3,7 @@
 In: runs that are equal in everything. Out: medians, the geometric mean with its 95 % interval (seconds), MB/s.
 
 The three throughputs measure different things and differ by factors, so each has its name: per stream (stock
-TestDFSIO's "Throughput"), concurrency-gated aggregate (enhanced DFSIO's), and data over the job's wall time.
+TestDFSIO's "Throughput"), concurrency-gated aggregate (enhanced DFSIO's), and data / wall time of the job.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Form the matched groups of loaded runs.
 
 In: runs and a factor. Out: one :class:`RunGroup` for each matched group, with the runs that count by level, the number
-of those that do not, and warnings about caches. Groups and reasons are those of ``matched.py``.
+of runs that do not count, and warnings about caches. ``matched.py`` defines the groups and the reasons.
 """
 
 from collections import Counter
@@ -34,8 +34,8 @@ class RunGroup:
 
     workload: str
     context: str
-    """What distinguishes this group from others of its workload (``dfs.blocksize=64MB``); empty if it is the only
-    one."""
+    """Levels that distinguish this group from others of its workload (``dfs.blocksize=64MB``); empty for the only
+    group."""
     levels: dict[str, tuple[Run, ...]]
     """The runs that count by level, in the order in which they ran; empty if no run of a level counts."""
     left_out: dict[str, Counter[int]]
@@ -44,7 +44,7 @@ class RunGroup:
     sessions: Mapping[str, SideSessions]
     """How the runs that count are spread over sessions, by level."""
     example: Run
-    """Any run of the group, also one that does not count: all of them share its settings."""
+    """Any run of the group, whether it counts or not: all runs of the group have the same settings."""
 
 
 def run_groups(runs: Sequence[Run], factor: str) -> list[RunGroup]:

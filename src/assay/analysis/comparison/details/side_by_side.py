@@ -50,7 +50,7 @@ _SHORT = 24
 
 
 class DifferenceKind(StrEnum):
-    """Why something differs."""
+    """The kind of a difference between sides."""
 
     PURPOSE = "varied on purpose"
     ALONG = "not varied on purpose"

@@ -18,7 +18,7 @@ RUN_WARNINGS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class Threat:
-    """One reason for caution."""
+    """One threat to validity."""
 
     title: str
     text: str

@@ -1,1 +1,1 @@
-"""Derive factors that runs do not record as such."""
+"""Factors that are derived from recorded columns."""

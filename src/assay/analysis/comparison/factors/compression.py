@@ -40,7 +40,7 @@ def with_compression(table: RunTable) -> RunTable:
     elif codec is not None:
         known = {name.lower(): name for name in given.levels}
         shorts = [known.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
-        names = [*shorts, _UNNAMED]  # the last is for runs without a codec: code -1
+        names = [*shorts, _UNNAMED]  # the last name is for runs without a codec, whose code is -1
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
         codes[on] = numbers[table.columns[codec].codes[on]]
     rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}

@@ -21,8 +21,8 @@ DISK_KIND: Final = "disk_kind"
 def disks_of(layout: str, devices: str | None) -> tuple[str, int] | None:
     """Return the counted kind of device and its number per worker, from recorded devices or else the layout's code.
 
-    With devices of several kinds, the layout's code states which kind is counted. None if it does not, or if the
-    devices are unknown.
+    With devices of several kinds, the layout's code states which kind is counted. None if the code does not state it,
+    or if the devices are unknown.
     """
     code = layout_code.named(layout)
     counts = devices_of_text(devices) if devices else dict(code.devices) if code else {}
