@@ -143,8 +143,7 @@ def correlation_of(histories_logs: Sequence[Floats]) -> float:
     It is the lower of two estimates, because changes of level bias both upwards: small changes the estimate around
     levels, large changes the estimate from differences. Without changes the lower estimate is too low, and with few
     runs it is uncertain. It is therefore raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl. 8,
-    1946),
-    but by at most :data:`RAISED_MAX`, so that a change can still be found in a single short history.
+    1946), but by at most :data:`RAISED_MAX`, so that a change can still be found in a single short history.
     """
     correlation = float(
         np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX)

@@ -1,1 +1,1 @@
-"""Compute costs from price books and runs. Pure."""
+"""Costs from price books and runs. Pure."""

@@ -2,7 +2,7 @@
 
 In: a price book, and the parts of each kind of machine. Out: every cluster's hourly rate as factors of prices. A bill
 is linear in the number of workers, because price books count units per worker or once. Two bills therefore determine
-all.
+the bills of all sizes.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from assay.model import PriceBook
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One kind of machine as prices count it: the parts of a cluster with one worker."""
+    """The priced parts of one kind of machine: of a cluster with one worker."""
 
     layout: str
     counts: Counts

@@ -1,4 +1,4 @@
-"""Compute break-even prices: at which price of an item does another configuration become cheapest?
+"""Compute break-even prices: the prices of an item at which another configuration becomes the cheapest.
 
 In: times and hourly rates as factors of prices. Out: for each price, the nearest price below and above today's at which
 another configuration becomes the cheapest per run, with all other prices and the times unchanged. The cost of a run is
@@ -17,7 +17,7 @@ from assay.analysis.statistics import Floats, Mask
 
 @dataclass(frozen=True, slots=True)
 class BreakEvenPrice:
-    """Prices at which the cheapest configuration changes; None if no price of this item changes it."""
+    """Prices of an item at which the cheapest configuration changes; None if no price changes it."""
 
     price: Price
     below: float | None

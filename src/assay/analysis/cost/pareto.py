@@ -1,11 +1,11 @@
 """Compute the Pareto front of time and money, and the probability that a configuration is on it.
 
-In: run times by configuration, and what each adds to an hour by price. Out: the front (no other configuration is as
-fast and as cheap, and better in one of the two) and, for each configuration, the share of simulations in which it is
-on the front. Which configuration is the cheapest is the question of ``questions/decisions``, not of this module.
+In: run times by configuration, and hourly rates as factors of prices. Out: the front (no other configuration is as fast
+and as cheap, and better in one of the two) and, for each configuration, the share of draws in which it is on the front.
+``questions/decisions`` decides which configuration is the cheapest.
 
-The log of a configuration's mean time is drawn from Student's t with the spread of its runs, as its 95 % interval is: a
-bootstrap over three runs would be too sure (docs/adr/0003). Few runs use the pooled spread of similar runs
+The log of a configuration's mean time is drawn from Student's t with the spread of its runs, like its 95 % interval. A
+bootstrap over three runs would be too narrow (docs/adr/0003). Few runs use the pooled spread of similar runs
 (``run_cost.py``); without any repeated run there are no shares. Prices are drawn from the triangle between low, price
 and high; a draw of a price holds for all configurations. Intervals of times, and of costs under exact prices, are not
 drawn, so no seed changes them.
@@ -23,7 +23,7 @@ from assay.analysis.statistics import Floats, Mask
 
 DRAWS = 2000
 _LOG_MAX = 100.0
-"""Limit of the logarithm of a simulated time. The tails of two runs are so wide that a draw could overflow."""
+"""Maximum absolute log ratio of a drawn time to the mean. With two runs, draws from Student's t could overflow."""
 _CELLS_MAX = 1_000_000
 """Maximum number of random numbers in memory."""
 
@@ -113,7 +113,7 @@ class CostAndTime:
     costs: Floats
     front: Mask
     front_shares: Floats | None
-    """Share of simulations in which each configuration is on the Pareto front; None if the spread of some times is
+    """Share of draws in which each configuration is on the Pareto front; None if the spread of some times is
     unknown."""
     time_low_s: Floats
     time_high_s: Floats
@@ -121,7 +121,7 @@ class CostAndTime:
     cost_high: Floats
     """Upper ends of 95 % intervals; NaN if unknown."""
     borrowed: Mask
-    """Whether a configuration's interval uses the pooled spread of its kind."""
+    """Whether a configuration's interval uses the pooled spread of similar runs."""
     draws: int
 
 
@@ -165,7 +165,7 @@ def estimate_time_and_cost(
 class Quadrants:
     """Limits of fast and slow, economical and expensive, as in BSC 2015, figure 7, in real units.
 
-    BSC scales times and costs to 0 … 1 between the best and the worst and divides at the middle.
+    BSC scales times and costs to 0 … 1 between the best and the worst, and sets the limit at 0.5.
     """
 
     time_s: float
@@ -178,7 +178,7 @@ class Quadrants:
 
 
 def quadrants(times_s: Sequence[float], costs: Sequence[float]) -> Quadrants | None:
-    """Return the middles between best and worst; None without two different configurations.
+    """Return the limits halfway between best and worst; None without two different configurations.
 
     The geometric mean is used, so that one configuration that is ten times as slow does not make all others fast.
     """

@@ -1,4 +1,4 @@
-"""Select the items of a price book that a cluster in one configuration pays, and count them.
+"""Select the items of a price book that apply to a cluster in one configuration, and count them.
 
 In: a price book, the parts (:class:`Counts`), a layout, a date. Out: the applicable items with their counts, and the
 bill over some years. Devices are counted for the layout: disks that the layout does not use are not paid. A part

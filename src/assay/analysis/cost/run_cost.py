@@ -2,8 +2,8 @@
 
 In: run times in seconds with the configuration of each, and hourly costs of configurations. Out: each configuration's
 geometric mean time, and cost per run. Times of a million runs are summed in a few array operations; costs of the few
-configurations are exact (decimal). The interval of a mean is Student's t on logarithms, as everywhere (docs/adr/0003).
-Few runs use the pooled spread of their kind. A single run has no interval if nothing of its kind is repeated.
+configurations are exact (decimal). The interval of a mean is Student's t on logarithms (docs/adr/0003). Few runs use
+the pooled spread of similar configurations. A single run has no interval if no similar configuration is repeated.
 
 Source of the ranking: Barcelona Supercomputing Center, "Evaluating the Impact of SSDs and InfiniBand in Hadoop Cluster
 Performance and Costs" (2015), table 2, and ALOJA's cost of an execution: seconds / 3600 × money per hour.
@@ -79,7 +79,7 @@ def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[
 def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
     """Return the error of each mean, from the spread of its runs or, for few runs, from the pooled spread of its kind.
 
-    Few are less than :data:`SPREAD_RUNS_MIN`. A single run therefore never looks more certain than two.
+    Few runs are less than :data:`SPREAD_RUNS_MIN`. A single run is therefore never more certain than two runs.
     """
     degrees_of_runs = times.n - 1.0
     borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > degrees_of_runs)
@@ -92,7 +92,7 @@ def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
 
     The interval is never narrower than the rounding error of the times.
     """
-    from scipy.special import stdtrit  # imported here: 0.1 s that only some questions need
+    from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
     with np.errstate(over="ignore"):
         half = np.maximum(stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error, times.rounding)
@@ -117,7 +117,7 @@ def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off:
         rounding = np.bincount(codes, weights=off, minlength=configurations) / n
     fastest = np.full(configurations, np.inf)
     np.minimum.at(fastest, codes, durations_s)
-    # exp(log(348)) is not 348: where all runs took as long, they are their mean.
+    # exp(log(348)) is not exactly 348: the mean of equal times is the time itself.
     mean = np.where(squares == 0, fastest, np.exp(mean_log))
     return Times(n, np.where(n > 0, mean, np.nan), deviation, np.where(n > 0, fastest, np.nan), rounding)
 

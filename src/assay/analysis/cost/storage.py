@@ -1,8 +1,8 @@
 """Compute cost per performance and cost per capacity, as in LISA'14, table 5 and section 5.
 
 In: storage setups with price, capacity and sequential bandwidth, and the speedup of jobs between two setups. Out: cost
-per TB (10^12 bytes) and per MB/s (10^6 bytes), as a table; the number of baseline devices with the bandwidth, or the
-price, of a candidate; and the cost per performance, price ratio / mean gain.
+per TB (10^12 bytes) and per MB/s (10^6 bytes), as a table; the number of baseline devices that match a candidate's
+bandwidth, or its price; and the cost per performance, price ratio / mean gain.
 
 Source: K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14. Their cost per performance
 compares the setups SSD and HDD-11, which have the same bandwidth, not single devices.

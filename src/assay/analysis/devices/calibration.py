@@ -35,7 +35,7 @@ CACHED_SHARE = 0.5
 """Share of a random read's time below which random writes are cached."""
 USUAL_CACHE_BYTES = 64 * 10**6
 QUEUE_DEPTH_MIN = 16
-"""Minimum number of requests at once that shows a device's maximum requests per second."""
+"""Minimum number of concurrent requests that measures a device's maximum requests per second."""
 BANDWIDTH_BOUND_SHARE = 0.9
 """Share of the bandwidth above which random requests are limited by the bandwidth."""
 LATENCY_S_MIN = 1e-6
@@ -52,7 +52,7 @@ class DeviceMeasurement:
     request_bytes: int
     streams: int
     depth: int
-    """Requests at once, of all streams together."""
+    """Concurrent requests of all streams together."""
     bytes_per_s: float
     iops: float
     latency_s: float | None
@@ -65,7 +65,7 @@ class DeviceMeasurement:
 
     @property
     def service_s(self) -> float:
-        """The time of one request when requests are sequential."""
+        """Time of one request, in seconds, if requests follow each other without overlap."""
         return self.latency_s or 1 / self.iops
 
 
@@ -108,9 +108,9 @@ def calibrate(
     capacity_bytes: int | None = None,
     rpm: float | None = None,
 ) -> Calibration:
-    """Return the device with the rates ``figures``; raise FormatError without a measured bandwidth.
+    """Return the calibration of a device from its measurements. Raises FormatError without a measured bandwidth.
 
-    ``rpm``, of an HDD, is not measured: it is the usual one unless given.
+    ``rpm`` of an HDD is not measured; None: the typical value.
     """
     read = _sequential(figures, writes=False)
     if read is None:

@@ -29,9 +29,9 @@ class Bandwidth:
 
 
 def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwidth]:
-    """Return device name to bandwidth over all workers: of each byte written once and read once.
+    """Return device name to bandwidth over all workers, if each byte is written once and read once.
 
-    That is the harmonic mean of the sequential read and write rates, over the workers if they were measured.
+    The bandwidth is the harmonic mean of the sequential read and write rates, over the workers if they were measured.
     """
     workers = {node.name for node in cluster.workers}
     rates_by_name: dict[str, Bandwidth] = {}
@@ -59,14 +59,14 @@ def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwid
 
 @dataclass(frozen=True, slots=True)
 class DirectorySplit:
-    """Device name to number of directories; ``spread``: largest bandwidth of a directory over the smallest, minus 1."""
+    """Device name to number of directories. ``spread``: largest / smallest bandwidth of a directory, minus 1."""
 
     directories: dict[str, int]
     spread: float
 
 
 def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
-    """Return the largest bandwidth of a directory over the smallest, minus 1."""
+    """Return the largest / smallest bandwidth of a directory, minus 1."""
     bytes_per_s = [rates[name] / directories[name] for name in rates]
     return max(bytes_per_s) / min(bytes_per_s) - 1
 
@@ -84,7 +84,7 @@ def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySp
     for smallest in candidates:
         counts = {
             name: min(most, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()
-        }  # as many as keep each directory at ``smallest`` or above
+        }  # the most directories whose bandwidth is at least ``smallest``
         fewer = {name: max(1, _ceil(rate / smallest / (1 + error))) for name, rate in rates.items()}
         for tried in (fewer, counts):
             if max(tried.values()) > most:
@@ -181,7 +181,7 @@ class AvailableSpace:
 
 
 def available_space(devices: Sequence[Device], directories: Mapping[str, int], scale: float) -> AvailableSpace:
-    """Return how AvailableSpaceVolumeChoosingPolicy, with its defaults, spreads blocks over empty devices.
+    """Return the shares of blocks on empty devices under AvailableSpaceVolumeChoosingPolicy with its defaults.
 
     Every directory reports the free space of the whole device. Directories that exceed the smallest free space by more
     than the threshold are preferred: if they were half of all directories, they would get 75 % of the blocks.

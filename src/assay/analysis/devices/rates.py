@@ -1,10 +1,10 @@
 """Compute the rates that a modelled disk should reach: sequential, several streams, random.
 
 In: the numbers of :mod:`assay.model.clusters.device_model`, bandwidth in bytes/s and capacity in bytes after scaling,
-and the part of the disk, from its outer edge on, that is read. Out: bytes/s and requests/s, the expectation of the
-baseline.
+and the part of the disk, from its outer edge on, that is read. Out: bytes/s and requests/s, which the baseline should
+measure.
 
-An HDD transfers at the outer rate, and a little slower further in. A random request takes seek, half a rotation and
+An HDD transfers fastest at its outer edge, and slower further in. A random request takes seek, half a rotation and
 transfer. The seek grows with the square root of the distance at first and linearly from a fifth of the disk on, after
 Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. For several streams
 :func:`hdd_streams_bytes_per_s` replays the drive's scheduling: the shortest positioning, less a share of the waiting
@@ -134,7 +134,7 @@ def _replay_s(
         queue.remove(served)
         now_s += positioning_s + disk.transfer_s(served[0], request_bytes)
         head = served[0] + request_bytes
-        coming.append((now_s + RESUBMIT_S, served[2]))  # its reader has just received the data
+        coming.append((now_s + RESUBMIT_S, served[2]))  # the reader sends its next request
     return now_s
 
 
@@ -148,7 +148,7 @@ def flash_transfer_s(model: FlashModel, bytes_per_s: float, read_bytes_per_s: fl
 def flash_random_iops(
     model: FlashModel, read_bytes_per_s: float, request_bytes: float, depth: int, iops_max: float | None = None
 ) -> float:
-    """Return random reads per second with ``depth`` requests at once."""
+    """Return random reads per second with ``depth`` concurrent requests."""
     alone_s = model.read_latency_s + flash_transfer_s(model, read_bytes_per_s, read_bytes_per_s, request_bytes)
     limits = [depth / alone_s, read_bytes_per_s / request_bytes]
     return min(*limits, iops_max) if iops_max else min(limits)
@@ -172,7 +172,7 @@ class ExpectedRates:
 
 @dataclass(frozen=True, slots=True)
 class BaselineSettings:
-    """The settings of the baseline: size of the test file and of requests, and their number at once.
+    """The settings of the baseline: size of the test file and of requests, and the number of concurrent requests.
 
     Streams read through the page cache, so the readahead sets the size of their requests.
     """

@@ -1,1 +1,1 @@
-"""Check whether hosts are fit to be measured, from their surveys. `catalogue.py` has all checks. Pure."""
+"""Checks whether hosts are fit for measurements, from their surveys. ``catalogue.py`` lists all checks. Pure."""

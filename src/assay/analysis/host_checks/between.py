@@ -1,4 +1,4 @@
-"""Checks of differences between hosts that should be alike. In: all surveys. Out: rows of checks. Pure."""
+"""Checks for differences between hosts that should be equal. In: all surveys. Out: rows of checks. Pure."""
 
 import statistics
 from collections import Counter, defaultdict

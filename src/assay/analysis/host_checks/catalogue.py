@@ -1,4 +1,4 @@
-"""List all host checks, and grade a cluster by them. In: surveys and the cluster file. Out: a report. Pure."""
+"""List all host checks, and grade a cluster. In: surveys and the cluster file. Out: a report. Pure."""
 
 from collections.abc import Mapping
 from typing import Any

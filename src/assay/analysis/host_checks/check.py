@@ -75,7 +75,7 @@ class HostCheck(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BetweenCheck:
-    """A check of all hosts together: they should be alike."""
+    """A check of all hosts together, which should be equal."""
 
     criterion: Criterion
     findings: Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]
@@ -154,7 +154,7 @@ def by_state(grades: Mapping[str, Grade]) -> Rule[str]:
 
 
 def data_mounts(host: Survey, described: DescribedHost) -> list[Mount]:
-    """Return the file systems with data: those of the described directories, else all that are for data."""
+    """Return the data file systems: those of the described directories, else all file systems for data."""
     if not described.directories:
         return host.data_mounts()
     mounts = {mount.point: mount for d in described.directories.values() if (mount := host.mount_at(d))}

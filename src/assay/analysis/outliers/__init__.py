@@ -1,1 +1,1 @@
-"""Assess runs: outliers, causes of invalid runs, plausible data sizes, precision. Pure."""
+"""Quality of runs: outliers, causes of invalid runs, implausible data sizes, precision. Pure."""

@@ -4,7 +4,8 @@ In: runs as a table (durations in s, metrics by name). Out: anomalies, ordered b
 value, of these kinds:
 
 - *did not do its work*: faster than its workload's learned floor: a failed run that was recorded as a success;
-- *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
+- *too fast*, *too slow*: far from the median of its repetitions, or with fewer than three repetitions, from a
+  log-linear model;
 - *too few bytes*: a byte metric far below that of its repetitions, or of runs of the same work, by at least 1 % of the
   run's usual traffic;
 - *imbalance*: one node did much more than the mean node (metrics named ``…_imbalance``: maximum over mean), and the
@@ -43,7 +44,7 @@ FEW_BYTES_OF_REPETITIONS = 0.5
 FEW_BYTES_WORK = 0.25
 """Minimum bytes of a run, as a share of the median of its repetitions, or of all runs of the same work."""
 FEW_BYTES_TRAFFIC_SHARE = 0.01
-"""Minimum share of the missing bytes in the run's usual traffic (all byte metrics). A job that only writes reads a few
+"""Minimum missing bytes, as a share of the run's usual traffic (all byte metrics). A write-only job reads a few
 kilobytes, and half as many by chance."""
 RUNS_OF_WORK_MIN = 10
 _NO_BYTES = 1e-9
@@ -235,7 +236,7 @@ def _few_bytes(
 ) -> _Flags:
     """Return the runs whose bytes are far below those of their repetitions, or else of runs ``alike``.
 
-    ``traffic``: of each run, over all byte metrics. The missing bytes must be a relevant part of it.
+    ``traffic``: bytes of each run over all byte metrics. The missing bytes must be a relevant share of the traffic.
     """
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
@@ -260,7 +261,7 @@ def _few_bytes(
 
 
 def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
-    """Return the runs with an imbalance between nodes that is large, and larger than in runs like it."""
+    """Return the runs with a large imbalance between nodes, larger than in repetitions or else in runs ``alike``."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
     values = table.values[name][rows]
     medians = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)

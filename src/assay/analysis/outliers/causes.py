@@ -1,7 +1,7 @@
 """Group runs that are not valid by their cause.
 
-In: runs. Out: one :class:`Cause` for each status, failure class and wording. Numbers, ids and paths do not distinguish
-causes, so that all runs with "attempt 3 timed out after 600 s" have one cause.
+In: runs. Out: one :class:`Cause` for each status, failure class and wording. Differences in numbers, ids and paths are
+ignored, so all timeouts such as "attempt 3 timed out after 600 s" are one cause.
 """
 
 import re

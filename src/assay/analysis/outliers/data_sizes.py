@@ -1,4 +1,4 @@
-"""Find runs that can't have processed as much data as their source says.
+"""Find runs that can't have processed as much data as their source states.
 
 In: runs as a table, which of them count, and the number of workers of each row's cluster, if known. Out: which runs are
 implausible, and the reason. A data size is read from ``data_bytes`` or the name of a suite (``HiBench-1TB``), and
@@ -31,7 +31,7 @@ from assay.analysis.statistics import (
 )
 
 FACTOR_MIN = 4.0
-"""Minimum ratio of the usual time to an implausible one."""
+"""Minimum ratio of the usual time to an implausible time."""
 Z_MIN = 3.5
 CLUSTERS_MIN = 3
 """Minimum number of other clusters to compare a time with."""

@@ -1,6 +1,6 @@
 """Add anomalies to a table of runs as a column, for every question that uses the table.
 
-In: all runs of a repository as a table. Out: the same with the column ``anomaly``, whose level is the most serious
+In: all runs of a repository as a table. Out: the table with the column ``anomaly``, whose level is the most serious
 outlier flag of a run, ``none`` if it has no flag, and absent for runs that were not examined (invalid, failed, no
 time).
 """
@@ -18,7 +18,7 @@ def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
     """Return ``table`` with the column ``anomaly``; ``anomalies``: of the table, the most serious first."""
     levels = (NO_ANOMALY, *(kind.value for kind in anomalies.kinds))
     codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
-    codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # the last one assigned is the most serious
+    codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # a later assignment, of the most serious anomaly, wins
     return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
 
 

@@ -30,7 +30,7 @@ class Need:
     needed: int | None
     """Total number of runs; None: more than :data:`NEEDED_MAX`, or the spread is unknown."""
     assumed: bool
-    """Whether the spread is that of the workload."""
+    """Whether the spread of the workload was used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Precision:
 
 def _needed(scatter: Floats, wanted: float) -> Ints:
     """Return the total number of runs for each spread; 0: more than :data:`NEEDED_MAX`, or unknown."""
-    from scipy.special import stdtrit  # imported here: 0.1 s that only this needs
+    from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
     n = np.arange(2, NEEDED_MAX + 1)
     reach = stdtrit(n - 1, 0.5 + LEVEL / 2) / np.sqrt(n)  # falls with n
@@ -77,7 +77,10 @@ def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats
 
 
 def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
-    """Return how many repetitions are still needed for ``wanted``; ValueError unless it is positive."""
+    """Return the repetitions that are still needed for the half-width ``wanted``.
+
+    Raises ValueError unless it is positive.
+    """
     if not wanted > 0:
         raise ValueError("the wanted half-width must be positive")
     groups = groups_by(table, list(table.factors))

@@ -3,9 +3,9 @@
 In: runs as a table, and which of them to learn from. Out: for each run the expected time (s), the typical spread, and
 the robust z score of its log time; and the learned floor of each workload, below which no run can have done its work.
 
-The expected time is the median of a configuration's repetitions. With too few repetitions it is that of a log-linear
-model: a factor for each level of each factor, fitted by workload to the configurations' medians, with less weight on
-large residuals (Huber, Ann. Math. Stat. 35 (1964)). Robust z: B. Iglewicz and D. C. Hoaglin, How to Detect and Handle
+The expected time is the median of a configuration's repetitions. With too few repetitions, a log-linear model gives it:
+a multiplier for each level of each factor, fitted by workload to the configurations' medians, with less weight on large
+residuals (Huber, Ann. Math. Stat. 35 (1964)). Robust z: B. Iglewicz and D. C. Hoaglin, How to Detect and Handle
 Outliers (1993). A run's status is not used.
 """
 
@@ -30,12 +30,12 @@ from assay.analysis.statistics import (
 REPETITIONS_MIN = 3
 """Minimum number of repetitions: of two runs, either could be the outlier."""
 SPREAD_RUNS_MIN = 8
-"""Minimum number of repetitions for a separate spread; with fewer, the spread of the workload counts."""
+"""Minimum number of repetitions for a separate spread; with fewer, the spread of the workload is used."""
 SPREAD_ALONE_RUNS_MIN = 20
 """Minimum number of repetitions for a spread below that of the workload: a ninth run next to eight runs that are close
 by chance would be an outlier."""
 SCATTER_MIN = 0.02
-"""Minimum spread of run times: a z score never counts smaller differences as large."""
+"""Minimum spread of log run times, so that small differences never have a large z score."""
 NORMAL = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation."""
 GAP_MIN = 4.0
@@ -46,7 +46,7 @@ RUNS_ABOVE_GAP_MIN = 5
 FIT_CONFIGURATIONS_MAX = 20_000
 """Maximum number of configurations, evenly sampled, to which the log-linear model is fitted."""
 FREE_MIN = 10
-"""Minimum degrees of freedom of the log-linear model: with fewer, it fits anything."""
+"""Minimum degrees of freedom of the log-linear model, against overfitting."""
 _SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
 _ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
 _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
@@ -97,7 +97,7 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     above = ends[work[wide]] - wide - 1
     rows = wide[above >= np.maximum(RUNS_ABOVE_GAP_MIN, SHARE_ABOVE_GAP_MIN * sizes[work[wide]])]
     middle, upper = np.full(count, -np.inf), np.full(count, np.nan)
-    middle[work[rows]] = (logs[rows] + logs[rows + 1]) / 2  # the last one assigned is the highest
+    middle[work[rows]] = (logs[rows] + logs[rows + 1]) / 2  # a later assignment, to the highest gap, wins
     upper[work[rows]] = logs[rows + 1]
     return middle, upper
 

@@ -27,12 +27,12 @@ EPS, EPS_SMALL = 1.9, 3.5
 """Radius of a neighbourhood in spreads: ``EPS + EPS_SMALL * quantities / attempts``, because the spread of few attempts
 is underestimated. Chosen so that at most about 1 % of tasks without a fault are flagged."""
 NEIGHBOURS_SHARE = 0.1
-"""Minimum share of the population near an attempt that makes its surroundings normal: a smaller group is outliers."""
+"""Minimum share of the population near a normal attempt. The attempts of a smaller group are outliers."""
 NEIGHBOURS_MIN = 4
 ATTEMPTS_MIN = 8
 """Minimum size of a population: in a smaller one, any attempt could be the outlier."""
 SPREAD_MIN = 0.1
-"""Minimum spread of logarithms: 10 %. Smaller differences between tasks are not worth a flag."""
+"""Minimum spread of logarithms (10 %), so that small differences between tasks are not flagged."""
 _HALF = 2 * 0.6744897501960817
 """Length of the shortest half of a normal distribution, in standard deviations."""
 
@@ -79,14 +79,14 @@ def task_flags(quantities: Floats, offsets: Floats) -> TaskFlags | None:
     """
     if len(quantities) < ATTEMPTS_MIN:
         return None
-    from scipy.spatial import cKDTree  # imported here: few commands need it
+    from scipy.spatial import cKDTree  # imported here because few commands need it
 
     points = scaled(quantities, offsets)
     needed = max(NEIGHBOURS_MIN, int(np.ceil(NEIGHBOURS_SHARE * len(points))))
     radius = EPS + EPS_SMALL * int(points.any(axis=0).sum()) / len(points)
     near = cKDTree(points).query_ball_point(points, radius, p=np.inf, return_length=True)
     core = points[near >= needed]
-    if len(core) == 0:  # no attempt resembles others: there is no normal to differ from
+    if len(core) == 0:  # no attempt is near enough others, so none is normal
         outliers = np.zeros(len(points), dtype=np.bool_)
     else:
         outliers = np.asarray(cKDTree(core).query(points, p=np.inf)[0] > radius, dtype=np.bool_)

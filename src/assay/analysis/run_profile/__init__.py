@@ -1,1 +1,1 @@
-"""Where a run spent its time and what its devices did: phases, tasks, traffic, reasons. Pure."""
+"""Time and device use of a run: phases, tasks, traffic, limits, and reasons for differences. Pure."""

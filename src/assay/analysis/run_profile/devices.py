@@ -1,4 +1,4 @@
-"""Compute what each disk and node did during a run, by purpose: HDFS blocks or intermediate data.
+"""Compute the use of each disk and node during a run, by purpose: HDFS blocks or intermediate data.
 
 In: a trace with ``disk:``, ``nic:`` and ``cpu`` counters, and the layout. Out: bytes, requests, bytes per request
 (LISA'14, figure 3), waits, queues and busy shares of devices, and each node's part of the work.
@@ -26,7 +26,7 @@ IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 
 
 class Purpose(StrEnum):
-    """What a layout keeps on a device."""
+    """The data that a layout keeps on a device."""
 
     HDFS = "hdfs"
     INTERMEDIATE = "intermediate"
@@ -230,7 +230,7 @@ class Observation:
         return Purpose.UNKNOWN if self.purposes is None else self.purposes.get(device, Purpose.NONE)
 
     def by_purpose(self) -> tuple[PurposeUse, ...]:
-        """Return what the layout's devices did for each purpose."""
+        """Return the use of the layout's devices for each purpose."""
         uses = [use for use in self.devices() if use.purpose is not Purpose.NONE]
         return tuple(
             PurposeUse(purpose, tuple(use.device for use in matching), together([use.transfers for use in matching]))
@@ -274,7 +274,7 @@ class Observation:
 
 
 def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
-    """Return the busiest worker's amount over the mean worker's, of CPU time, disk bytes and network bytes.
+    """Return the maximum / mean over workers of CPU time, disk bytes and network bytes.
 
     Workers that were observed together count with their mean. An amount is absent if fewer than two workers, or not all
     of them, recorded it, or if it is negligible.

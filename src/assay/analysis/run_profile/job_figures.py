@@ -13,7 +13,7 @@ from assay.model import Job
 
 @dataclass(frozen=True, slots=True)
 class JobFigures:
-    """Totals over jobs. Bytes are those that the program requested, before replication and the page cache."""
+    """Totals over jobs. Bytes are as requested by the program, before replication and the page cache."""
 
     hdfs_read_bytes: int | None
     hdfs_write_bytes: int | None

@@ -1,4 +1,4 @@
-"""Find what limited a measured run, by second and phase, and how much faster it could be at most.
+"""Find the resource that limited a measured run, by second and phase, and the maximum speedup from faster resources.
 
 In: a run, its attempts, its trace. Out: :class:`Limits`. It needs neither a simulator nor other runs.
 
@@ -29,7 +29,7 @@ from assay.model import Run, Task, Trace
 BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
 RESOURCES_OF_BOUND = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
-"""Names of what a bound makes infinitely fast, and the resources that this frees."""
+"""Name of the hardware that a bound makes infinitely fast, and its resources."""
 
 LIMIT_ERROR_RATE = (
     "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
@@ -82,7 +82,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What limited a run. ``times`` add up to its duration."""
+    """The limits of a run. ``times`` add up to its duration."""
 
     run_id: str
     origin: str
@@ -95,7 +95,7 @@ class Limits:
     bounds: tuple[Bound, ...]
     moments: tuple[LimitMoment, ...]
     rests_on: tuple[str, ...]
-    """What the result is based on and what it excludes, as sentences."""
+    """Basis and exclusions of the result, as sentences."""
 
     def total_s(self, limit: Resource) -> float:
         """Return the time for which ``limit`` was the limit, over all phases."""

@@ -23,7 +23,7 @@ STEPS_MAX = 3600
 
 
 class Resource(StrEnum):
-    """What can limit a worker in one step."""
+    """A possible limit of a worker in one step."""
 
     CPU = "cpu"
     DISK_HDFS = "disk:hdfs"
@@ -41,7 +41,7 @@ class Resource(StrEnum):
     NO_TASK = "no task"
     """The node was idle while other nodes still ran tasks."""
     NONE = "nothing"
-    """Attempts ran and no resource was busy half of the time: protocol waits, polling, JVM start-up."""
+    """Attempts ran, but no resource was busy for half of the time: protocol waits, polling, JVM start-up."""
 
 
 DISKS = (Resource.DISK_HDFS, Resource.DISK_INTERMEDIATE, Resource.DISK_SHARED, Resource.DISK)
@@ -66,7 +66,7 @@ class Loads:
     computing: Floats
     """Mean CPU share of the attempts on the worker. An attempt at 1 waits for its one core, even if others are idle."""
     unknown: tuple[str, ...]
-    """What could not be observed, as sentences."""
+    """Sentences about resources that were not observed."""
 
     @property
     def steps_s(self) -> Floats:

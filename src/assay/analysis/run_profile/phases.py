@@ -162,7 +162,7 @@ def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start
     idle = _cut(_idle_phases(active, jobs), start_s, end_s)
     if end_s <= start_s:
         return Breakdown(start_s, end_s, (), ())
-    import numpy as np  # imported here: a command that shows no run does not need it
+    import numpy as np  # imported here because few commands need it
 
     names = sorted({phase.name for phase in active} | set(WITHOUT_TASKS), key=rank)
     ends = (time_s for phase in (*active, *idle) for time_s in (phase.start_s, phase.end_s))
@@ -221,7 +221,7 @@ def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy
     attempts = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
     if not attempts:
         return ()
-    import numpy as np  # imported here: only charts need it
+    import numpy as np  # imported here because only charts need it
 
     steps = max(1, math.ceil(run.duration_s / step_s))
     edges = np.arange(steps + 1) * step_s

@@ -1,11 +1,11 @@
 """Compare workloads with a reference workload: data at each stage and use of the CPU (LISA'14, table 3).
 
 In: runs with their metrics. Out: medians by workload and configuration, and their ratios to the reference workload
-(TeraSort) on the same configuration. Input are the bytes read from HDFS, shuffle the bytes that reducers fetched,
-output the bytes written to HDFS with all copies; if one side lacks the number of copies, both sides count one copy.
+(TeraSort) on the same configuration. Input is bytes read from HDFS. Shuffle is bytes that reducers fetched. Output is
+bytes written to HDFS with all copies; if one side lacks the number of copies, both sides count one copy.
 
-CPU is the busy share of the workers' CPU time. If one side lacks it, both sides use the jobs' CPU time over the run's
-duration.
+CPU is the busy share of the workers' CPU time. If one side lacks it, both sides use CPU time of the jobs / duration of
+the run.
 """
 
 from collections.abc import Sequence

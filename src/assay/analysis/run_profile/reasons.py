@@ -1,9 +1,9 @@
 """Explain why one run is faster than another: time by phase, and load of disks and CPUs.
 
-In: what was observed of one run of each side (:class:`~assay.analysis.run_profile.run_detail.RunDetail`), with its
-label and time. Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit,
-and sentences that compare each side with the first. The sentences state what was observed of these runs. A disk
-*caused* the difference only if the runs differ in nothing else; the comparison lists the differences.
+In: the details of one run of each side (:class:`~assay.analysis.run_profile.run_detail.RunDetail`), with its label and
+time. Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit, and
+sentences that compare each side with the first. The sentences state observations, not causes: a disk is the *cause* of
+a difference only if the runs differ in nothing else. The comparison lists the other differences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics
 from assay.foundation.units import format_bytes
 
 ALIKE = 0.15
-"""Maximum difference, as a share, of amounts of work that count as the same."""
+"""Maximum difference, as a share, between amounts of work that count as equal."""
 CHANCE_DIFFERENCE_MAX = 0.18
 """Maximum difference, as a share, of times that is not attributed to a phase. Two runs of one configuration, with a
 spread of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
 _NAMED_MAX = 3
 _EXPLAINED_SHARE_MIN = 0.8
-"""Share of the difference at which no further phases are named."""
+"""Minimum share of the difference that the named phases explain; further phases are not named."""
 FIGURES = (
     "disk_moved_bytes",
     "disk_busy_max_share",
@@ -36,7 +36,7 @@ FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class ObservedSide:
-    """One side: a run with its label and what was observed."""
+    """One side: a run with its label and details."""
 
     label: str
     duration_s: float

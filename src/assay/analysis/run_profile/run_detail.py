@@ -1,7 +1,7 @@
 """Combine the jobs, task attempts and trace of a run into one detailed view.
 
-In: a run with the other files of its bundle. Out: a :class:`RunDetail` for screens and reports, and those of its
-figures that are stored as the run's metrics. A figure that was not observed is None or absent.
+In: a run with the other files of its bundle. Out: a :class:`RunDetail` for screens and reports, and the figures that
+are stored as the run's metrics. A figure that was not observed is None or absent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,9 +57,9 @@ class RunDetail:
     by_purpose: tuple[PurposeUse, ...]
     nodes: tuple[NodeUse, ...]
     imbalances: dict[str, float]
-    """Metric to the busiest worker's amount over the mean worker's."""
+    """Metric to maximum / mean over workers."""
     request_bytes_max: dict[str, int] = field(default_factory=dict)
-    """Used device to the largest request that the lab passes to it; empty for real hosts."""
+    """Used device to the maximum request size in the lab, in bytes; empty for real hosts."""
 
 
 def replication_of(run: Run) -> int | None:
@@ -151,7 +151,7 @@ def detail_metrics(detail: RunDetail) -> dict[str, float]:
 
 
 def _task_metrics(kinds: Sequence[KindSummary]) -> Mapping[str, float | None]:
-    """Return counts over all jobs; waves are those of the job that has most of them."""
+    """Return counts over all jobs; waves are the maximum over jobs."""
     metrics: dict[str, float | None] = {}
     for name in dict.fromkeys(kind.kind for kind in kinds):
         matching = [kind for kind in kinds if kind.kind == name]

@@ -49,7 +49,7 @@ class SeriesName:
 def thinned(t_s: Floats, values: Floats, windows: int) -> tuple[Floats, Floats]:
     """Return at most four points of each of ``windows`` spans of time: first, last, lowest and highest, in time order.
 
-    ``t_s`` must not fall. A series with no more samples than that is returned unchanged.
+    ``t_s`` must not decrease. A series with at most that number of samples is returned unchanged.
     """
     count = len(t_s)
     if windows < 1:

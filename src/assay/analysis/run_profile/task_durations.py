@@ -177,7 +177,7 @@ def _phase_seconds(tasks: Sequence[Task]) -> list[dict[str, float]]:
 
 
 def _population(task: Task) -> tuple[str, str, str]:
-    """Return what an attempt is compared within: its job and kind; in Spark, whose ids begin with it, the stage."""
+    """Return the population of an attempt: its job and kind, and in Spark the stage, with which its id begins."""
     return task.job_id, task.kind, "" if task.kind in ("map", "reduce") else task.task_id.partition(".")[0]
 
 

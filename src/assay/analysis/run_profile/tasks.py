@@ -2,7 +2,7 @@
 
 In: task attempts (seconds from the run's start). Out: one summary per job and kind of task, and lanes for a timeline.
 
-*Waves* are the tasks over their largest number at once, rounded up: LISA'14 plans its jobs for a single wave. A
+*Waves* are tasks / maximum concurrent tasks, rounded up: LISA'14 plans its jobs for a single wave. A
 *straggler* is a successful attempt that took more than 1.5 times the median of its job and kind, if there are at least
 four. The time of a reduce counts from the end of its job's last map, because it can only wait until then. A *lane*
 stands for a container: it holds one attempt at a time, so a node has as many lanes as attempts ran at once.
@@ -34,7 +34,7 @@ class Straggler:
     node: str
     duration_s: float
     ratio: float
-    """Its duration over the median."""
+    """Its duration / the median."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class KindSummary:
     local_read_bytes: int
     local_write_bytes: int
     spilled_records: int | None
-    """None if no attempt has it, like the next two."""
+    """None if no attempt has the counter. The same for the next two fields."""
     cpu_s: float | None
     gc_s: float | None
     busy_s: float

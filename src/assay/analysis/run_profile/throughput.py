@@ -5,8 +5,8 @@ time, and the concurrency and rate of every slot.
 
 Time is divided into slots of one second. A slot's concurrency is its active stream-seconds over its length; the slot
 counts if its concurrency is at least half of the largest number of streams at one moment. The aggregate is the mean
-rate over the slots that count. So ramp-up and stragglers do not count, and the figure is higher than data over wall
-time: the two must not be mixed.
+rate over the slots that count. It excludes ramp-up and stragglers, so it is higher than data / wall time. Do not
+compare the two.
 
 The bytes of a slot are measured if the program reports them (:class:`CountedStream`: seconds of one clock). Otherwise a
 task's bytes are spread evenly over its duration (:class:`Transfer`), because job histories have no more. The idea is

@@ -1,8 +1,8 @@
 """Compute disk traffic over time, in MB/s (10^6 bytes) by device, summed over the nodes.
 
 In: a trace with ``disk:NAME`` counters ``read_bytes`` and ``write_bytes``. Out: one series for each device name and
-direction on a common grid of times in seconds. Devices of equal name on different nodes are added up: in a cluster
-of equal workers that is "the first disk of each".
+direction on a common grid of times in seconds. Devices of equal name on different nodes are added up, for example the
+first disk of each worker.
 """
 
 import math
@@ -38,7 +38,7 @@ def counter_growth(samples: Sequence[tuple[float, float]], grid_s: Sequence[floa
     """
     if not samples or len(grid_s) < 2:
         return [0.0] * max(0, len(grid_s) - 1)
-    import numpy as np  # imported here: only traces need it
+    import numpy as np  # imported here because only traces need it
 
     times = np.array([t for t, _ in samples])
     steps = np.diff(np.array([value for _, value in samples]))

@@ -1,4 +1,4 @@
-"""Compute intervals, ranks and moments; hold runs as columns, and group them. Pure."""
+"""Intervals, rank tests and variances; tables of runs as columns, and their groups. Pure."""
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.certainty import offsets_in, offsets_of

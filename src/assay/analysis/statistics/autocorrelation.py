@@ -1,9 +1,9 @@
-"""Widen the error of a mean of paired differences, because runs resemble the run before them.
+"""Widen the error of a mean of paired differences, because consecutive runs are correlated.
 
 In: logarithms of run times in the order in which the runs started, and the side of each. Out: a factor for the standard
 error of the mean difference between the sides.
 
-The model is a first-order autoregression: neighbouring runs correlate by ``r``, runs ``k`` places apart by ``r**k``.
+The model is a first-order autoregression: consecutive runs correlate by ``r``, runs ``k`` places apart by ``r**k``.
 The differences within the blocks of a plan (A B, B A, …) then correlate too, by 0.12 where ``r`` is 0.6, but Student's
 t assumes that they are independent. ``r`` is estimated from all runs rather than from the differences, of which there
 are half as many, and corrected for its bias in short series (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954).

@@ -16,7 +16,7 @@ from assay.analysis.statistics.run_table import RunTable
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 
 _FROM_90_TO_95 = 1.959964 / 1.644854
-"""Half of a normal's 95 % interval over half of its 90 % interval."""
+"""Half-width of a normal 95 % interval / half-width of the 90 % interval."""
 
 
 def offsets(duration_s: Floats, low_s: Floats, high_s: Floats, *, sides: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Hold many imported runs as columns: :class:`ImportedRows` is to a table what ``ImportedRun`` is to one run.
+"""Hold many imported runs as columns: :class:`ImportedRows` holds a table, ``ImportedRun`` a single run.
 
 In: for each field of :class:`~assay.model.runs.run.Run`, its distinct values and the code of each row; the separate
 values of each row (key, duration, the source's id, metrics) as columns. Out: the same runs one by one, and the columns
@@ -181,7 +181,7 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
             key, span = dense.astype(np.int64), size
         key = key * high + column
         span *= high
-    if span <= 4 * size + 1024:  # a table of all that may occur is cheaper than sorting
+    if span <= 4 * size + 1024:  # a lookup table of all possible keys is cheaper than sorting
         first_of = np.full(span, size, dtype=np.int64)
         first_of[key[::-1]] = np.arange(size - 1, -1, -1)
         seen = np.flatnonzero(first_of < size)

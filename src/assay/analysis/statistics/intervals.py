@@ -8,7 +8,7 @@ reciprocal.
 Times in whole seconds, or with few decimals, are rounded, and equal rounded times hide their spread. An interval is
 therefore never narrower than rounding allows, with each time half a unit longer on one side and shorter on the other.
 
-It uses Student's t rather than a bootstrap, because a bootstrap of three to five runs covers far less than 95 %: see
+Student's t is used rather than a bootstrap, because a bootstrap of three to five runs covers far less than 95 %: see
 ``docs/adr/0003-intervals-for-few-runs.md`` and ``benchmarks/interval_coverage.py``. Welch's degrees of freedom: B. L.
 Welch, Biometrika 34 (1947); combined ones: F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
 """
@@ -133,7 +133,7 @@ def estimate(mean: float, standard_error: float, degrees: float, rounding: float
         return Estimate(value, None, None)
     half = rounding
     if standard_error * standard_error >= _NO_SCATTER:
-        from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
+        from scipy.special import stdtrit  # imported here because the import takes 0.1 s
 
         half = max(rounding, float(stdtrit(degrees, 0.5 + LEVEL / 2)) * standard_error)
     if half == 0:

@@ -30,7 +30,7 @@ class Groups:
 
 
 def _dense(key: Ints, size: int) -> tuple[Ints, int]:
-    if size <= 4 * len(key) + 1024:  # a table of all possible keys is cheaper than sorting
+    if size <= 4 * len(key) + 1024:  # a lookup table of all possible keys is cheaper than sorting
         seen = np.zeros(size, dtype=np.bool_)
         seen[key] = True
         number = np.cumsum(seen, dtype=np.int64) - 1
@@ -186,7 +186,8 @@ def hard_disk_layouts(table: RunTable) -> frozenset[str]:
 def combined(table: RunTable, names: Sequence[str], joint: str | None = None) -> RunTable:
     """Return ``table`` with ``names`` as one factor, its levels joined by `` + ``: ``SSD + IB``.
 
-    A row that lacks one of them lacks the joint factor. The single factors are removed: they follow from the joint one.
+    A row without a level of one factor has no level of the joint factor. The single factors are removed, because they
+    follow from the joint factor.
     """
     columns = [require_factor(table, name) for name in names]
     groups = groups_by(table, names)

@@ -19,7 +19,7 @@ from assay.analysis.statistics.arrays import Floats
 TRIMMED = 0.2
 """Share of values that a trimmed mean excludes at each end."""
 TRIMMED_MIN = 5
-"""Minimum number of values of a trimmed mean: of fewer, none would be excluded."""
+"""Minimum number of values of a trimmed mean: with fewer values, none would be excluded."""
 _STEPS_MAX = 100
 
 

@@ -85,7 +85,7 @@ def coded(texts: Sequence[str | None]) -> Column:
 
 
 def described(run: Run) -> dict[str, str]:
-    """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
+    """Return the texts of ``run`` by column, without columns that do not apply or follow from the layout."""
     texts = matching_factors(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     texts["cold"] = run.cache_state
     texts[LAYOUT_DEVICES] = layout_devices(run) or ""
@@ -136,7 +136,7 @@ def stacked(tables: Sequence[RunTable]) -> RunTable:
             new_codes = np.array(
                 [*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32
             )
-            codes.append(new_codes[column.codes])  # ABSENT is -1: the last
+            codes.append(new_codes[column.codes])  # ABSENT is -1, which selects the last code
         columns[name] = Column(np.concatenate(codes), tuple(levels))
     names = dict.fromkeys(name for table in tables for name in table.values)
     values = {

@@ -1,4 +1,4 @@
-"""Turn an estimate of a speedup into a verdict, and say what its interval covers.
+"""Turn an estimate of a speedup into a verdict, and define the scopes of intervals.
 
 In: a ratio (baseline time / candidate time) with its 95 % interval, its p value after Holm's correction, and the runs
 behind it. Out: a :class:`Verdict`. Every verdict of assay comes from :func:`verdict_of`.
@@ -10,15 +10,15 @@ from typing import Final
 from assay.analysis.statistics.intervals import Estimate
 
 ALPHA: Final = 0.05
-"""Maximum corrected p of a difference that is stated."""
+"""Significance level: the corrected p value of a stated difference is below it."""
 MARGIN: Final = 0.05
 """Maximum difference, as a share, of the times of equivalent options."""
 RUNS_MIN: Final = 3
-"""Minimum runs per side of a single matched group for a verdict."""
+"""Minimum number of runs per side of a single matched group for a verdict."""
 
 
 class InferenceScope(StrEnum):
-    """What an interval covers."""
+    """The settings and clusters that an interval covers."""
 
     TESTED = "tested_settings"
     SIMILAR = "similar_settings"

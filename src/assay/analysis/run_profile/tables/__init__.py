@@ -1,1 +1,1 @@
-"""Lay out what a run did as tables that fit a page."""
+"""Tables about a run for the terminal, pages and reports."""

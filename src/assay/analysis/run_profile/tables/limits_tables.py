@@ -1,4 +1,4 @@
-"""Lay out what limited a run as tables of text for the terminal, the page and the report. Nothing is computed."""
+"""Lay out the limits of a run as tables of text for the terminal, the page and the report. Nothing is computed."""
 
 from assay.analysis.run_profile.limits import LimitMoment, Limits
 from assay.analysis.run_profile.loads import Resource
