@@ -10,11 +10,11 @@ without a change, and after the last split each change is tested again between i
 of E-divisive's scheme (D. S. Matteson and N. A. James, J. Am. Stat. Assoc. 109 (2014)), which MongoDB and Otava use on
 performance histories; the statistic is A. N. Pettitt's (Appl. Stat. 28 (1979)), divided by its standard deviation.
 
-On a machine whose speed drifts, neighbouring runs are correlated, and chance then looks like a change. So the null
-hypothesis is a first-order autoregression with the correlation of the table's neighbouring runs (without correlation,
-its ranks are a random permutation). Sessions of several runs, and machines whose speed
-wanders, make the differences between two runs grow with their distance. So a random walk is added, with the step that
-explains this growth. Both are estimated from all histories of the table together. With few histories the estimate is
+On a machine whose speed drifts, consecutive runs are correlated, and chance then looks like a change. So the null
+hypothesis is a first-order autoregression with the correlation of the table's consecutive runs (without correlation,
+its ranks are a random permutation). Sessions of several runs, and machines whose speed wanders, make the differences
+between two runs grow with their distance. So a random walk is added, with the step that explains this growth. The
+correlation and the step are estimated from all histories of the table together. With few histories the estimate is
 uncertain; a change must then also be abrupt: visible within ten runs before and after it. As a table has many
 histories, the false discovery rate is limited (Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)).
 docs/measurements/error-rates.md has both error rates.

@@ -89,7 +89,7 @@ class SpeedupResult:
     high: float | None
     """Ends of the 95 % interval; None with too few groups and runs, and for a confounded ratio."""
     scope: InferenceScope
-    """What the interval covers."""
+    """The settings and clusters that the interval covers."""
     method: str
     log_error: float | None
     """Standard error of the ratio's logarithm, with ``degrees`` of freedom; None without an interval."""

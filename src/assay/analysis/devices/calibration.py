@@ -23,21 +23,21 @@ RANDOM_REQUEST_BYTES = 4096
 SPAN_SHARE_MIN = 0.1
 """Minimum share of the disk that seeks must cover to estimate the longest seek."""
 SEEK_LATENCY_S = 0.001
-"""Minimum time of a random read that counts as a seek of a hard disk."""
+"""Minimum time of a random read that counts as a seek of a hard disk, in seconds."""
 SATA_BYTES_PER_S = 600e6
 """Maximum rate of a SATA device; a device that reads faster is NVMe."""
 INNER_FROM = 0.8
-"""Share of the disk from which measurements count as at its inner edge."""
+"""Minimum position of a measurement at the inner edge, as a share of the disk."""
 INNER_SHARE_MIN = 1e-4
 """Minimum of the squared share: no disk is a hundred times slower at its inner edge."""
 OUTER_TO = 0.1
 CACHED_SHARE = 0.5
-"""Share of a random read's time below which random writes are cached."""
+"""Maximum time of a cached random write, as a share of a random read's time."""
 USUAL_CACHE_BYTES = 64 * 10**6
 QUEUE_DEPTH_MIN = 16
 """Minimum number of concurrent requests that measures a device's maximum requests per second."""
 BANDWIDTH_BOUND_SHARE = 0.9
-"""Share of the bandwidth above which random requests are limited by the bandwidth."""
+"""Minimum rate of random requests that the bandwidth limits, as a share of the bandwidth."""
 LATENCY_S_MIN = 1e-6
 USUAL = "usual for the kind; not in the report"
 

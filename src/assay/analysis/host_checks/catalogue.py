@@ -28,7 +28,7 @@ def described(node: Node, cluster: Cluster) -> DescribedHost:
 def grade_hosts(
     cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreachable: Mapping[str, str]
 ) -> HostCheckReport:
-    """Grade every surveyed host by itself, and all hosts together if there are several."""
+    """Grade every surveyed host separately, and all hosts together if there are several."""
     nodes = {node.name: node for node in cluster.nodes}
     readings = [
         CheckReading(check.criterion.name, name, finding.grade, finding.message, finding.subject)

@@ -60,7 +60,7 @@ Rule = Callable[[T], Grade]
 
 @dataclass(frozen=True, slots=True)
 class HostCheck(Generic[T]):
-    """A check of each host by itself."""
+    """A check of each host separately."""
 
     criterion: Criterion
     probe: Probe[T]

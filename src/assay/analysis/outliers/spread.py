@@ -42,7 +42,7 @@ GAP_MIN = 4.0
 """Minimum ratio of the times at the ends of an empty gap, which separates runs that did nothing from the others."""
 SHARE_ABOVE_GAP_MIN = 0.2
 RUNS_ABOVE_GAP_MIN = 5
-"""Minimum number of runs above a gap, in addition to a minimum share: fewer are slow runs, not normal ones."""
+"""Minimum number of runs above a gap, in addition to a minimum share; fewer runs are slow runs, not normal runs."""
 FIT_CONFIGURATIONS_MAX = 20_000
 """Maximum number of configurations, evenly sampled, to which the log-linear model is fitted."""
 FREE_MIN = 10
@@ -109,7 +109,7 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumSpreads:
     fastest job that did its work. A run below the gap is excused if its cluster, layout, network, or a workload option
     explains the short time: at least :data:`RUNS_ABOVE_GAP_MIN` runs share that level, none of them is above the gap,
     and runs of other work do not show that the level is no faster. An engine parameter is no excuse: it seldom makes a
-    job that much faster, while settings with which every job fails at once are common.
+    job that much faster, but settings with which every job fails immediately are common.
     """
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]

@@ -40,7 +40,7 @@ class PhaseTime:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Time in which exactly these phases ran at once."""
+    """Time in which exactly these phases ran concurrently."""
 
     names: tuple[str, ...]
     duration_s: float

@@ -69,7 +69,7 @@ def thinned(t_s: Floats, values: Floats, windows: int) -> tuple[Floats, Floats]:
 
 
 def rates(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return a counter's rate per second between neighbouring samples, at the time of the later sample."""
+    """Return a counter's rate per second between consecutive samples, at the time of the later sample."""
     if len(t_s) < 2:
         return t_s[:0], values[:0]
     order = np.argsort(t_s, kind="stable")

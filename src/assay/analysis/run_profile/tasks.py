@@ -5,7 +5,7 @@ In: task attempts (seconds from the run's start). Out: one summary per job and k
 *Waves* are tasks / maximum concurrent tasks, rounded up: LISA'14 plans its jobs for a single wave. A
 *straggler* is a successful attempt that took more than 1.5 times the median of its job and kind, if there are at least
 four. The time of a reduce counts from the end of its job's last map, because it can only wait until then. A *lane*
-stands for a container: it holds one attempt at a time, so a node has as many lanes as attempts ran at once.
+stands for a container: it holds one attempt at a time, so a node has as many lanes as concurrent attempts.
 """
 
 import heapq

@@ -8,7 +8,7 @@ The differences within the blocks of a plan (A B, B A, …) then correlate too, 
 t assumes that they are independent. ``r`` is estimated from all runs rather than from the differences, of which there
 are half as many, and corrected for its bias in short series (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954).
 The factor is the square root of a ratio: the variance of the mean difference under ``r`` over the variance that
-Student's t expects. For blocks of two neighbouring runs it is at most about 1.1.
+Student's t expects. For blocks of two consecutive runs it is at most about 1.1.
 """
 
 import numpy as np

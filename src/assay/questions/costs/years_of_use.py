@@ -38,7 +38,7 @@ class JobCostRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobCosts:
-    """What jobs cost over years of use."""
+    """Costs of jobs over years of use."""
 
     view: CostView
     decisions: tuple[Decision, ...]

@@ -14,7 +14,7 @@ from assay.text import money, money_interval, plural, scale_text, workload_title
 
 @dataclass(frozen=True, slots=True)
 class CostAmounts:
-    """What an option costs compared with the baseline, in absolute amounts."""
+    """Costs of an option compared with the baseline, in absolute amounts."""
 
     per_job: str
     over_years: str

@@ -90,7 +90,7 @@ def factors_to_decide(question: BuyerQuestion, table: RunTable) -> tuple[str, ..
 
 
 def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:
-    """Return the factors to join: each is recorded by most of the runs that record the earlier ones."""
+    """Return the factors to join: most runs that record the earlier factors also record the next factor."""
     together: list[str] = []
     recorded = np.ones(len(table), dtype=np.bool_)
     for name in names:

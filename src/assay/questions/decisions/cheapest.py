@@ -1,7 +1,7 @@
 """Decide which option has the lowest cost per job, and which options tie with it.
 
 In: estimates of cost per job and the headline of a decision. Out: :class:`Cheapest`, over the workloads that the
-headline rests on. The test is the one for the leader in ``headline.py``: an option ties with the cheapest unless the
+headline covers. The test is that for the leader in ``headline.py``: an option ties with the cheapest unless the
 cheapest costs less in a one-sided test at 5 % after Bonferroni's correction over its rivals. An option also ties where
 its verdict against the baseline does not separate the two, so that the two statements can't contradict each other.
 """

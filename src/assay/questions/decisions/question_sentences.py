@@ -120,7 +120,7 @@ def answer_evidence(answer: QuestionAnswer) -> str:
 
 
 def answer_cost(answer: QuestionAnswer) -> str | None:
-    """Return what the leading option costs; None without prices, and where cost is the question."""
+    """Return the cost of the leading option; None without prices, and where cost is the question."""
     return cost_headline(answer.decisions[0]) if answer.decisions and answer.question.name != CHEAPEST else None
 
 
@@ -159,7 +159,7 @@ class QuestionView:
     evidence: str
     """The evidence for the answer; empty without an answer."""
     cost: str | None
-    """What the leading option costs; None without prices, and where cost is the question."""
+    """Cost of the leading option; None without prices, and where cost is the question."""
     amounts: CostAmounts | None
     """Costs in absolute amounts, of the leading or, where cost is the question, the cheapest option."""
     confidence: str

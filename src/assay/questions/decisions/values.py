@@ -235,7 +235,7 @@ class Decision:
     results: tuple[WorkloadResult, ...]
     """One row for each workload and option."""
     shared_workloads: tuple[str, ...]
-    """The workloads that the headline rests on."""
+    """The workloads behind the headline."""
     leader: str
     """The option with the best joint estimate; the baseline where no option has a better one."""
     ties: tuple[str, ...]

@@ -76,12 +76,12 @@ class NextRunsAnswer:
     unpredicted: int
     """Runs without a predicted time."""
     decision: DecisionSummary | None
-    """What the measured runs decide on the factor ``about``; None for the surface, and where nothing is compared."""
+    """The decision on the factor ``about`` from measured runs; None for the surface, and where nothing is compared."""
     notices: tuple[str, ...]
 
     @property
     def duration_s(self) -> float:
-        """Total predicted run time of the runs that have one."""
+        """Total predicted run time of the runs with a prediction, in seconds."""
         return sum(run.expected_s or 0.0 for run in self.runs)
 
     @property
@@ -208,7 +208,7 @@ def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, 
 
 
 def _choices(measured: RunTable, block: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the combinations of levels that were measured, without unrecorded ones where others exist."""
+    """Return the measured combinations of levels; of a single factor, an unrecorded level only if there is no other."""
     cells = sorted({tuple(row) for row in _codes(measured, block).tolist()})
     known = [cell for cell in cells if cell != (ABSENT,)]
     return known or cells
@@ -255,7 +255,7 @@ def _table(measured: RunTable, names: Sequence[str], codes: np.ndarray) -> RunTa
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How well a number of runs on a cluster predicts its other configurations."""
+    """The errors of predictions of a cluster's other configurations after a number of runs on the cluster."""
 
     runs: int
     error: float
@@ -272,7 +272,7 @@ class Characterisation:
     """Number of configurations measured on the cluster."""
     precision: float
     enough: int | None
-    """Number of runs that reaches the precision; None where no tried number does."""
+    """Number of runs that reaches the precision; None if no tried number reaches it."""
     order: tuple[dict[str, str], ...]
     steps: tuple[Step, ...]
     notices: tuple[str, ...]

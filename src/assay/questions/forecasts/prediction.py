@@ -43,7 +43,7 @@ class Prediction:
     configuration: dict[str, str]
     """Levels that the request names."""
     assumed: dict[str, str]
-    """Levels that it does not name: those most often measured together with the named ones."""
+    """Levels that it does not name: the levels most often measured with the named levels."""
     expected_s: float | None
     """None where the runs do not support a prediction."""
     low_s: float | None

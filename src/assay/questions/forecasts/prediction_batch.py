@@ -35,7 +35,7 @@ class PredictedRow:
     configuration: dict[str, str]
     """Levels that the row names."""
     assumed: dict[str, str]
-    """Levels that it does not name: those most often measured together with the named ones."""
+    """Levels that it does not name: the levels most often measured with the named levels."""
     expected_s: float | None
     """None where the row has a problem, or the runs do not support a prediction."""
     low_s: float | None

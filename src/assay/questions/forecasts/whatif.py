@@ -177,7 +177,7 @@ def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
 def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
     """Return the measured runs by campaign, workload and configuration.
 
-    ``cluster``: the text of a cluster file to use instead of the stored ones; empty: the stored ones.
+    ``cluster``: the text of a cluster file to use instead of the stored files; empty: the stored files.
     """
     by_key: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:

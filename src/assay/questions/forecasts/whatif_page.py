@@ -43,7 +43,7 @@ class Control:
     group: str
     """``cluster``, ``work`` or ``disks``."""
     measured: str
-    """The measured value. ``now``: the present one."""
+    """The measured value. ``now``: the present value."""
     now: str
     unit: str = ""
     choices: tuple[str, ...] = ()

@@ -34,7 +34,8 @@ from assay.questions.recommendation.value_of_information import (
 EXTRAPOLATION_STATED = 2.0
 """Data per worker, as a multiple of the learned data per worker, above which the extrapolation is stated first."""
 EXTRAPOLATION_MAX = 8.0
-"""Maximum of this multiple for which shares of draws are stated: draws do not cover errors of larger extrapolation."""
+"""Maximum data per worker, as the same multiple, for which shares of draws are stated: draws do not cover errors of
+larger extrapolation."""
 FRONT_SHARE_MIN = 0.05
 """Minimum share of draws on the Pareto front to list a candidate that is not on the front of the central inputs."""
 _LOW, _HIGH = 0.05, 0.95

@@ -129,7 +129,7 @@ def _detailed(request: ReportRequest, decisions: Sequence[Decision]) -> list[tup
 def _configurations(
     repository: Repository, table: RunTable, request: ReportRequest, decisions: Sequence[Decision]
 ) -> ConfigurationDetails | None:
-    """Return each configuration by itself; None where there are too many, or a factor is derived from others."""
+    """Return the details of each configuration; None if there are too many, or a factor is derived from others."""
     detailed = _detailed(request, decisions)
     derived = any(decision.factor not in table.columns for _, decision in detailed)
     if request.details is DetailLevel.GROUPS or derived:

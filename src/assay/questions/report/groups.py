@@ -24,7 +24,7 @@ def group_details(
 ) -> tuple[GroupDetails | None, tuple[CodedWarning, ...]]:
     """Return the groups of the decisions (None where there is nothing to show), and the warnings.
 
-    ``decisions``: with their positions in the report. ``spread``: how much sessions differ, as in the decisions.
+    ``decisions``: with their positions in the report. ``spread``: variance between sessions, as in the decisions.
     """
     groups: list[DecisionGroups] = []
     warnings: list[CodedWarning] = []

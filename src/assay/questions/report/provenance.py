@@ -19,7 +19,7 @@ from assay.store.exchange.imports import ImportFacts
 from assay.text import size
 
 NAMES_MAX = 8
-"""Maximum number of campaigns and of files of an import that are named."""
+"""Maximum number of named campaigns, and of named files of one import."""
 _NOT_SETTINGS = ("origin", "lab_scale")
 
 

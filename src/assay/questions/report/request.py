@@ -8,7 +8,7 @@ class DetailLevel(StrEnum):
     """Which details a report has below its decisions."""
 
     CONFIGURATIONS = "configurations"
-    """Each configuration by itself, with charts of its runs."""
+    """Each configuration separately, with charts of its runs."""
     GROUPS = "groups"
     """Matched groups together, without single configurations."""
 

@@ -103,7 +103,7 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationDetails:
-    """Each configuration by itself."""
+    """Details of each configuration."""
 
     sections: tuple[ReportSection, ...]
     """The workloads with charts, most runs first."""

@@ -29,7 +29,7 @@ def campaigns(repository: Repository, now_unix_s: float, most: int | None = None
 
 
 def campaigns_named(repository: Repository, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
-    """Return the campaigns whose ids begin with ``prefix``; without it the running ones, or else the newest.
+    """Return the campaigns whose ids begin with ``prefix``; without it, the running campaigns, or else the newest.
 
     Raises RepositoryError if no id begins with it.
     """

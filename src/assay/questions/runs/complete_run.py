@@ -1,4 +1,4 @@
-"""Read a run with everything that its bundle holds; jobs of older bundles come from their logs.
+"""Read a run with all contents of its bundle. Jobs of older bundles are read from their logs.
 
 In: a repository and a run. Out: the run with its jobs, task attempts, trace and :class:`RunDetail`.
 """
@@ -23,7 +23,7 @@ _HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
 
 @dataclass(frozen=True, slots=True)
 class CompleteRun:
-    """A run with everything that its bundle holds."""
+    """A run with all contents of its bundle."""
 
     run: Run
     tasks: tuple[Task, ...]
@@ -44,12 +44,12 @@ def read_complete_run(store: Repository, run: Run) -> CompleteRun:
 
 
 def with_jobs(store: Repository, run: Run) -> Run:
-    """Return ``run`` with its jobs; those of older bundles come from their logs."""
+    """Return ``run`` with its jobs, which for older bundles are read from their logs."""
     return run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
-    """Return the jobs from the job histories among the logs: older bundles have them nowhere else."""
+    """Return the jobs from the job histories among the logs, because older bundles have jobs only there."""
     names = [name for name in store.logs(run.run_id) if _HISTORY.fullmatch(name)]
     if not names or not run.started_at:
         return ()
@@ -64,7 +64,7 @@ def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
 
 
 def workload_profile(store: Repository, table: RunTable, reference: str) -> Profile:
-    """Return what each workload reads, shuffles, writes and computes, compared with the workload ``reference``."""
+    """Return the data and CPU use of each workload, compared with the workload ``reference``."""
     return profile(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
 
 

@@ -1,4 +1,4 @@
-"""Return the newest host checks of each cluster, host by host.
+"""Read the newest host checks of each cluster, by host.
 
 In: a repository. Out: for each cluster the criteria by host, and the problems, the worst first.
 """
@@ -13,7 +13,7 @@ from assay.store.check_reports import newest_checks
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
-    """One criterion with its grade on each host; None where a host has no reading of it."""
+    """One criterion with its grade on each host; None if the host has no value."""
 
     criterion: Criterion
     grades: tuple[Grade | None, ...]
@@ -21,7 +21,7 @@ class CriterionRow:
 
 @dataclass(frozen=True, slots=True)
 class HostProblem:
-    """One reading to improve, with its criterion."""
+    """One value to improve, with its criterion."""
 
     reading: CheckReading
     criterion: Criterion

@@ -17,7 +17,7 @@ class RunCounts:
     """Column to its levels with their runs, most first."""
     first_unix_s: float | None
     last_unix_s: float | None
-    """When the first and last dated run began."""
+    """Start of the first and of the last dated run, in seconds since 1970."""
 
 
 def counts_of(

@@ -23,13 +23,13 @@ class Contrast:
     """One comparison that claims make."""
 
     label: str
-    """The compared kinds, such as ``SSD over HDD``."""
+    """The compared kinds, for example ``SSD over HDD``."""
     factors: tuple[str, ...]
-    """Names of the factor whose levels differ; data sources use different names, and the first that the runs have
-    counts."""
+    """Possible names of the factor, because data sources use different names. The first name that the runs have is
+    used."""
     number_of_level: Callable[[str], float]
     column: str | None = None
-    """The column that holds the levels; None: that of the factor."""
+    """The column that holds the levels; None: the column of the factor."""
 
     def factor_in(self, table: RunTable) -> str:
         """Return the name that the factor has in ``table``."""

@@ -100,7 +100,7 @@ def _level(means: Means, at: int, configurations: int) -> _Level:
 
 
 def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[PublishedFigure]:
-    """Return ALOJA's speedups: mean time of the setup ``normalised_to`` over the mean time of all runs of a level.
+    """Return ALOJA's speedups: mean time of the setup ``normalised_to`` / mean time of all runs of a level.
 
     The flaw: a level's runs differ in everything else too. Levels that were run more often with slow configurations
     look slow, and the slowest runs dominate an arithmetic mean. If ``configurations`` differs between levels, the

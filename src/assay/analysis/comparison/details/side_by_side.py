@@ -89,7 +89,7 @@ class ComparedSide:
     ratio_low: float | None
     ratio_high: float | None
     scope: InferenceScope
-    """What the interval covers."""
+    """The settings and clusters that the interval covers."""
     verdict: Verdict | None
     """Verdict on this side against the first; None for the first side, and for different jobs."""
 

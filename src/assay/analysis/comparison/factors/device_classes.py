@@ -18,7 +18,7 @@ DEVICE_CLASS: Final = "device_class"
 
 
 class DeviceClass(StrEnum):
-    """What kind of device a layout uses for HDFS blocks and intermediate data."""
+    """The kind of device that a layout uses for HDFS blocks and intermediate data."""
 
     HARD_DISKS = "hard disks"
     SSD = "SSD"
