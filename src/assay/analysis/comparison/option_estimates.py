@@ -5,8 +5,8 @@ and the matched groups and runs behind it.
 
 The rule: two options are compared in the matched groups with both. If there are at least :data:`GROUPS_MIN` such groups
 and more than two options, the joint estimate over all groups is used, so that the estimates of several options have the
-same data and can be ranked; unless it contradicts the groups with both options. Options without a common group are
-compared through other options; options without any connection are not compared.
+same data and can be ranked. If it contradicts the groups with both options, the estimate of these groups is used.
+Options without a common group are compared through other options; options without any connection are not compared.
 """
 
 from dataclasses import dataclass, replace

@@ -56,8 +56,8 @@ class TcoRow:
 def jobs_per_day(runtime_s: float, rounding: Rounding = "none") -> float:
     """Return the number of jobs of ``runtime_s`` per day, back to back. Raises ValueError unless it is positive.
 
-    As in the paper, this is a year's whole jobs over its days. It reproduces all four printed figures; 86400 / 485 is
-    178.14 and the paper prints 178.15.
+    With the paper's rounding, it is the whole jobs of a year / 365. This reproduces all four printed figures:
+    86400 / 485 is 178.14, but the paper prints 178.15.
     """
     if not runtime_s > 0 or math.isinf(runtime_s):
         raise ValueError(f"a run time must be positive, not {runtime_s}")

@@ -137,7 +137,7 @@ def _scheduler(block: Block) -> tuple[Block | None, str]:
 
 
 def _scheduler_grade(block: Block) -> Grade:
-    """Grade a scheduler: hard disks need one that sorts, flash does not, and loop devices may have any."""
+    """Grade a scheduler: hard disks need a scheduler that sorts requests, flash does not, loop devices may have any."""
     if block.kind == "loop" or block.rotational is None or block.scheduler in _QUEUED:
         return Grade.FIT
     return Grade.FIT if not block.rotational and block.scheduler in ("none", "noop") else Grade.NOTE

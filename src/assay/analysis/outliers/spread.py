@@ -37,7 +37,7 @@ by chance would be an outlier."""
 SCATTER_MIN = 0.02
 """Minimum spread of log run times, so that small differences never have a large z score."""
 NORMAL = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation."""
+"""Standard deviation of a normal distribution / its median absolute deviation."""
 GAP_MIN = 4.0
 """Minimum ratio of the times at the ends of an empty gap, which separates runs that did nothing from the others."""
 SHARE_ABOVE_GAP_MIN = 0.2
@@ -54,7 +54,7 @@ _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
 @dataclass(frozen=True, slots=True)
 class MinimumSpreads:
-    """By work (workload, data, engine, origin, scale): the learned floor; NaN if the runs show no gap."""
+    """The learned floor of each work (workload, data, engine, origin, scale); NaN if the runs show no gap."""
 
     work: Groups
     floor_s: Floats

@@ -7,7 +7,7 @@ errors.
 Each value is its block's level plus its treatment's effect plus an error. Only differences within blocks count, so
 differences between blocks do not matter (intrablock analysis of incomplete blocks: F. Yates, Ann. Eugen. 7, 1936; as a
 network meta-analysis: G. Lu and A. E. Ades, Stat. Med. 23, 2004). Errors may differ from block to block and correlate
-within one: the variance is the cluster-robust one with blocks as clusters, made unbiased for few of them (CR2), with
+within one: the variance is cluster-robust with blocks as clusters, and unbiased for few blocks (CR2), with
 Satterthwaite's degrees of freedom for each difference (R. M. Bell and D. F. McCaffrey, Surv. Methodol. 28, 2002; J. E.
 Pustejovsky and E. Tipton, J. Bus. Econ. Stat. 36, 2018). With two treatments, the result is exactly Student's t on the
 blocks' differences.

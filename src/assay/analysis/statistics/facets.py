@@ -50,7 +50,7 @@ class Page:
 
 
 def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, list[str]]:
-    """Return the conditions in ``COLUMN=LEVEL`` texts; several of one column mean any of them.
+    """Return the conditions in ``COLUMN=LEVEL`` texts. Several levels of one column are alternatives.
 
     Raises :class:`SpecificationError` for a text of another form; the message names ``option``.
     """
@@ -64,7 +64,7 @@ def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, li
 
 
 def matching(table: RunTable, conditions: Conditions, option: str = "--where") -> Mask:
-    """Return which runs have, in every column named, one of its levels.
+    """Return which runs have, in every named column, one of the named levels.
 
     Raises :class:`SpecificationError`, with the choices, for a column or level that no run has.
     """

@@ -64,7 +64,7 @@ DEPENDENT_PROPERTIES = {ENGINE_FACTOR: ("engine_version",)}
 
 
 def in_order(run: Run) -> tuple[object, ...]:
-    """Return the sort key of a run: its start time. Runs without one come last, in the order of their file."""
+    """Return the sort key of a run: its start time. Runs without a start time come last, in the order of their file."""
     return not run.started_at, run.started_at, run.campaign_id, run.position, run.run_id
 
 

@@ -1,13 +1,13 @@
-"""Compute means over units that differ, such as clusters: by random effects, and trimmed of extreme values.
+"""Compute means over units that differ, for example clusters: by random effects, and without extreme values.
 
 In: logarithms of ratios; for units, one mean each with its variance. Out: a mean with its standard error and degrees of
 freedom, and the standard deviation between units.
 
 Random effects: the variance between units after R. C. Paule and J. Mandel, J. Res. Natl. Bur. Stand. 87 (1982);
 interval after J. Hartung and G. Knapp, Stat. Med. 20 (2001) and K. Sidik and J. N. Jonkman, Stat. Med. 21 (2002), never
-narrower than the plain one (C. Röver, G. Knapp and T. Friede, BMC Med. Res. Methodol. 15, 2015). Prediction interval of
-a further unit: J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, J. R. Stat. Soc. A 172 (2009). Trimmed mean:
-J. W. Tukey and D. H. McLaughlin, Sankhya A 25 (1963).
+narrower than the uncorrected interval (C. Röver, G. Knapp and T. Friede, BMC Med. Res. Methodol. 15, 2015). Prediction
+interval of a further unit: J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, J. R. Stat. Soc. A 172 (2009).
+Trimmed mean: J. W. Tukey and D. H. McLaughlin, Sankhya A 25 (1963).
 """
 
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ LAB_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class JobCostRatio:
-    """A row of a decision on layouts: what a job costs on the candidate, relative to the baseline."""
+    """A row of a decision on layouts: the cost of a job on the candidate, relative to the baseline."""
 
     workload: str
     baseline: str
@@ -60,7 +60,7 @@ class CostPerformance:
     cost_per_performance: float
     """The decision's cost ratio: price ratio / mean gain."""
     capacity_tb: float | None
-    """Capacity of the layout's devices in the cluster, 10^12 bytes; None where neither runs nor price book have it."""
+    """Capacity of the layout's devices in the cluster, in 10^12 bytes; None if runs and price book do not have it."""
     cost_per_capacity: float | None
 
 
@@ -84,7 +84,7 @@ class CostView:
     varied_settings: tuple[str, ...]
     """Names of these settings."""
     shared_settings: tuple[str, ...]
-    """The other settings, with their levels, where rows differ in some."""
+    """Settings that all rows share, with their levels; empty where rows differ in no setting."""
     rows: tuple[TcoRow, ...]
     ratios: tuple[JobCostRatio, ...]
     performance: tuple[CostPerformance, ...]
@@ -188,7 +188,7 @@ def _bills(
 
 
 def _capacity_tb(book: PriceBook, counts: Counts) -> float | None:
-    """Return the layout's capacity in the cluster, as runs record it, or as the book's devices have it."""
+    """Return the layout's capacity in the cluster, from the runs or else from the book's devices."""
     if counts.workers is None:
         return None
     if counts.capacity_bytes is not None:

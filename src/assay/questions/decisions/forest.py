@@ -12,7 +12,7 @@ from assay.text import capitalised, plural, workload_title
 OPTIONS_SHOWN = 6
 """Maximum number of options in the chart."""
 NAME_MAX = 32
-"""Maximum length of an option's words on the axis."""
+"""Maximum length of an option's words on the axis, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

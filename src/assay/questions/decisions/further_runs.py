@@ -1,4 +1,4 @@
-"""Propose the runs that would settle what a decision leaves open: at most three, each possible on its clusters.
+"""Propose runs that would settle the open rows of a decision: at most three proposals, each possible on its clusters.
 
 In: the estimates of a decision, and its rows with their verdicts. Out: :class:`~.values.FurtherRuns`.
 
@@ -12,8 +12,8 @@ decision, or to stay within the margin of equivalence. The error of a log ratio 
 - *many matched groups* (error from the spread between them): d / sqrt(m + k) with k further groups. A further group
   has runs of only one of the options so far, on a cluster that ran both; the other option is run in it.
 
-Further repetitions run in blocks that hold both options, so the part of the error that sessions add shrinks with the
-share of the earlier runs.
+Further repetitions run in blocks with both options, so sessions add no error to them. The part of the error from
+sessions shrinks with the share of the earlier runs.
 """
 
 import math
@@ -31,7 +31,7 @@ from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 
 PROPOSALS_MAX = 3
 FURTHER_MAX = 20
-"""Maximum further repetitions, or matched groups, of one proposal."""
+"""Maximum number of further repetitions, or matched groups, of one proposal."""
 EXPLAINED_MIN = 0.9
 """Minimum share of the present half-width that the model of the error must explain."""
 _OPEN = (Verdict.NOT_ENOUGH_RUNS, Verdict.NOT_DISTINGUISHABLE)

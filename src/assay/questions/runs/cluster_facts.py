@@ -17,7 +17,7 @@ from assay.store import Repository
 HARDWARE = ("cluster", LAYOUT_FACTOR, WORKERS_FACTOR)
 """Columns that determine which hardware a run used. A plan that varies workers uses a part of its cluster."""
 Hardware = tuple[str, ...]
-"""Levels of :data:`HARDWARE`; empty texts for those that a run does not have."""
+"""Levels of :data:`HARDWARE`; an empty text for a level that a run does not have."""
 FactsByHardware = Mapping[Hardware, ClusterFacts]
 """The facts that a run on each hardware recorded."""
 

@@ -1,4 +1,4 @@
-"""List the outliers that two methods find: repetitions and lower bounds, and predictions from the other runs.
+"""List the outliers of two methods: comparison with repetitions and lower bounds, and predictions from other runs.
 
 In: a repository and its flagged runs. Out: each outlier once, with the method that found it, the largest deviation
 first.
@@ -39,7 +39,7 @@ class JudgedOutlier:
     flagged_by: FlagSource
     reason: str
     predicted_s: float | None
-    """Time that the other configurations predict; None where they predict none."""
+    """Time predicted from the other configurations; None without a prediction."""
     errors_off: float | None
     """Deviation of the log time from ``predicted_s``, in typical errors of the workload on its cluster; negative if
     faster."""

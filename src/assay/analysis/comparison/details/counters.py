@@ -34,7 +34,7 @@ class CounterRow:
     name: str
     sides: tuple[CounterMean | None, ...]
     ratios: tuple[float | None, ...]
-    """Each side's mean over that of the first; None for the first, for an absent counter and if the first is 0."""
+    """Each side's mean / the first side's mean; None for the first, for an absent counter and if the first is 0."""
     difference: float | None
     """Relative difference; None if fewer than two sides have the counter."""
 

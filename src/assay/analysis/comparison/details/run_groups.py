@@ -132,7 +132,7 @@ def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ..
 
 
 def _contexts(matched: MatchedGroups, examples: Sequence[int]) -> list[str]:
-    """Return what distinguishes the groups of one workload, from a row of each."""
+    """Return the levels that distinguish the groups of one workload, from a row of each group."""
     table = matched.table
     kinds: list[dict[str, str]] = [{} for _ in examples]
     passed_over = {matched.factor, *DEPENDENT_PROPERTIES.get(matched.factor, ())}
