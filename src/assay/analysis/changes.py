@@ -35,20 +35,27 @@ ALPHA = 0.01
 FALSE_SHARE_MAX = 0.05
 """Maximum share of false positives among the histories of a table that are reported as changed."""
 DRAWS = 999
+"""Number of draws of the null distribution, unless a small p value needs more."""
 DRAWS_MAX = 50_000
+"""Maximum number of draws of the null distribution for a table of many histories."""
 CORRELATION_MAX = 0.95
+"""Maximum correlation of consecutive runs in the null distribution."""
 RAISED_MAX = 0.1
+"""Maximum amount by which the estimated correlation is raised."""
 _LARGE = 2.5
+"""Minimum size of a large change of level, in standard deviations of a run."""
 _TRIMMED = 0.9
-"""Share of the differences, the smallest, from which the correlation is estimated; larger ones contain changes of
-level."""
+"""Share of the differences, the smallest, from which the correlation is estimated. The largest differences contain
+changes of level."""
 SEED = 20_141_105
 RUNS_MIN = 12
 """Minimum length of a searched history: with fewer runs, no order of the times is significant."""
 HISTORY_MAX = 2_000
-"""Maximum length of a searched history; only the latest runs of a longer one are searched."""
+"""Maximum length of a searched history. Of a longer history, only the latest runs are searched."""
 _CELLS_MAX = 2_000_000
+"""Maximum number of random numbers in memory, draws × runs."""
 _CELLS_IN_ALL_MAX = 20_000_000
+"""Maximum number of random numbers for one p value, draws × runs."""
 _FIRST_BATCH = 60
 """Number of draws in the first batch, which is enough to dismiss most histories without a change."""
 _NEAR, _FAR = 2, 8
@@ -154,8 +161,7 @@ def correlation_of(histories_logs: Sequence[Floats]) -> float:
 
 
 def _by_differences(histories_logs: Sequence[Floats]) -> float:
-    """Estimate the correlation from differences: their mean square at distance two is 1 + correlation times that at
-    one.
+    """Estimate the correlation from differences: mean square at distance two / mean square at distance one, minus 1.
 
     The largest differences are excluded from both, because they contain changes of level.
     """
@@ -168,7 +174,8 @@ def _by_differences(histories_logs: Sequence[Floats]) -> float:
 
 
 def _around_levels(histories_logs: Sequence[Floats]) -> float:
-    """Estimate the correlation of neighbours around the levels between large changes, corrected for their number."""
+    """Estimate the correlation of consecutive runs around the levels between large changes, corrected for the number
+    of levels."""
     product = square = 0.0
     count, levels, independent = 0, 0, NullStatistic()
     for logs in histories_logs:
@@ -208,7 +215,7 @@ def random_walk_step(histories_logs: Sequence[Floats], correlation: float, error
     if not near or not far or not pairs:
         return 0.0
     explained = near * (1 - correlation**_FAR) / (1 - correlation**_NEAR)
-    effective = max(1.0, pairs / _FAR)  # neighbouring differences share most of their runs
+    effective = max(1.0, pairs / _FAR)  # consecutive differences share most of their runs
     steps = max(0.0, far - explained) * (1 + min(1.0, errors / float(np.sqrt(effective))))
     step = steps / (_FAR - _NEAR)
     run = max(near - _NEAR * step, _WANDER_NOISE_MIN * near) / (2 * (1 - correlation**_NEAR))

@@ -21,6 +21,7 @@ from assay.analysis.statistics import ABSENT, Floats, InferenceScope, Ints
 from assay.analysis.statistics.cluster_strata import within_strata
 
 ALPHA = 0.40
+"""Maximum corrected p value of a factor that the gain depends on."""
 LEVELS_MIN = 3
 """Minimum number of levels that count as a sample of possible levels."""
 SETS_PER_LEVEL_MIN = 1.5

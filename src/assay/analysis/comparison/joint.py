@@ -5,7 +5,7 @@ groups), which levels are connected, and one fit of all levels over all groups (
 
 Each row of a table of speedups is based on the groups with the baseline and that candidate. If these groups differ, two
 rows can't be compared: 4.4 over 201 easy configurations and 3.3 over 60 hard configurations do not make the second
-candidate slower. The pair of the two is estimated from the groups with both. In the joint estimate, every group counts
+candidate slower. The two candidates are compared in the groups with both. In the joint estimate, every group counts
 for all its levels, and levels without a common group are compared through other levels. It is unbiased if speedups
 differ between groups at random, and biased if they depend on the levels that ran. With one candidate, or if all groups
 have all levels, all three estimates are equal.

@@ -80,6 +80,7 @@ DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
 _SESSION_COLUMNS = (DEPLOYMENT, CLUSTER)
 _EVEN = 1e-9
+"""Maximum multiple of the variance between sessions that counts as zero."""
 STRATA = ("origin", "lab_scale")
 """Columns whose levels are never mixed in one figure."""
 

@@ -41,6 +41,7 @@ from assay.analysis.statistics import (
 from assay.foundation.errors import SpecificationError
 
 ALPHA = 0.05
+"""Significance level of the tests for the fastest candidates."""
 LEVELS_MAX = 64
 """Maximum number of levels that are compared in pairs."""
 RUNS_FIRST = 5

@@ -22,6 +22,7 @@ from assay.analysis.cost.run_cost import HOUR_S, MeanErrors, Times, mean_errors,
 from assay.analysis.statistics import Floats, Mask
 
 DRAWS = 2000
+"""Default number of draws of times and prices."""
 _LOG_MAX = 100.0
 """Maximum absolute log ratio of a drawn time to the mean. With two runs, draws from Student's t could overflow."""
 _CELLS_MAX = 1_000_000

@@ -31,6 +31,7 @@ INNER_FROM = 0.8
 INNER_SHARE_MIN = 1e-4
 """Minimum of the squared share: no disk is a hundred times slower at its inner edge."""
 OUTER_TO = 0.1
+"""Maximum position of a measurement at the outer edge, as a share of the disk."""
 CACHED_SHARE = 0.5
 """Maximum time of a cached random write, as a share of a random read's time."""
 USUAL_CACHE_BYTES = 64 * 10**6
@@ -39,6 +40,7 @@ QUEUE_DEPTH_MIN = 16
 BANDWIDTH_BOUND_SHARE = 0.9
 """Minimum rate of random requests that the bandwidth limits, as a share of the bandwidth."""
 LATENCY_S_MIN = 1e-6
+"""Minimum latency of a flash device, in seconds."""
 USUAL = "usual for the kind; not in the report"
 
 

@@ -9,7 +9,9 @@ from typing import Any
 from assay.model import Device, DeviceKind
 
 DIRTY_S = 0.5
+"""Minimum limit of dirty pages, in seconds of the disk's write rate."""
 DIRTY_BYTES_MIN = 2**20
+"""Minimum limit of dirty pages, in bytes."""
 
 
 def dirty_seconds(devices: Iterable[Device], scale: float) -> float:

@@ -24,10 +24,12 @@ AGE_WEIGHT = 0.05
 STRIPE_S = 50e-6
 """Size of a stripe on one flash channel, as time at the device's full bandwidth."""
 REPLAYED_REQUESTS = 600
+"""Number of requests in one replay of a drive's scheduling."""
 REPLAY_SHIFTS = (0.0, 0.17, 0.31, 0.47)
 RESUBMIT_S = 0.2e-3
 """Time from a completion to the reader's next request."""
 MEAN_STEPS = 64
+"""Number of positions over which the mean seek is computed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,11 @@ from assay.foundation.units import format_bit_rate, format_bytes
 from assay.model import Grade, Survey
 
 _NAMED_MAX = 4
+"""Maximum number of hosts named for one value."""
 _MEMORY_STEP_BYTES = 2**29
+"""Memory sizes are rounded to this step before they are compared, in bytes."""
 CLOCKS_MAX_S = 0.25
+"""Maximum difference between the clocks of any two hosts, in seconds, beyond the uncertainty."""
 PAIR_SHARE_MIN = 0.7
 """Minimum share of the slower NIC's rate, and of the median pair: TCP over Ethernet reaches 0.94 at an MTU of 1500."""
 BetweenProbe = Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]

@@ -31,11 +31,17 @@ from assay.foundation.units import format_byte_rate, format_bytes
 from assay.model import Block, Grade, Mount, Survey
 
 READAHEAD_MIN_KIB = 256
+"""Minimum readahead of a hard disk, in KiB."""
 REQUEST_MIN_KIB = 512
+"""Minimum of the maximum request size, in KiB, unless the device supports only less."""
 ALIGNMENT_BYTES = 2**20
+"""Partitions should start at a multiple of this size, in bytes."""
 SLOWER_SHARE = 0.85
+"""Minimum rate of a disk, as a share of the median of its kind on the host."""
 SIBLINGS_MIN = 3
+"""Minimum number of disks of one kind for a comparison with their median."""
 BUSY_BYTES_PER_S = 5e6
+"""Maximum traffic of an idle disk, in bytes/s."""
 _QUEUED = ("mq-deadline", "deadline", "bfq")
 _SLOW_OPTIONS = ("sync", "dirsync", "nobarrier", "barrier=0", "data=journal")
 

@@ -28,7 +28,9 @@ from assay.foundation.units import format_bytes
 from assay.model import Grade, Survey
 
 DIRTY_RATIO_MAX = 40
+"""Maximum ``vm.dirty_ratio``, in percent of memory."""
 MAP_COUNT_MIN = 65530
+"""Minimum ``vm.max_map_count``."""
 NO_HUGE_PAGES = "the kernel has no transparent huge pages, or hides them"
 
 

@@ -25,6 +25,7 @@ from assay.foundation.units import format_bit_rate
 from assay.model import Grade, Interface, Survey
 
 CARRIER_CHANGES_MAX = 10
+"""Maximum number of link changes since the host started."""
 CONNECTIONS_MIN = 1024
 _NAMES_MAX = 5
 

@@ -23,6 +23,7 @@ from assay.model import Grade, Survey
 
 BUSY_FIT, BUSY_MAX = 0.05, 0.25
 DRIFT_MAX = 0.15
+"""Maximum difference between the clock rates of the cores, as a share."""
 STEADY_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "timebase")
 FIT_PROFILES = ("throughput-performance", "latency-performance", "network-throughput", "hpc-compute", "none")
 

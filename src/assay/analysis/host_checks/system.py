@@ -24,6 +24,7 @@ from assay.model import Clock, Grade, Survey
 
 OPEN_FILES_FIT, OPEN_FILES_MIN = 32768, 16384
 PROCESSES_FIT = 16384
+"""Minimum limit on processes per user."""
 CLOCK_FIT_S, CLOCK_MAX_S = 0.1, 0.5
 JAVA_FIT = range(11, 24)
 _NEEDED = ("tar", "flock", "setsid")

@@ -37,7 +37,9 @@ from assay.text import metric_text
 REPEATED_Z = 3.5
 """Common threshold of a robust z (Iglewicz and Hoaglin)."""
 REPEATED_RATIO = 1.25
+"""Minimum ratio to the median of the repetitions."""
 MODELLED_Z = 6.0
+"""Threshold of a robust z from the log-linear model."""
 MODELLED_RATIO = 1.5
 """Minimum ratio to the model's time: a model of main effects misses interactions, so its threshold is higher."""
 FEW_BYTES_OF_REPETITIONS = 0.5
@@ -47,8 +49,11 @@ FEW_BYTES_TRAFFIC_SHARE = 0.01
 """Minimum missing bytes, as a share of the run's usual traffic (all byte metrics). A write-only job reads a few
 kilobytes, and half as many by chance."""
 RUNS_OF_WORK_MIN = 10
+"""Minimum number of runs of the same work for a comparison with their median."""
 _NO_BYTES = 1e-9
+"""Stand-in for 0 bytes, which has no logarithm."""
 IMBALANCE_MIN = 1.5
+"""Minimum maximum / mean over nodes that is flagged as an imbalance."""
 IMBALANCE_BEYOND = 1.4
 """Minimum imbalance as a multiple of the median of its repetitions, or of all runs of the same work."""
 IMBALANCE_SUFFIX = "_imbalance"

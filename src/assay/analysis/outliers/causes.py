@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from assay.model import Run, RunStatus
 
 EXAMPLES_MAX = 5
+"""Maximum number of run ids listed with a cause."""
 _EXAMPLE_CHARACTERS_MAX = 300
+"""Maximum length of a cause's text, in characters."""
 _VARIABLE = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f-]{27,}\b|\b(?:job|attempt|task|application|container)_[0-9_a-z]+\b"
     r"|(?:/[\w.+-]+){2,}|\d+(?:[.,]\d+)*"

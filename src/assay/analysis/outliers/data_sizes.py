@@ -33,6 +33,7 @@ from assay.analysis.statistics import (
 FACTOR_MIN = 4.0
 """Minimum ratio of the usual time to an implausible time."""
 Z_MIN = 3.5
+"""Minimum distance of an implausible time from the usual time, in robust standard deviations."""
 CLUSTERS_MIN = 3
 """Minimum number of other clusters to compare a time with."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)[ _]?([KMGTP])i?B", re.IGNORECASE)

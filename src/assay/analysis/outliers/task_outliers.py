@@ -29,6 +29,7 @@ is underestimated. Chosen so that at most about 1 % of tasks without a fault are
 NEIGHBOURS_SHARE = 0.1
 """Minimum share of the population near a normal attempt. The attempts of a smaller group are outliers."""
 NEIGHBOURS_MIN = 4
+"""Minimum number of attempts near a normal attempt, including itself."""
 ATTEMPTS_MIN = 8
 """Minimum size of a population: in a smaller one, any attempt could be the outlier."""
 SPREAD_MIN = 0.1

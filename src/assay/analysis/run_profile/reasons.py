@@ -20,6 +20,7 @@ CHANCE_DIFFERENCE_MAX = 0.18
 """Maximum difference, as a share, of times that is not attributed to a phase. Two runs of one configuration, with a
 spread of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
 _NAMED_MAX = 3
+"""Maximum number of phases named as reasons."""
 _EXPLAINED_SHARE_MIN = 0.8
 """Minimum share of the difference that the named phases explain; further phases are not named."""
 FIGURES = (

@@ -19,6 +19,7 @@ from assay.analysis.statistics import Floats
 from assay.model import Trace
 
 WINDOWS_MAX = 4000
+"""Maximum number of spans of time in a thinned series."""
 
 
 @dataclass(frozen=True, slots=True)

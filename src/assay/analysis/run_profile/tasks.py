@@ -19,8 +19,11 @@ from assay.analysis.run_profile.throughput import at_once_max
 from assay.model import Task
 
 STRAGGLER_RATIO = 1.5
+"""Minimum duration of a straggler, as a multiple of the median of its job and kind."""
 STRAGGLER_TASKS_MIN = 4
+"""Minimum number of successful attempts of a job and kind to find stragglers."""
 LANES_SHOWN_MAX = 120
+"""Maximum number of lanes in a timeline."""
 ATTEMPTS_SHOWN_MAX = 1500
 """Maximum number of attempts in a timeline; more are unreadable, so nodes are omitted."""
 _Number = TypeVar("_Number", int, float)

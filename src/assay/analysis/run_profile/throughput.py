@@ -24,7 +24,9 @@ from assay.model import CountedStream, Task
 CONCURRENCY_MIN = 0.5
 """Minimum concurrency of a slot that counts, as a share of the largest."""
 SLOT_S = 1.0
+"""Length of a slot, in seconds."""
 _ROUNDING = 1e-9
+"""Tolerance for floating-point errors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import numpy as np
 from assay.analysis.statistics.arrays import Floats, Ints, Mask
 
 _CORRELATION_MAX = 0.9
+"""Maximum correlation of consecutive runs."""
 _LAGS_MAX = 50
 """Maximum distance of correlated runs: 0.9 to the power of 50 is 0.005."""
 

@@ -18,6 +18,7 @@ from assay.foundation.errors import SpecificationError, did_you_mean
 Conditions = Mapping[str, Sequence[str]]
 _SHOWN = 40
 _LISTED_MAX = 100
+"""Maximum length of a name or level in a message, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ TRIMMED = 0.2
 TRIMMED_MIN = 5
 """Minimum number of values of a trimmed mean: with fewer values, none would be excluded."""
 _STEPS_MAX = 100
+"""Maximum number of steps of the root search."""
 
 
 @dataclass(frozen=True, slots=True)

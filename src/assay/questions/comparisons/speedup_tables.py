@@ -19,6 +19,7 @@ from assay.text import NO_VALUE, format_interval, format_ratio, interval, origin
 PAIRS_SHOWN_MAX = 60
 """Maximum number of pairs shown per group; ``--json`` has all."""
 _BY_CLUSTER_MAX = 6
+"""Maximum number of clusters listed for one result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class ExamplePair:
     """Two runs that are equal in everything but a factor."""
 
     runs: tuple[str, str]
-    """The baseline's first."""
+    """Ids of the runs, the baseline's first."""
     observed: bool
     """Whether both runs have other metrics than their time."""
 
@@ -60,7 +60,7 @@ def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
 
 
 def of_decision(decision: Decision) -> list[WhyQuestion]:
-    """Return the question why for the leading option (or the first other one), on each workload that compares it."""
+    """Return the question why for the leading option (or the first other option), on each workload that compares it."""
     compared = [option.option for option in decision.options if option.time]
     chosen = decision.leader if decision.leader in compared else next(iter(compared), None)
     return [of_result(decision, item) for item in decision.results if item.option == chosen and item.time]

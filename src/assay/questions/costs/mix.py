@@ -20,7 +20,9 @@ RUNS_PER_DAY = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 3
 _DAY_SHARE = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)/(hour|day|week|month)")
 WORKS_MAX = 20
+"""Maximum number of workloads in a mix."""
 _PART_LENGTH_MAX = 40
+"""Maximum length of a size or frequency, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from assay.questions.decisions.values import Decision
 from assay.text import format_interval, format_ratio
 
 LEVELS_MIN = 3
+"""Minimum number of levels of a curve."""
 EXTRAPOLATION_MAX = 2.0
 """A peak beyond this multiple of the largest measured level is not stated."""
 KNEE_GAIN = 0.05

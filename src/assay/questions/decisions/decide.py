@@ -3,7 +3,7 @@
 In: a table of runs and a :class:`DecisionRequest`. Out: one :class:`Decision` for each origin, lab scale and connected
 group of options, the one with most runs first.
 
-- *Runs*: every valid run counts. Callers exclude those whose data size is implausible (``ask.py``). Outlier flags
+- *Runs*: every valid run counts. Callers exclude runs with an implausible data size (``ask.py``). Outlier flags
   exclude nothing; a verdict that changes without them gets a caveat.
 - *Estimate*: one per workload and option (``analysis/comparison/option_estimates.py``).
 - *Headline*: see ``headline.py``.

@@ -30,6 +30,7 @@ from assay.questions.decisions.headline import OptionRow
 from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 
 PROPOSALS_MAX = 3
+"""Maximum number of proposals for one decision."""
 FURTHER_MAX = 20
 """Maximum number of further repetitions, or matched groups, of one proposal."""
 EXPLAINED_MIN = 0.9

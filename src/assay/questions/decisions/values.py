@@ -36,9 +36,10 @@ class DecisionRequest:
     """One question: which level of ``factor`` is faster and cheaper?"""
 
     factor: str = ""
-    """A buyer's question (``buyer.py``) or any factor; several joined by commas are compared as one. Empty: storage."""
+    """A buyer's question (``buyer.py``) or any factor. Factors joined by commas are compared as one. Empty: storage."""
     baseline: str | None = None
-    """The option to compare with. None: hard disks, the smallest number, ``none``, or the first that ran."""
+    """The option to compare with. None: hard disks, Ethernet, the smallest number, ``none``, or the option with most
+    runs."""
     where: tuple[str, ...] = ()
     """Conditions ``COLUMN=LEVEL`` on runs."""
     ignore: tuple[str, ...] = ()
@@ -231,13 +232,13 @@ class Decision:
     factor: str
     baseline: str
     options: tuple[OptionResult, ...]
-    """Every other option, best joint estimate first; those not compared on the shared workloads last."""
+    """All options but the baseline, best joint estimate first; options not compared on the shared workloads last."""
     results: tuple[WorkloadResult, ...]
     """One row for each workload and option."""
     shared_workloads: tuple[str, ...]
     """The workloads behind the headline."""
     leader: str
-    """The option with the best joint estimate; the baseline where no option has a better one."""
+    """The option with the best joint estimate; the baseline where no option is better."""
     ties: tuple[str, ...]
     """Options that are not distinguishable from the leader."""
     origin: str
@@ -265,5 +266,5 @@ class Decision:
         return tuple(dict.fromkeys(result.workload for result in self.results))
 
     def option(self, name: str) -> OptionResult:
-        """Return the result of one option. Raises KeyError for an unknown one."""
+        """Return the result of one option. Raises KeyError for an unknown option."""
         return {result.option: result for result in self.options}[name]

@@ -39,8 +39,10 @@ from assay.specs.document import document_of
 from assay.store import Repository
 
 DRAWS = 16
+"""Number of draws of costs and hardware; each is simulated with and without the changes."""
 SEED = 1
 MISS_WARNED = 0.25
+"""Maximum error of the simulator on the measured runs without a warning, as a share."""
 _UNCHANGED = "nothing was changed: the time is the measured one, and only the limits are simulated"
 
 
@@ -53,7 +55,7 @@ class WhatIfQuestion:
     target: str = ""
     """Prefix of a run's or a campaign's id, or a plan's name; empty: all runs that match."""
     cluster: str = ""
-    """Text of a cluster file to use instead of the stored one; empty: the stored one."""
+    """Text of a cluster file to use instead of the stored file; empty: the stored file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ from assay.specs.prices import load_prices, prices_of
 
 CATALOGUE_FILE, PRICES_FILE = "catalogue.yaml", "prices.yaml"
 _NAME_LENGTH_MAX = 300
+"""Maximum length of an unknown catalogue's name in a message, in characters."""
 _TEXT_LENGTH_MAX = 1_000_000
+"""Maximum length of a catalogue or price book in a request, in characters."""
 
 
 def stored_catalogues(folders: Iterable[Path]) -> dict[str, Path]:

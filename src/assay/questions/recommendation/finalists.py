@@ -39,6 +39,7 @@ REQUESTS_MAX = 400_000
 _NEAR = 1.25
 _SCALED_COSTS = {"cpu": COST_FACTOR, "disks": 1 / COST_FACTOR, "links": 1 / COST_FACTOR, "fixed": COST_FACTOR}
 _TARGET_Z = 1.282
+"""Standard normal quantile of 90 %."""
 _TYPICAL_SIGMA = 0.2
 Times = Mapping[tuple[int, int, str], float]
 """Simulated times by row, number of the workload, and scaled cost (or ``requests``)."""

@@ -14,9 +14,13 @@ from assay.model import PriceBook
 CONFIDENCE = 0.9
 CONFIDENCE_MIN, CONFIDENCE_MAX = 0.5, 0.999
 SIMULATIONS = 300
+"""Maximum, and default, number of clusters to simulate."""
 YEARS = 3.0
+"""Default number of years of use."""
 _YEARS_MAX = 100.0
+"""Maximum number of years of use."""
 _AMOUNT_LENGTH_MAX = 40
+"""Maximum length of an amount, in characters."""
 
 
 class Objective(StrEnum):

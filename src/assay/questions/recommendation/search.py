@@ -41,7 +41,9 @@ _SPILL_FACTOR = 2.0
 _CONSTRAINT_FACTOR_MAX = 1.25
 """Maximum time of a cluster to simulate, as a multiple of the limit. Above 1, because times are uncertain."""
 _BATCH = 24
+"""Maximum number of clusters simulated before new predictions."""
 _NEAR_BEST = 16
+"""Maximum number of clusters by the objective in one batch."""
 _PRIOR_RATIO = 1.5
 """Simulated time / lower bound before any simulation."""
 

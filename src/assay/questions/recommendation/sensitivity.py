@@ -19,6 +19,7 @@ from assay.questions.recommendation.search import ClusterSearch, Progress, start
 from assay.text import money
 
 DATA_FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
+"""Multiples of the data for which the search is repeated."""
 SIMULATIONS_AGAIN = 40
 """Maximum number of clusters to simulate in one repeated search."""
 _CODEC = "snappy"

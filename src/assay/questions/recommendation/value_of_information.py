@@ -20,8 +20,11 @@ from assay.analysis.statistics import Floats, Mask
 from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
 
 DRAWS = 2000
+"""Default number of draws."""
 _DEGREE = 3
+"""Degree of the polynomial regression of losses on an input."""
 _SHUFFLES = 5
+"""Number of shuffles that estimate the value due to chance."""
 _MEASURE_DEVICE = "measure a bare device (assay baseline, or fio and assay device calibrate)"
 INPUT_TEXTS: Mapping[str, tuple[str, str]] = {
     "cpu": (

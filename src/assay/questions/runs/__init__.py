@@ -1,1 +1,1 @@
-"""Answer questions about runs, clusters and campaigns."""
+"""Runs, clusters and campaigns: lists, details and quality."""

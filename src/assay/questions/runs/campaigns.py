@@ -17,8 +17,11 @@ from assay.store import Repository
 
 LISTED_MAX = 200
 CLUSTERS_MAX = 200
+"""Maximum number of cluster files read from one folder."""
 HISTORY_MAX = 5_000
+"""Maximum number of runs read of one cluster (the newest)."""
 CLUSTER_BYTES_MAX = 200_000
+"""Maximum size of a cluster file, in bytes."""
 _CLUSTER_FILE = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 
 

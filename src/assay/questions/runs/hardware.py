@@ -1,7 +1,7 @@
 """Describe the hardware of runs: each kind of node and device as specified, with the measured bare device.
 
 In: a repository and some of its runs. Out: a :class:`HardwareView`; empty where no cluster file is stored, as for
-imported runs. Rates are bytes/s: specified ones at full size, measured ones at the scale of a lab.
+imported runs. Rates are bytes/s: specified rates at full size, measured rates at the scale of a lab.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Read a part of a run's log with line numbers, and search a log for a text.
 
 In: a repository, the id of a run, and the name of one of its logs. Out: :class:`LogLines`, :class:`LogHits`. A log is
-read as a stream; a line longer than :data:`LINE_MAX` bytes counts as several.
+read as a stream; a line longer than :data:`LINE_MAX` bytes counts as several lines.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ class LogLines:
     lines: tuple[str, ...]
     offset_bytes: int
     next_offset_bytes: int | None
-    """Where the rest begins; None at the end."""
+    """Offset of the rest of the log; None at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class LogHit:
 
 @dataclass(frozen=True, slots=True)
 class LogHits:
-    """The first lines that contain a text, case ignored. ``total``: all of them; ``lines``: all lines of the log."""
+    """The first lines that contain a text, case ignored. ``total``: number of all of these lines."""
 
     wanted: str
     hits: tuple[LogHit, ...]

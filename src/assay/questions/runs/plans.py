@@ -15,6 +15,7 @@ from assay.specs.shared import CLUSTER_FILE, PLAN_FILE
 from assay.store import Repository
 
 _BYTES_MAX = 1_000_000
+"""Maximum number of bytes read from a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from assay.questions.runs.runs import comparable, selected
 from assay.store import Repository
 
 POINTS_MAX = 2000
+"""Maximum number of points."""
 LEVELS_MAX = 6
 """Maximum number of levels with their own colour or shape; less frequent levels share one."""
 OTHER_LEVELS = "other levels"

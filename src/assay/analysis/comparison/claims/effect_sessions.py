@@ -72,7 +72,7 @@ def _contained_in_spread(configuration: Ints, units: Ints, n: Ints, weights: Flo
 def sessions_of_ratios(gains: Imbalance, ratio: Ints, factor: Floats, count: int) -> Imbalance:
     """Return the imbalance of ratios of gains.
 
-    ``ratio``: the number of the ratio to which each gain belongs, or -1; ``factor``: the gain's factor in it.
+    ``ratio``: the number of the ratio to which each gain belongs, or -1. ``factor``: the gain's factor in this ratio.
     """
     inside = ratio[gains.groups] >= 0
     groups = gains.groups[inside]

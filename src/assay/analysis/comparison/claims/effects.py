@@ -21,6 +21,7 @@ from assay.analysis.statistics.sessions import Imbalance
 from assay.text import joined
 
 _NAMED = 6
+"""Maximum number of layouts named on each side of a label."""
 
 
 @dataclass(frozen=True, slots=True)

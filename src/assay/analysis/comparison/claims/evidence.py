@@ -21,6 +21,7 @@ from assay.text import format_interval, format_ratio, joined, plural
 
 OVER_CLUSTERS = "mean over clusters of their means over workloads, Hartung-Knapp interval"
 _ONE_SIDED = 0.95
+"""Confidence of each one-sided test, which is the quantile at the ends of the 90 % interval."""
 
 
 @dataclass(frozen=True, slots=True)

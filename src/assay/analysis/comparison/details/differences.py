@@ -20,6 +20,7 @@ _RELEVANT = re.compile(
 _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")
 """Paths of effective engine parameters, except for directories, hosts, addresses and ports."""
 _NAMES_MAX = 5
+"""Maximum number of differing facts that warnings name."""
 HostValues = Mapping[str, set[str]]
 """Path of a recorded fact in the environment, and its values."""
 

@@ -47,6 +47,7 @@ _JOB = ("workload", "data_bytes", "origin", "lab_scale")
 _NAMED_MAX = 3
 """Maximum number of levels in the label of a side."""
 _SHORT = 24
+"""Maximum length of a level in a label, in characters."""
 
 
 class DifferenceKind(StrEnum):

@@ -18,6 +18,7 @@ import numpy as np
 from assay.analysis.statistics import Floats
 
 LEVELS_MIN = 4
+"""Minimum number of levels to fit the law."""
 MISFIT_MAX = 0.05
 """Maximum root mean square of relative residuals of a law that fits."""
 

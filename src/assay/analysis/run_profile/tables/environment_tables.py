@@ -10,7 +10,9 @@ from typing import Any
 from assay.text import TextTable, plural
 
 ROWS_MAX = 400
+"""Maximum number of rows in one table."""
 _CHARACTERS_MAX = 300
+"""Maximum length of a value, in characters."""
 _NODES = "nodes"
 _OMITTED_ROW = ("…", "and more: `assay show --json` and the API have all of it")
 Leaves = dict[str, str]

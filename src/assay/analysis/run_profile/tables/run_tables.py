@@ -31,7 +31,9 @@ _REPEATED_TEXT = "as above"
 _FIELDS = {"duration_s": "run time", "started_at": "start"}
 """Displayed names of fields in the list of sources."""
 _STRAGGLERS_MAX = 5
+"""Maximum number of stragglers listed."""
 _OVERLAPS_MAX = 5
+"""Maximum number of overlaps listed."""
 _PURPOSES = {
     Purpose.HDFS: "HDFS",
     Purpose.INTERMEDIATE: "intermediate",

@@ -11,7 +11,9 @@ from assay.model import Run, Stage
 from assay.text import NO_VALUE, TextTable, share, tenths
 
 _SHOWN_MAX = 30
+"""Maximum number of stages listed (the longest)."""
 _NAME_MAX = 32
+"""Maximum length of a stage's name, in characters."""
 
 
 def stages_table(run: Run) -> TextTable:

@@ -47,7 +47,9 @@ TRACE_VIEWS: Final[Mapping[str, TraceView]] = {
 GROUPS: Final[Mapping[str, str]] = {"cpu": "CPU", "disk": "Disks", "net": "Network", "memory": "Memory"}
 """Groups of views, in the order in which they are shown, with their titles."""
 LINES_MAX = 24
+"""Default maximum number of lines in one view."""
 _POINTS_MAX = 24_000
+"""Approximate maximum number of points in all views of a trace."""
 _WINDOWS = (40, 300)
 
 
