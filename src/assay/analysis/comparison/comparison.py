@@ -35,8 +35,8 @@ def log_ratio(
     """Return the log of baseline time / candidate time in one matched group; None if a side has no run.
 
     Runs are paired if every block, or every repetition of a block, has one run on each side. The error then allows for
-    runs that resemble the run before them (``analysis/statistics/autocorrelation.py``). ``sessions``: how the runs of
-    each side are spread over sessions.
+    the correlation of consecutive runs (``analysis/statistics/autocorrelation.py``). ``sessions``: the spread of the
+    runs of each side over sessions.
     """
     if not baseline or not candidate:
         return None

@@ -79,7 +79,7 @@ def spread_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[
 def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
     """Return the error of each mean, from the spread of its runs or, for few runs, from the pooled spread of its kind.
 
-    Few runs are less than :data:`SPREAD_RUNS_MIN`. A single run is therefore never more certain than two runs.
+    Few runs: fewer than :data:`SPREAD_RUNS_MIN`. A single run is therefore never more certain than two runs.
     """
     degrees_of_runs = times.n - 1.0
     borrowed = (times.n < SPREAD_RUNS_MIN) & (degrees > degrees_of_runs)
@@ -103,7 +103,7 @@ def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off:
     """Return the run times of each configuration; ``codes`` has the number of each run's configuration.
 
     ``off``: bound on the error of each log time (``analysis/statistics/certainty.py``); by default the rounding. Raises
-    ValueError for times that are not positive and finite: exclude such runs before, with their reason.
+    ValueError for times that are not positive and finite: exclude these runs first, with their reason.
     """
     if not bool(np.all((durations_s > 0) & (durations_s < np.inf))):
         raise ValueError("a run time must be positive and finite")

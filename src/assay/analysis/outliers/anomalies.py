@@ -43,8 +43,9 @@ MODELLED_Z = 6.0
 MODELLED_RATIO = 1.5
 """Minimum ratio to the model's time: a model of main effects misses interactions, so its threshold is higher."""
 FEW_BYTES_OF_REPETITIONS = 0.5
+"""Minimum bytes of a run, as a share of the median of its repetitions."""
 FEW_BYTES_WORK = 0.25
-"""Minimum bytes of a run, as a share of the median of its repetitions, or of all runs of the same work."""
+"""Minimum bytes of a run with too few repetitions, as a share of the median of all runs of the same work."""
 FEW_BYTES_TRAFFIC_SHARE = 0.01
 """Minimum missing bytes, as a share of the run's usual traffic (all byte metrics). A write-only job reads a few
 kilobytes, and half as many by chance."""
@@ -53,7 +54,7 @@ RUNS_OF_WORK_MIN = 10
 _NO_BYTES = 1e-9
 """Stand-in for 0 bytes, which has no logarithm."""
 IMBALANCE_MIN = 1.5
-"""Minimum maximum / mean over nodes that is flagged as an imbalance."""
+"""Minimum imbalance (maximum / mean over nodes) that is flagged."""
 IMBALANCE_BEYOND = 1.4
 """Minimum imbalance as a multiple of the median of its repetitions, or of all runs of the same work."""
 IMBALANCE_SUFFIX = "_imbalance"

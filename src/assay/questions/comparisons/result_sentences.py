@@ -51,7 +51,7 @@ def sentence(result: SpeedupResult) -> str:
 
 
 def caveat_of_result(result: SpeedupResult) -> str:
-    """Return what limits a result: sessions, or the few runs of a single matched group; empty where nothing does."""
+    """Return the caveat of a result: sessions, or the few runs of a single matched group; empty without a caveat."""
     if result.low is None:
         return ""
     if result.verdict is Verdict.NOT_DISTINGUISHABLE and inconclusive_by_sessions(result.log_mean):
@@ -90,7 +90,7 @@ def exclusions_text(results: Sequence[SpeedupResult]) -> str:
 
 
 def side_sentence(sides: Sides, side: ComparedSide) -> str:
-    """Return the verdict on a side against the first one; empty for the first, and for different jobs."""
+    """Return the verdict on a side against the first side; empty for the first side, and for different jobs."""
     first = sides.sides[0]
     if side.verdict is None:
         return ""

@@ -1,4 +1,4 @@
-"""Answer the six questions of a buyer, or say why a question has no answer yet.
+"""Answer the six questions of a buyer, or state why a question has no answer yet.
 
 In: a repository, its table of runs with outlier flags, and a request. Out: one :class:`QuestionAnswer` for each
 question. A question without an answer stays in the list. Every interface shows this list.
@@ -33,7 +33,7 @@ class Obstacle(StrEnum):
     ONE_LEVEL = "one level"
     NOT_RECORDED = "not recorded"
     NOT_MATCHED = "not matched"
-    """Runs differ in it, but no two of them are equal in everything else."""
+    """Runs differ in the factor, but no two of them are equal in everything else."""
     NO_PRICES = "no prices"
     UNPRICED = "unpriced"
     """The price book has no price for the hardware of the runs."""
@@ -47,7 +47,7 @@ class PlannedRuns:
     """The workload with most valid runs."""
     runs: int
     duration_s: float
-    """Number of runs x median time of the valid runs of this workload."""
+    """Number of runs × median time of the valid runs of this workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
 
 
 def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[str, ...], int]:
-    """Return the worker counts that runs recorded, and the number of runs that recorded one."""
+    """Return the worker counts that runs recorded, and the number of runs that recorded a worker count."""
     workers = recorded_workers(valid, facts_by_hardware(repository, valid))
     known = workers[np.isfinite(workers)]
     return tuple(f"{count:g}" for count in np.unique(known)), len(known)
