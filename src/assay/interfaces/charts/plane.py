@@ -253,9 +253,8 @@ def cost_effectiveness_chart(
 ) -> Spec:
     """Return the plane: a named point with intervals for each configuration, and the Pareto front.
 
-    The area of a point shows its number of runs. ``divide``: the lines between the quadrants. ``before``: the same
-    points before a price change; if given, they decide whether an axis is linear or logarithmic. ``of``: titles of the
-    time axis and the cost axis.
+    The area of a point shows its number of runs. ``divide``: lines between the quadrants. ``before``: the points before
+    a price change; if given, they decide whether an axis is logarithmic. ``of``: titles of the time and cost axes.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)

@@ -10,8 +10,8 @@ from assay.foundation.errors import did_you_mean
 from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS, OLD_NAMES
 from assay.interfaces.cli.terminal import elapsed_time, paged_output
 
-OWN_PROGRESS = frozenset({"recommend"})
-"""Commands that show their own progress."""
+SHOWING_PROGRESS = frozenset({"recommend"})
+"""Commands that already show their progress."""
 
 
 class _WithExamples(click.Command):
@@ -40,7 +40,7 @@ class AssayCommand(_WithExamples):
         with ExitStack() as shown:
             if paged:
                 shown.enter_context(paged_output())
-                if named.info_name not in OWN_PROGRESS:
+                if named.info_name not in SHOWING_PROGRESS:
                     shown.enter_context(elapsed_time("working"))
             return super().invoke(ctx)
 
