@@ -11,6 +11,7 @@ from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.web.api.decisions import decisions_on, question_answers_on
 from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
+from assay.model import LAYOUT_FACTOR
 from assay.questions.comparisons.why import WhyQuestion, of_decision
 from assay.questions.decisions.answers import QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
@@ -77,7 +78,8 @@ def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts
     shown = []
     for number, decision in enumerate(decisions):
         rows = forest_rows(decision)
-        chart = speedup_forest(rows, _colours(context, decision.factor)) if rows and charts else None
+        # A chart of one row shows only what the sentence above it says.
+        chart = speedup_forest(rows, _colours(context, decision.factor)) if len(rows) > 1 and charts else None
         whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()
         shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
     return shown
@@ -86,4 +88,5 @@ def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts
 def _colours(context: Context, factor: str) -> Mapping[str, str]:
     if factor == DEVICE_CLASS:
         return colours_of([device_class.value for device_class in DeviceClass])
-    return palette(context.store.table(), factor)
+    # Colours stand for storage; levels of other factors are drawn in one colour.
+    return palette(context.store.table(), factor) if factor == LAYOUT_FACTOR else {}
