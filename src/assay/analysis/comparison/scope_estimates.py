@@ -6,9 +6,9 @@ cluster; and a mean without the extreme groups.
 
 - *Tested settings*: only the runs within the groups are a sample. Welch's error within the groups; if some groups have
   no repetitions, the variance of a run is pooled over the groups with repetitions.
-- *Similar settings*: the groups are a sample of those that could run on these clusters. Student's t on their log
-  ratios, with clusters as strata (``analysis/statistics/cluster_strata.py``). With 95 %, a further group differs from
-  the mean by at most t × their standard deviation × √(1 + 1 / groups).
+- *Similar settings*: the groups are a sample of the groups that could run on these clusters. Student's t on their log
+  ratios, with clusters as strata (``analysis/statistics/cluster_strata.py``). The 95 % prediction interval of a further
+  group is the mean ± t × standard deviation of the groups × √(1 + 1 / groups).
 - *Other clusters*: the clusters are a sample (``analysis/statistics/random_effects.py``). Groups of one cluster share
   it, so they are not independent evidence of how clusters differ.
 """
@@ -172,7 +172,7 @@ def _similar(both: GroupRatios, depends: tuple[Dependence, Ints] | None) -> Scop
 
 
 def _at_least_as_wide(wide: ScopeEstimate, narrow: ScopeEstimate) -> ScopeEstimate:
-    """Return the estimate for a wider scope, with an interval that is never narrower than that of a narrower one."""
+    """Return the estimate for a wider scope, with an interval at least as wide as that for the narrower scope."""
     if wide.width is None or narrow.width is None or wide.width >= narrow.width:
         return wide
     mean = replace(wide.log_mean, error=narrow.log_error, degrees=narrow.degrees, rounding=narrow.log_rounding)

@@ -1,1 +1,1 @@
-"""Model disks: calibration, expected rates, number of directories by bandwidth. Pure."""
+"""Models of disks: calibration, expected rates, number of directories by bandwidth. Pure."""

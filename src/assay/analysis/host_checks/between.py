@@ -11,7 +11,7 @@ from assay.model import Grade, Survey
 _NAMED_MAX = 4
 """Maximum number of hosts named for one value."""
 _MEMORY_STEP_BYTES = 2**29
-"""Memory sizes are rounded to this step before they are compared, in bytes."""
+"""Step to which memory sizes are rounded before they are compared, in bytes."""
 CLOCKS_MAX_S = 0.25
 """Maximum difference between the clocks of any two hosts, in seconds, beyond the uncertainty."""
 PAIR_SHARE_MIN = 0.7

@@ -44,7 +44,7 @@ def option_text(factor: str, level: str) -> str:
 
 
 def context_text(levels: Mapping[str, str]) -> str:
-    """Return the levels that distinguish groups of runs: ``200 MB, Ethernet``; a level that runs lack is left out."""
+    """Return the levels that distinguish groups of runs: ``200 MB, Ethernet``; unrecorded levels are left out."""
     return ", ".join(_plain_level(name, level) for name, level in levels.items() if level != str(None))
 
 

@@ -27,7 +27,7 @@ _TEXT_LENGTH_MAX = 1_000_000
 
 
 def stored_catalogues(folders: Iterable[Path]) -> dict[str, Path]:
-    """Return the folders that hold a catalogue and its price book, by name; those of the examples last."""
+    """Return the folders that hold a catalogue and its price book, by name; example folders last."""
     catalogues: dict[str, Path] = {}
     examples = installation().examples
     for folder in (*folders, *([examples] if examples else [])):

@@ -23,7 +23,7 @@ from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.limits import limits_of_complete_run
 
 COMPARISONS_MAX = 40
-"""Maximum number of comparisons that are shown configuration by configuration."""
+"""Maximum number of comparisons in a report with details of each configuration."""
 SECTIONS_MAX = 4
 """Maximum number of workloads with charts."""
 LEVELS_MAX = 6
@@ -53,7 +53,7 @@ def configuration_details(
     trace_of: TraceOf,
     observed_of: ObservedOf | None = None,
 ) -> ConfigurationDetails:
-    """Return the details of ``runs``. ``decisions``: position, decision, and the runs that it is about.
+    """Return the details of ``runs``. ``decisions``: position, decision, and the runs of the decision.
 
     ``observed_of``: None leaves out the details of single runs.
     """

@@ -41,9 +41,9 @@ def run_files(store: Repository, run: Run) -> RunFiles:
 
 
 def recorded_plan(run: Run) -> str:
-    """Return the text of a plan of one configuration and one workload, from what the run itself recorded.
+    """Return the text of a plan of one configuration and one workload, from the run's own records.
 
-    Bundles of older versions have no plan.
+    It is for bundles of older versions, which have no plan.
     """
     options = {name: value for name, value in run.workload_parameters.items() if name != "program"}
     if "waves" in options:

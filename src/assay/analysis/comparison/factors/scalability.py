@@ -52,7 +52,7 @@ def fit_law(levels: Sequence[float], speeds: Sequence[float]) -> ScalabilityLaw 
     """
     if len(levels) < LEVELS_MIN:
         return None
-    from scipy.optimize import least_squares  # imported here: only curves need it
+    from scipy.optimize import least_squares  # imported here because only curves need it
 
     n = np.asarray(levels, dtype=np.float64) / min(levels)
     logs = np.log(np.asarray(speeds, dtype=np.float64))
