@@ -45,7 +45,7 @@ class LogHit:
 
 @dataclass(frozen=True, slots=True)
 class LogHits:
-    """The first lines that contain a text, case ignored. ``total``: number of matches; ``lines``: of all lines."""
+    """The first lines that contain a text, case ignored. ``total``: matching lines; ``lines``: all lines."""
 
     wanted: str
     hits: tuple[LogHit, ...]
