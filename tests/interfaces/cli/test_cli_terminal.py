@@ -21,6 +21,8 @@ from assay.store import Repository
 from builders import coded_warnings, make_run
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\x9b1A\x08\x7f\rover"
+ELAPSED_TIME = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h(\r\x1b\[1A\x1b\[2K)?", re.DOTALL)
+"""The line that a busy machine shows before an answer: from hiding the cursor to removing the line."""
 CONTROL = re.compile(r"\x1b\[[0-9;]*m|\r\n|\n|\t")
 """What assay itself sends to a terminal: styles of tables, and ends of lines."""
 
@@ -32,7 +34,7 @@ def printed(*words: str | Path, terminal: bool, pager: str = "cat") -> str:
     if not terminal:
         done = subprocess.run(command, capture_output=True, timeout=60, check=False, env=environment)
         return (done.stdout + done.stderr).decode()
-    return in_terminal(command, environment)
+    return ELAPSED_TIME.sub("", in_terminal(command, environment))
 
 
 def in_terminal(command: list[str], environment: dict[str, str] | None = None) -> str:
