@@ -55,7 +55,7 @@ def test_runs_are_chosen_in_the_list_and_stay_chosen(watched: ObservedRun) -> No
 def test_sides_are_drawn_on_the_same_axes(browser: Browser, server: str, width_px: int) -> None:
     with watched_page(browser, server, width_px) as watched:
         page = watched.open(f"/compare?run={HD2}&run={SS2}")
-        assert page.locator(".drawing.drawn svg").count() == 5
+        assert page.locator(".drawing.drawn svg").count() == 4
         assert page.locator(".drawing").evaluate_all("all => all.every(e => e.scrollWidth <= e.clientWidth + 1)")
         assert page.get_by_role("region", name="Varied on purpose").locator("tbody tr").count() == 1
         watched.check()
