@@ -22,7 +22,14 @@ import duckdb
 from assay.analysis.statistics.run_table import BASE_VALUES
 from assay.execution.engines.spark.datasets import select_runs
 from assay.store import Repository
-from assay.store.index.dataset import DESCRIPTION, LocalStore, described, export_dataset, read_selected_runs
+from assay.store.index.dataset import (
+    DESCRIPTION,
+    METADATA_FOLDER,
+    LocalStore,
+    described,
+    export_dataset,
+    read_selected_runs,
+)
 
 
 def grown(source: Path, target: Path, times: int) -> int:
@@ -87,7 +94,7 @@ def main() -> None:
             clock = Clock()
             assert by_duckdb(dataset, aside) == runs
             by_one, clock = str(clock), Clock()
-            with select_runs(str(dataset), chosen.on, {}, BASE_VALUES, lambda _: None) as folder:
+            with select_runs(str(dataset), chosen.on, {}, BASE_VALUES, METADATA_FOLDER, lambda _: None) as folder:
                 assert (
                     len(read_selected_runs(folder, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
                     == runs

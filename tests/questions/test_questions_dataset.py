@@ -97,7 +97,10 @@ def test_unsupported_options_of_the_command_are_reported(tmp_path: Path) -> None
     CliRunner().invoke(assay, ["export", "--dataset", dataset, *here])
     with pytest.raises(SpecificationError, match="no run has layout 'SSD9'"):
         dataset_table(dataset, "local", ("layout=SSD9",), print)
-    with pytest.raises(SpecificationError, match="not a Spark master"), select_runs(dataset, "mesos", {}, (), print):
+    with (
+        pytest.raises(SpecificationError, match="not a Spark master"),
+        select_runs(dataset, "mesos", {}, (), METADATA_FOLDER, print),
+    ):
         pass
 
 

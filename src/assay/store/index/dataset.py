@@ -54,10 +54,10 @@ class DatasetStore(Protocol):
     def read(self, name: str) -> bytes:
         """Return a small file's content."""
 
-    def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Store the files ``names`` of the local ``folder``, and replace files of the same names.
+    def put(self, folder: Path, tables: Sequence[str], descriptions: Sequence[str]) -> None:
+        """Store the subfolders ``tables`` of the local ``folder``, then its files ``descriptions``, in this order.
 
-        The folder has no other files. Files in :data:`METADATA_FOLDER` are stored last, in the order of ``names``.
+        Files of the same names are replaced. ``descriptions`` has at least one name; all are in one subfolder.
         """
 
     def remove(self, names: Sequence[str]) -> None:
@@ -79,10 +79,11 @@ class LocalStore:
         """Return a file's content."""
         return (self.root / name).read_bytes()
 
-    def put(self, folder: Path, names: Sequence[str]) -> None:
+    def put(self, folder: Path, tables: Sequence[str], descriptions: Sequence[str]) -> None:
         """Copy files. Each is written under a temporary name and then renamed."""
+        files = (path for table in tables for path in sorted((folder / table).rglob("*")) if path.is_file())
         try:
-            for name in names:
+            for name in [*(str(path.relative_to(folder)) for path in files), *descriptions]:
                 target = self.root / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 aside = target.with_name(f".{target.name}")
@@ -133,10 +134,10 @@ def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary
         counts = Index(repository.folders, [], connection).over_files(
             lambda opened, index: _write(opened, index, repository.folders.bundles, new, folder, batch)
         )
-        made = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
+        tables = [table for table in TABLES if (folder / table).is_dir()]
         batch_file = f"{_BATCH}{batch}.json"
         (folder / batch_file).write_text(json.dumps({"bundles": new, "rows": dict(zip(TABLES, counts, strict=True))}))
-        store.put(folder, [*made, DESCRIPTION, batch_file])
+        store.put(folder, tables, [DESCRIPTION, batch_file])
     return ExportSummary(len(new), *counts, len(covered))
 
 

@@ -21,7 +21,6 @@ from assay.execution.engines.spark.distribution import SparkDistribution, requir
 from assay.execution.engines.spark.engine import SUBMIT
 from assay.foundation.errors import EngineError, SpecificationError
 from assay.model import SPARK_JOBS_PACKAGE
-from assay.store.index.dataset import METADATA_FOLDER, DatasetStore, LocalStore
 
 LOCAL = "local"
 _TIMEOUT_S = 3600
@@ -55,15 +54,13 @@ class HadoopStore:
         """Return a file's content."""
         return self._shell("-cat", f"{self.address}/{name}")
 
-    def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Copy files: first tables as whole folders, because each call of the shell starts a JVM, then assay's own
-        files."""
-        tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(METADATA_FOLDER)))
-        descriptions = [str(folder / name) for name in names if name.startswith(METADATA_FOLDER)]
-        self._shell("-mkdir", "-p", f"{self.address}/{METADATA_FOLDER}")
+    def put(self, folder: Path, tables: Sequence[str], descriptions: Sequence[str]) -> None:
+        """Copy the tables as whole folders, because each call of the shell starts a JVM, then the descriptions."""
+        target = f"{self.address}/{Path(descriptions[0]).parent}"
+        self._shell("-mkdir", "-p", target)
         if tables:
             self._shell("-put", "-f", *(str(folder / table) for table in tables), self.address)
-        self._shell("-put", "-f", *descriptions, f"{self.address}/{METADATA_FOLDER}")
+        self._shell("-put", "-f", *(str(folder / name) for name in descriptions), target)
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
@@ -75,18 +72,24 @@ class HadoopStore:
         self._shell("-rm", "-r", "-f", "-skipTrash", f"{self.address}/{name}")
 
 
-def store_at(address: str, progress: Callable[[str], None]) -> DatasetStore:
-    """Return the store at ``address``: a Hadoop file system or a local folder."""
-    return HadoopStore(address.rstrip("/"), require(progress)) if "://" in address else LocalStore(Path(address))
+def hadoop_store(address: str, progress: Callable[[str], None]) -> HadoopStore:
+    """Return the folder at ``address`` of a Hadoop file system; fetch Spark's jars if they are missing."""
+    return HadoopStore(address.rstrip("/"), require(progress))
 
 
 @contextmanager
 def select_runs(
-    address: str, on: str, where: Mapping[str, Sequence[str]], figures: Sequence[str], progress: Callable[[str], None]
+    address: str,
+    on: str,
+    where: Mapping[str, Sequence[str]],
+    figures: Sequence[str],
+    output_folder: str,
+    progress: Callable[[str], None],
 ) -> Iterator[Path]:
     """Let Spark select the runs that have one of the levels in ``where`` for every fact; yield the folder of its
     output.
 
+    Spark writes into a new folder below ``output_folder`` of the dataset, which is removed when the output is copied.
     Raises SpecificationError if ``on`` is not a Spark master, EngineError with Spark's first error messages if it
     fails.
     """
@@ -97,7 +100,7 @@ def select_runs(
     spark = require(progress)
     built = programs.require(spark, hadoop_jobs.require(progress), progress)
     with tempfile.TemporaryDirectory(prefix="assay-picked-") as scratch:
-        here, name = Path(scratch) / "runs", f"{METADATA_FOLDER}/asked-{uuid.uuid4().hex}"
+        here, name = Path(scratch) / "runs", f"{output_folder}/asked-{uuid.uuid4().hex}"
         dataset = address.rstrip("/") if "://" in address else f"file://{Path(address).absolute()}"
         target = f"{dataset}/{name}"
         lines = "\n".join("\t".join((fact, *levels)) for fact, levels in where.items())

@@ -84,10 +84,9 @@ def export(
 
 
 def _export_dataset(opened: Repository, address: str) -> None:
-    from assay.execution.engines.spark.datasets import store_at
-    from assay.store.index.dataset import export_dataset
+    from assay.questions.runs.dataset import export_to
 
-    done = export_dataset(opened, store_at(address, lambda line: click.echo(line, err=True)))
+    done = export_to(opened, address, lambda line: click.echo(line, err=True))
     click.echo(
         f"{address}: {plural(done.bundles, 'bundle')} added with {plural(done.runs, 'run')}, "
         f"{plural(done.tasks, 'task attempt')} and {plural(done.samples, 'trace sample')}; "
