@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from assay.foundation.errors import FormatError
 from assay.interfaces.cli.main import assay
+from assay.model import Executor
 from assay.questions.runs.code_profile import code_profile
 from assay.store import Repository
 from builders import build_repository, make_run
@@ -29,9 +30,18 @@ def repository(tmp_path: Path) -> Repository:
         "profiles/attempt_2.unknown.collapsed": b"a;b 5\n",
         "profiles/attempt_1.jfr": b"FLR",
     }
+    spark = {
+        "profiles/executor-1.stage-0.collapsed": b"a;b 7\n",
+        "profiles/executor-1.stage-0+1.collapsed": b"a;c 2\n",
+        "profiles/executor-2.stage-1.collapsed": b"a;c 4\n",
+        "profiles/driver.no-stage.collapsed": b"d 1\n",
+    }
     run = make_run(1)
     store.publish(replace(run, environment={**run.environment, "profile": FACTS}), logs=logs)
     store.publish(make_run(2))
+    executors = tuple(Executor(str(number), f"worker{number}", 2, 1, 1.0, 0.0, 0, 0, None) for number in (1, 2))
+    third = make_run(3)
+    store.publish(replace(third, executors=executors, environment={**third.environment, "profile": FACTS}), logs=spark)
     return store
 
 
@@ -49,6 +59,20 @@ def test_one_phase_or_attempt_is_chosen_and_a_wrong_choice_lists_the_right_ones(
     with pytest.raises(FormatError) as error:
         code_profile(repository, make_run(1).run_id, phase="map")
     assert "merge, reduce, unknown" in str(error.value.hint)
+
+
+def test_a_stage_has_the_samples_of_all_parts_in_which_it_ran(repository: Repository) -> None:
+    run_id = make_run(3).run_id
+    totals = [code_profile(repository, run_id, stage=number).total for number in (0, 1)]
+    assert totals == [9, 6]
+    assert code_profile(repository, run_id, node="worker2").total == 4
+    assert code_profile(repository, run_id, attempt="driver").phases == (("no-stage", 1),)
+    assert code_profile(repository, run_id).named_share == 1
+    with pytest.raises(FormatError) as error:
+        code_profile(repository, run_id, stage=7)
+    assert "stage-0+1" in str(error.value.hint)
+    done = CliRunner().invoke(assay, ["profile", run_id, "--stage", "1", "--repository", str(repository.root)])
+    assert "stage-1 4, stage-0+1 2" in done.output
 
 
 def test_a_run_without_a_profile_says_how_to_record_one(repository: Repository) -> None:

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.code_profile.categories import OTHER, categories, category_of, plain_frame
+from assay.analysis.code_profile.files import NO_STAGE, recording_and_part, stacks_file, stage_part, stages_of
 from assay.analysis.code_profile.stacks import collapsed_text, parse_collapsed
 from assay.analysis.code_profile.summary import category_counts, frame_counts
 
 RECORDED = Path(__file__).parents[2] / "data" / "profiles" / "terasort-merge.collapsed.gz"
 """The merge phase of one reduce, recorded with async-profiler."""
 FRAME = st.text(st.characters(codec="utf-8", exclude_characters=";\n"), min_size=1)
+EXECUTOR = "org/apache/spark/executor/Executor$TaskRunner.run_[0]"
 CHILD = "org/apache/hadoop/mapred/YarnChild.main_[0]"
 
 
@@ -54,6 +56,18 @@ def test_any_text_is_parsed_and_every_line_is_counted_or_skipped(text: str) -> N
         ((CHILD, "java/lang/Object.wait_[0]", "futex_wait_[k]"), "idle or I/O wait"),
         ((CHILD, "com/example/shop/JoinMapper.map_[1]", "java/util/HashMap.get_[1]"), "user code"),
         ((CHILD, "java/util/HashMap.get_[1]"), "Hadoop framework"),
+        (
+            (EXECUTOR, "org/apache/spark/util/collection/ExternalSorter.insertAll_[0]", "java/util/Arrays.fill_[1]"),
+            "sort",
+        ),
+        (
+            (EXECUTOR, "scala/collection/Iterator.foreach_[1]", "org/apache/spark/util/collection/TimSort.sort_[1]"),
+            "sort",
+        ),
+        ((EXECUTOR, "org/apache/spark/serializer/KryoSerializer.write_[1]", "java/lang/Math.max_[1]"), "serialisation"),
+        ((EXECUTOR, "org/apache/spark/storage/ShuffleBlockFetcherIterator.next_[1]"), "shuffle copy"),
+        ((EXECUTOR, "com/github/luben/zstd/ZstdOutputStream.write_[1]", "ZSTD_compressStream"), "compression"),
+        ((EXECUTOR, "scala/collection/Iterator.foreach_[1]"), "Spark framework"),
         (("unknown_function",), OTHER),
     ],
 )
@@ -72,3 +86,17 @@ def test_a_recorded_profile_has_a_category_for_nearly_every_sample() -> None:
     assert sum(row.count for row in frames) == stacks.total()
     assert [row.count for row in frames] == sorted((row.count for row in frames), reverse=True)
     assert frames[0].frame == plain_frame(frames[0].frame)
+
+
+@given(st.sets(st.integers(0, 10**4), min_size=1, max_size=4), st.text("abc_.-0", min_size=1))
+def test_a_file_name_keeps_recording_and_stages(stages: set[int], recording: str) -> None:
+    part = stage_part(stages)
+    assert stages_of(part) == stages
+    assert recording_and_part(stacks_file(recording, part)) == (recording, part)
+
+
+def test_parts_without_stages_and_files_without_stacks() -> None:
+    assert stage_part(()) == NO_STAGE
+    assert stages_of(NO_STAGE) == stages_of("map") == stages_of("stage-") == frozenset()
+    assert recording_and_part("profiles/driver.jfr") is None
+    assert recording_and_part("job.log") is None

@@ -24,7 +24,7 @@ DECISIONS = {"decision-support": "maps: 1, streams: 1"}
 COMING_AND_GOING = "spark.sql.shuffle.partitions: 2, spark.dynamicAllocation.enabled: true"
 BODY = """
 layout: SSD
-parameters: {{dfs.replication: 1, spark.master: standalone, spark.executor.cores: 1, {}}}
+parameters: {{dfs.replication: 1, spark.master: standalone, spark.executor.cores: 1, profile: cpu, {}}}
 workloads:
 {}
 factors: {{spark.io.compression.codec: [zstd]}}
@@ -69,6 +69,16 @@ def test_workloads_are_valid_on_spark_and_their_event_logs_are_whole(folder: Pat
         assert log["passed"]
         assert run["jobs"]
         assert "stage 0" in [phase["name"] for phase in run["phases"]]
+        profile = run["environment"]["profile"]
+        assert (profile["kind"], profile["attempts_stored"]) == ("cpu", profile["attempts"])
+    sort = next(run["run_id"] for run in runs if run["workload"] == "terasort")
+    answers = {
+        stage: assay_json("profile", sort, "--stage", str(stage), "--repository", repository) for stage in (0, 1)
+    }
+    assert all("driver" in answer["attempts"] and answer["total"] for answer in answers.values())
+    whole = assay_json("profile", sort, "--repository", repository)
+    assert whole["named_share"] == 1
+    assert "user code" in {row["category"] for row in whole["categories"]}
     shown = assay_json("show", runs[0]["run_id"], "--repository", repository)
     assert shown["engine"].startswith("spark")
     assert assay_json("verify", "--repository", repository) == []

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.analysis.statistics.factors import matching_factors
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
-from assay.execution.engines.hadoop.profiling.recording import METHODS, phase_cuts, prepare, sampled
+from assay.execution.engines.hadoop.profiling.parts import CUTS_MAX, StageSpan, phase_cuts, stage_cuts, stage_parts
+from assay.execution.engines.hadoop.profiling.recording import METHODS, prepare, sampled
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.spark.rules import SparkRules
 from assay.execution.hosts import LocalTransport
@@ -56,7 +59,7 @@ def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> No
     with pytest.raises(SpecificationError, match="unknown profile 'cpus'; did you mean 'cpu'"):
         load_plan(write_plan(tmp_path, "parameters: {profile: cpus}"))
     plan = load_plan(write_plan(tmp_path, "parameters: {profile: wall}"))
-    assert "MapReduce tasks only" in str(SparkRules(rules).setting_mistake("profile", "cpu", plan.cluster))
+    assert SparkRules(rules).setting_mistake("profile", "cpu", plan.cluster) is None
     attached = replace(plan.cluster, attached=object())  # type: ignore[arg-type]
     assert "externally managed" in str(rules.setting_mistake("profile", "cpu", attached))
     assert rules.setting_mistake("profile", "off", attached) is None
@@ -91,6 +94,31 @@ def test_phases_of_an_attempt_cover_it_from_the_start_to_the_end_of_its_jvm() ->
     ]
 
 
+def test_stages_of_executors_and_driver_cover_them_from_start_to_end() -> None:
+    two = [StageSpan(0, 1.0, 3.0), StageSpan(1, 2.0, 4.0), StageSpan(2, 5.0, 6.0)]
+    parts = stage_parts({"1": two, "2": []}, (), 0.0)
+    assert parts.expected == {"driver", "executor-1", "executor-2"}
+    assert list(parts.cuts(["executor-1"])) == [
+        ("executor-1", "no-stage", "1", "1000"),
+        ("executor-1", "stage-0", "1000", "2000"),
+        ("executor-1", "stage-0+1", "2000", "3000"),
+        ("executor-1", "stage-1", "3000", "4000"),
+        ("executor-1", "no-stage", "4000", "5000"),
+        ("executor-1", "stage-2", "5000", "6000"),
+        ("executor-1", "no-stage", "6000", ""),
+    ]
+    assert [cut.part for cut in parts.cuts(["executor-2", "executor-9"])] == ["no-stage", "unknown"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 50)), max_size=150))
+def test_cuts_of_any_stages_have_no_gap_and_few_names(times: list[tuple[int, int]]) -> None:
+    spans = [StageSpan(number, start + 1.0, start + 1.0 + length) for number, (start, length) in enumerate(times)]
+    cuts = list(stage_cuts({"driver": spans}, ["driver"]))
+    assert (cuts[0].from_ms, cuts[-1].to_ms) == ("1", "")
+    assert [cut.to_ms for cut in cuts[:-1]] == [cut.from_ms for cut in cuts[1:]]
+    assert len({cut.part for cut in cuts}) <= CUTS_MAX + 2
+
+
 @pytest.mark.parametrize(("limit", "count"), [(100, 10), (99, 5), (30, 3), (10, 1), (9, 0)])
 def test_recordings_above_the_limit_are_sampled_evenly(limit: int, count: int) -> None:
     sizes = {f"a{number}": 10 for number in range(10)}
@@ -118,7 +146,7 @@ def test_without_java_the_job_runs_unprofiled_and_says_why(tmp_path: Path, monke
     workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
     recorder = asyncio.run(prepare("cpu", workers, "/nonexistent/java", home, lambda _: None))
     assert recorder.method is None
-    result = recorder.unprofiled(ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0))
+    result = recorder.unprofiled(ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0), 1)
     assert "no cpu profile was recorded: " in result.warnings[0].words
     assert all(method.name in result.warnings[0].words for method in METHODS["cpu"])
     assert result.environment["profile"]["method"] is None

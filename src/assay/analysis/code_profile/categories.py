@@ -30,25 +30,30 @@ RULES = (
     ("checksum", r"org/apache/hadoop/mapred/IFile(In|Out)putStream|org/apache/hadoop/fs/FS(OutputSummer|InputChecker)"),
     (
         "compression",
-        r"org/apache/hadoop/io/compress|java/util/zip/(In|De)flater|[Ss]nappy|zstd|ZSTD|lz4|LZ4|libz\.|inflate",
+        r"org/apache/(hadoop/io/compress|spark/io/\w*Compress)|java/util/zip/(In|De)flater|libz\.|inflate"
+        r"|(com/github/luben/|org/xerial/|net/jpountz/|\S*/)?\S*(snappy|Snappy|zstd|ZSTD|lz4|LZ4)",
     ),
     ("sort", r"org/apache/hadoop/util/(QuickSort|HeapSort|MergeSort|PriorityQueue)|org/apache/hadoop/mapred/Merger"),
     ("sort", r"org/apache/hadoop/mapred/MapTask\$MapOutputBuffer\.(compare|swap|sort)"),
     ("sort", r"[\w/$]*Comparator\.compare|org/apache/hadoop/io/FastByteComparisons"),
+    ("sort", r"org/apache/spark/(util/collection/(\w*Sort|unsafe/sort)|shuffle/sort/\w*Sorter)|[\w/]*TimSort"),
     ("shuffle copy", r"org/apache/hadoop/mapreduce/task/reduce/"),
+    ("shuffle copy", r"org/apache/spark/(network/|storage/(\w*Fetch|BlockManager\.getRemote))|io/netty/"),
     ("HDFS client", r"org/apache/hadoop/hdfs/|org/apache/hadoop/fs/"),
     (
         "serialisation",
         r"org/apache/hadoop/io/(serializer/|Writable|Text|\w+Writable|Data(In|Out)put)|java/io/Data(In|Out)put",
     ),
+    ("serialisation", r"org/apache/spark/serializer/|com/esotericsoftware/|java/io/Object(In|Out)putStream"),
     ("lock", r"ObjectMonitor::|ObjectSynchronizer::|java/util/concurrent/locks/ReentrantLock"),
     (
         "idle or I/O wait",
         r"java/lang/Object\.wait|java/lang/Thread\.sleep|jdk/internal/misc/Unsafe\.park|\w*epoll_?wait",
     ),
-    ("user code", r"org/apache/hadoop/(examples|mapreduce/lib)/"),
+    ("user code", r"org/apache/(hadoop/(examples|mapreduce/lib)|spark/(examples|mllib|ml|graphx))/"),
     ("Hadoop framework", r"org/apache/hadoop/"),
-    ("user code", r"(?!java/|javax/|jdk/|sun/|com/sun/|org/apache/)[a-z]\w*(/[\w$]+)+\."),
+    ("Spark framework", r"org/apache/spark/|org/sparkproject/"),
+    ("user code", r"(?!java/|javax/|jdk/|sun/|com/sun/|org/apache/|scala/)[a-z]\w*(/[\w$]+)+\."),
 )
 """Category and regular expression of a frame, most specific first."""
 _WHOLE = tuple((category, re.compile(pattern)) for category, pattern in WHOLE_STACK)

@@ -1,25 +1,27 @@
-"""Answer which code the task attempts of a run executed: categories and methods, by phase, node and attempt.
+"""Answer which code the JVMs of a run executed: categories and methods, by phase or stage, node and recording.
 
-In: a repository, a run, and the wanted phase, node or attempt. Out: a :class:`CodeProfile`, from the collapsed stacks
-in the run's bundle.
+In: a repository, a run, and the wanted phase, stage, node or recording. Out: a :class:`CodeProfile`, from the collapsed
+stacks in the run's bundle.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.analysis.code_profile.files import EXECUTOR, UNKNOWN, recording_and_part, stacks_file, stages_of
 from assay.analysis.code_profile.stacks import Stack, parse_collapsed
 from assay.analysis.code_profile.summary import CategoryCount, FrameCount, category_counts, frame_counts
 from assay.foundation.errors import FormatError
+from assay.model import Run
 from assay.store import Repository
-
-_FOLDER, _ENDING = "profiles/", ".collapsed"
-_UNKNOWN_PHASE = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeProfile:
-    """The code of a run's task attempts. Counts are samples; for ``alloc`` they are bytes, for ``lock`` nanoseconds."""
+    """The code of a run's task attempts, or of its executors and driver.
+
+    Counts are samples; for ``alloc`` they are bytes, for ``lock`` nanoseconds.
+    """
 
     run_id: str
     kind: str
@@ -29,8 +31,9 @@ class CodeProfile:
     interval_ms: float | None
     """Time between two samples; None if counts are not samples."""
     attempts: tuple[str, ...]
+    """The chosen recordings: task attempts of MapReduce; executors and driver of Spark."""
     phases: tuple[tuple[str, int], ...]
-    """The chosen phases, each with its count."""
+    """The chosen phases or stages, each with its count."""
     named_share: float
     """Share of the counts that fall into a named phase."""
     total: int
@@ -41,15 +44,22 @@ class CodeProfile:
 
 
 def code_profile(
-    store: Repository, prefix: str, *, phase: str | None = None, node: str | None = None, attempt: str | None = None
+    store: Repository,
+    prefix: str,
+    *,
+    phase: str | None = None,
+    stage: int | None = None,
+    node: str | None = None,
+    attempt: str | None = None,
 ) -> CodeProfile:
-    """Return the profile of the run whose id begins with ``prefix``, limited to a phase, a node or an attempt.
+    """Return the profile of the run whose id begins with ``prefix``, limited to a phase, a stage, a node or a
+    recording. While several stages ran at once, their samples belong to each of them.
 
     Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
     """
     run = store.run(prefix)
     recorded = run.environment.get("profile") or {}
-    files = [_parts(name) for name in store.logs(run.run_id) if name.startswith(_FOLDER) and name.endswith(_ENDING)]
+    files = [names for names in map(recording_and_part, store.logs(run.run_id)) if names]
     if not files:
         reason = recorded.get("reason")
         raise FormatError(
@@ -57,20 +67,23 @@ def code_profile(
             where=run.run_id,
             hint="record one: assay run PLAN --profile cpu",
         )
-    nodes = {task.attempt_id: task.node for task in store.tasks(run.run_id)} if node else {}
+    nodes = _nodes(store, run) if node else {}
     chosen = [
-        (name, at)
-        for name, at in files
-        if phase in (None, at) and attempt in (None, name) and (node is None or nodes.get(name) == node)
+        (name, part)
+        for name, part in files
+        if phase in (None, part)
+        and (stage is None or stage in stages_of(part))
+        and attempt in (None, name)
+        and (node is None or nodes.get(name) == node)
     ]
     if not chosen:
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
     stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
-    for name, at in chosen:
-        text = store.log(run.run_id, f"{_FOLDER}{name}.{at}{_ENDING}").decode(errors="replace")
+    for name, part in chosen:
+        text = store.log(run.run_id, stacks_file(name, part)).decode(errors="replace")
         counted, ignored = parse_collapsed(text)
         stacks.update(counted)
-        phases[at] += counted.total()
+        phases[part] += counted.total()
         skipped += ignored
     total = stacks.total()
     return CodeProfile(
@@ -81,7 +94,7 @@ def code_profile(
         interval_ms=recorded.get("interval_ms"),
         attempts=tuple(dict.fromkeys(name for name, _ in chosen)),
         phases=tuple(phases.most_common()),
-        named_share=1 - phases[_UNKNOWN_PHASE] / total if total else 0.0,
+        named_share=1 - phases[UNKNOWN] / total if total else 0.0,
         total=total,
         categories=category_counts(stacks),
         frames=frame_counts(stacks),
@@ -89,14 +102,14 @@ def code_profile(
     )
 
 
-def _parts(name: str) -> tuple[str, str]:
-    """Return the attempt and the phase in a file's name."""
-    attempt, _, phase = name.removeprefix(_FOLDER).removesuffix(_ENDING).rpartition(".")
-    return attempt, phase
+def _nodes(store: Repository, run: Run) -> dict[str, str]:
+    """Return recording to node, of task attempts and executors."""
+    attempts = {task.attempt_id: task.node for task in store.tasks(run.run_id)}
+    return attempts | {f"{EXECUTOR}{executor.executor_id}": executor.node for executor in run.executors}
 
 
 def _choices(files: Sequence[tuple[str, str]], nodes: dict[str, str]) -> str:
-    phases = ", ".join(sorted({phase for _, phase in files}))
+    parts = ", ".join(sorted({part for _, part in files}))
     attempts = ", ".join(sorted({attempt for attempt, _ in files})[:3])
     where = f"; nodes: {', '.join(sorted({nodes[name] for name, _ in files if name in nodes}))}" if nodes else ""
-    return f"phases: {phases}; attempts: {attempts}, …{where}"
+    return f"phases or stages: {parts}; attempts: {attempts}, …{where}"

@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from assay.analysis.code_profile.files import DRIVER, EXECUTOR
 from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
-from assay.execution.engines.hadoop.engine import HadoopEngine
+from assay.execution.engines.hadoop.engine import TIMED_JOB, HadoopEngine
 from assay.execution.engines.hadoop.hdfs import Hdfs
+from assay.execution.engines.hadoop.profiling.parts import stage_parts
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.execution.engines.spark import programs, settings
@@ -34,6 +36,9 @@ HadoopT = TypeVar("HadoopT", bound=ClientEngine[Hdfs])
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _JAR_PLACEHOLDER = "spark-internal"
 """SparkSubmit's placeholder for a jar whose classes are on the class path already."""
+EXECUTOR_JAVA_OPTIONS = "spark.executor.extraJavaOptions"
+EXECUTOR_ID = "{{EXECUTOR_ID}}"
+"""Variable in the Java options of an executor that Spark replaces by the executor's number."""
 _SUMS = {
     "HDFS_BYTES_READ": "input_bytes",
     "HDFS_BYTES_WRITTEN": "output_bytes",
@@ -188,17 +193,35 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         await self.master.run(["mkdir", "-p", events], timeout_s=COMMAND_TIMEOUT_S)
         address = daemons.deployment.host(daemons.deployment.cluster.master)
         folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
-        command = self._command(program, {**parameters, **await self.tools(program)})
+        profiler = self.hadoop.profiler if label == TIMED_JOB else None
+        recordings = await profiler.begin() if profiler and profiler.method else None
+        profiled = (lambda name: profiler.option(recordings, name)) if profiler and recordings else None
+        command = self._command(program, {**parameters, **await self.tools(program)}, profiled)
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
         if ended.outcome.exit_status != 0:
             await self.hadoop.end_applications()
-        return with_event_log(ended, recorded(await self._event_log(events), ended.started_unix_s))
+        history = recorded(await self._event_log(events), ended.started_unix_s)
+        result = with_event_log(ended, history)
+        if profiler is None:
+            return result
+        parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s)
+        if recordings is None:
+            return profiler.unprofiled(result, parts.jvms)
+        return await profiler.end(recordings, result, parts)
 
-    def _command(self, program: Program, parameters: Mapping[str, str]) -> list[str]:
-        """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM."""
+    def _command(
+        self, program: Program, parameters: Mapping[str, str], profiled: Callable[[str], str] | None
+    ) -> list[str]:
+        """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM.
+
+        ``profiled`` returns the option of a JVM that writes the given recording; None without profiles.
+        """
         daemons = self.hadoop.daemons
         deployment, spark_settings = daemons.deployment, {**self._settings(parameters), **program.options}
         options = [*settings.MODULE_OPTIONS, *settings.driver_java_options(deployment, spark_settings)]
+        if profiled:
+            options.append(profiled(DRIVER))
+            spark_settings[EXECUTOR_JAVA_OPTIONS] += f" {profiled(f'{EXECUTOR}{EXECUTOR_ID}')}"
         path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
         chosen = [part for name, value in sorted(spark_settings.items()) for part in ("--conf", f"{name}={value}")]
         command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]

@@ -7,11 +7,12 @@ times in seconds from that start.
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from assay.execution.engines.hadoop.profiling.parts import StageSpan
 from assay.foundation.errors import FormatError
 from assay.model import Check, Executor, Job, Phase, Stage, Task
 from assay.store.formats.spark.codecs import unpacked
@@ -37,6 +38,8 @@ class SparkJobHistory:
     tasks: tuple[Task, ...] = ()
     stages: tuple[Stage, ...] = ()
     executors: tuple[Executor, ...] = ()
+    stage_spans: Mapping[str, Sequence[StageSpan]] = field(default_factory=dict)
+    """When each executor ran each stage."""
     phases: tuple[Phase, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
@@ -69,6 +72,13 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
         tasks=tasks,
         stages=tuple(_shifted(stage, shift_s) for stage in application.stages),
         executors=application.executors,
+        stage_spans={
+            name: [
+                StageSpan(number, application.start_unix_s + first_s, application.start_unix_s + last_s)
+                for number, (first_s, last_s) in stages.items()
+            ]
+            for name, stages in application.stage_times.items()
+        },
         phases=tuple(Phase(phase.name, max(0.0, phase.start_s + shift_s), phase.end_s + shift_s) for phase in phases),
         metrics=metrics,
         checks=tuple(_checks(application)),

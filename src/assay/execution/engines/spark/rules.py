@@ -15,8 +15,6 @@ from assay.foundation.errors import SpecificationError
 from assay.model import (
     COMPRESSION,
     CONTAINERS,
-    PROFILE,
-    PROFILED,
     SHUFFLE_COMPRESS,
     TARGETS,
     Cluster,
@@ -97,8 +95,6 @@ class SparkRules:
         """Check counts, sizes, switches, the codec and the master; Hadoop's rules check the others."""
         if name == COMPRESSION:
             return None if value in _CODECS else unknown("compression", value, _CODECS)
-        if name in (PROFILE, PROFILED) and value != "off":
-            return f"{name}: profiles are recorded of MapReduce tasks only"
         if name == settings.MASTER and value not in (settings.YARN, settings.STANDALONE):
             return unknown("master", value, (settings.YARN, settings.STANDALONE))
         if name == settings.CODEC and value not in _CODECS:

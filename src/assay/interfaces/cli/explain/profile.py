@@ -1,4 +1,4 @@
-"""``assay profile RUN``: print the code that the task attempts of a run executed, by category and method."""
+"""``assay profile RUN``: print the code that a run executed, by category and method."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _UNITS = {"alloc": "bytes", "lock": "ns waited"}
 @click.command("profile", cls=AssayCommand)
 @click.argument("run", required=False)
 @click.option("--phase", help="Only this phase: map, shuffle, merge or reduce.")
-@click.option("--node", help="Only attempts on this node.")
-@click.option("--attempt", help="Only this task attempt.")
+@click.option("--stage", type=int, help="Only this stage of Spark, by number.")
+@click.option("--node", help="Only JVMs on this node.")
+@click.option("--attempt", help="Only this task attempt, executor (executor-1) or driver.")
 @click.option("--reference", default=REFERENCE, hidden=True)
 @click.option("--layout", hidden=True)
 @click.option("--where", multiple=True, hidden=True)
@@ -36,6 +37,7 @@ def profile_command(
     context: click.Context,
     run: str | None,
     phase: str | None,
+    stage: int | None,
     node: str | None,
     attempt: str | None,
     reference: str,
@@ -45,7 +47,7 @@ def profile_command(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Show which code the tasks of a run executed: categories first, then methods by what they execute themselves.
+    """Show which code a run executed: categories first, then methods by what they execute themselves.
 
     RUN is the beginning of the id of a run that was recorded with `assay run PLAN --profile cpu`. Without RUN, this is
     `assay data-flow`, which had this name before.
@@ -64,7 +66,7 @@ def profile_command(
     from assay.questions.json_values import json_value
     from assay.questions.runs.code_profile import code_profile
 
-    answer = code_profile(Repository.open(repository), run, phase=phase, node=node, attempt=attempt)
+    answer = code_profile(Repository.open(repository), run, phase=phase, stage=stage, node=node, attempt=attempt)
     if as_json:
         print_json(json_value(answer))
         return
@@ -79,7 +81,7 @@ def _show(answer: CodeProfile, limit: int | None) -> None:
         return
     first = answer.categories[0]
     click.echo(f"{first.category} has {first.share:.0%} of the {answer.kind} profile")
-    click.echo(f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'task attempt')}")
+    click.echo(f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}")
     click.echo(f"{answer.total} {unit}: {phases}; {answer.named_share:.1%} in a named phase")
     if answer.reason:
         click.echo(f"not used: {answer.reason}")

@@ -92,6 +92,9 @@ class Application:
     """Every executor that was added."""
     executors: tuple[Executor, ...]
     """Executors that had task attempts."""
+    stage_times: dict[str, dict[int, tuple[float, float]]]
+    """For every executor that was added: stage to first start and last end of its attempts there, in seconds from the
+    start."""
     lost: tuple[LostExecutor, ...]
     """Executors that were removed while a job was running, except those that the driver released."""
     totals: dict[str, int]
@@ -236,11 +239,23 @@ class _EventLogReader:
             executors=tuple(executors_of(self.executor_cores, self.ended.values())),
             tasks=tuple(self._tasks(start.time_ms, self.end.time_ms if self.end else None)),
             executor_cores=self.executor_cores,
+            stage_times=self._stage_times(start.time_ms),
             lost=tuple(self.lost.values()),
             totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
             missing_ends=self._missing_ends(),
             first_failure=next((event.reason.words() for event in self.ended.values() if event.info.failed), ""),
         )
+
+    def _stage_times(self, start_ms: int) -> dict[str, dict[int, tuple[float, float]]]:
+        """Return when each executor ran each stage."""
+        times: dict[str, dict[int, tuple[float, float]]] = {name: {} for name in self.executor_cores}
+        for event in self.ended.values():
+            stages, info = times.setdefault(event.info.executor_id, {}), event.info
+            start_s = (info.launch_ms - start_ms) / 1000
+            end_s = (max(info.finish_ms, info.launch_ms) - start_ms) / 1000
+            first_s, last_s = stages.get(event.stage_id, (start_s, end_s))
+            stages[event.stage_id] = min(first_s, start_s), max(last_s, end_s)
+        return times
 
     def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[Task]:
         """Yield the attempts by start time. An attempt without an end was killed at the application's end."""

@@ -136,13 +136,12 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         engine.profiler = await self._profiler(configuration, show)
 
     async def _profiler(self, configuration: Configuration, show: Show) -> ProfileRecorder | None:
-        """Return the recorder of the kind that ``configuration`` asks for; prepare it on all workers once."""
+        """Return the recorder of the kind that ``configuration`` asks for; prepare it on all hosts once."""
         kind, recorders = configuration.parameters.get(PROFILED), self._installed.recorders
         if kind is None:
             return None
         if kind not in recorders:
-            workers = {node.name: self.transports[node.name] for node in self.cluster.workers}
-            recorders[kind] = await prepare(kind, workers, str(self.facts.java), self.cluster.home, show)
+            recorders[kind] = await prepare(kind, self.transports, str(self.facts.java), self.cluster.home, show)
         return recorders[kind]
 
     async def stop(self, engine: HadoopEngine) -> None:

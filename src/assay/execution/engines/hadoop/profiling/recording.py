@@ -1,11 +1,11 @@
-"""Record a profile of each task attempt of a job, and collect the profiles after the job.
+"""Record a profile of each JVM that executes a job, and collect the profiles after the job.
 
-In: the kind of profile (``cpu``, ``wall``, ``alloc`` or ``lock``), the workers' transports, the job's task attempts.
-Out: options for the tasks' JVMs before the job; files for the bundle after it: ``profiles/ATTEMPT.jfr``, the recording,
-and ``profiles/ATTEMPT.PHASE.collapsed``, its stacks in each phase of the attempt as collapsed text, one line for each
-stack with its count.
+In: the kind of profile (``cpu``, ``wall``, ``alloc`` or ``lock``), the hosts' transports, the parts of the job's JVMs
+(:mod:`.parts`). Out: options for the JVMs of tasks, executors and drivers before the job; files for the bundle after
+it: a recording of each JVM, and the stacks of each part of it. :mod:`assay.analysis.code_profile.files` defines their
+names.
 
-Before the first job, assay tries the methods of a kind on every worker with ``java -version``. The first method that
+Before the first job, assay tries the methods of a kind on every host with ``java -version``. The first method that
 works on all of them is used: async-profiler with perf_events, async-profiler with CPU timers (``ctimer``, which
 needs no perf_events), then the JDK's Flight Recorder, which needs no native library. A host without a working method is
 no error: the job runs unprofiled, and the run says why.
@@ -15,16 +15,18 @@ import asyncio
 import io
 import secrets
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.analysis.code_profile.files import FOLDER, RECORDED, recording_and_part, stacks_file
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
+from assay.execution.engines.hadoop.profiling.parts import PartSpan, RecordedParts
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import AssayError, EngineError, HostError
 from assay.foundation.units import format_bytes
-from assay.model import CodedWarning, Task, WarningCode
+from assay.model import CodedWarning, WarningCode
 
 BYTES_MAX = 200_000_000
 """Maximum bytes of a run's recordings in the bundle. If there are more, only evenly spaced attempts are stored."""
@@ -36,11 +38,12 @@ _COLLECT_TIMEOUT_S = 900.0
 """Maximum time for converting or fetching a node's recordings, in seconds."""
 _MESSAGE_LINES = 2
 """Maximum number of lines of a JVM's message in a reason. The first says only that the JVM did not start."""
-# $1 the folder, $2 Java, $3 the converter, then its options. Lines of stdin: file, phase, from and to in milliseconds.
+# $1 the folder, $2 Java, $3 the converter, then its options. Lines of stdin: file, part, from and to in milliseconds. A
+# part may consist of several times, so its stacks are appended.
 _CONVERT = """cd "$1" || exit 1; java="$2"; jar="$3"; shift 3
-while read -r file phase from to; do
+while read -r file part from to; do
   "$java" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar "$jar" "$@" ${from:+--from $from} ${to:+--to $to} \
-    "$file.jfr" "$file.$phase.collapsed" </dev/null >/dev/null 2>&1
+    "$file.jfr" cut.collapsed </dev/null >/dev/null 2>&1 && cat cut.collapsed >>"$file.$part.collapsed"
 done
 """
 
@@ -80,13 +83,13 @@ METHODS: Mapping[str, tuple[ProfilingMethod, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProfileRecorder:
-    """A method that works on all workers, or the reason why no method works; ``folder`` is the same on every worker."""
+    """A method that works on all hosts, or the reason why no method works; ``folder`` is the same on every host."""
 
     kind: str
     method: ProfilingMethod | None
     reason: str
     """Why better methods, or all methods, do not work; empty if the best method works."""
-    workers: Mapping[str, Transport]
+    hosts: Mapping[str, Transport]
     java: str
     folder: str
 
@@ -102,77 +105,77 @@ class ProfileRecorder:
         }
 
     async def begin(self) -> str:
-        """Make a folder for the recordings of one job on every worker and return its path."""
+        """Make a folder for the recordings of one job on every host and return its path."""
         folder = f"{self.folder}/{secrets.token_hex(6)}"
-        await _on_all(self.workers, ["mkdir", "-p", folder])
+        await _on_all(self.hosts, ["mkdir", "-p", folder])
         return folder
 
-    def option(self, folder: str) -> str:
-        """Return the option of the tasks' JVMs; Hadoop replaces ``@taskid@`` by the attempt's id."""
+    def option(self, folder: str, recording: str) -> str:
+        """Return the option of a JVM that writes ``recording``, which may have variables that the engine replaces."""
         assert self.method is not None
-        return self.method.option.format(library=f"{self.folder}/agent.so", file=f"{folder}/@taskid@.jfr")
+        return self.method.option.format(library=f"{self.folder}/agent.so", file=f"{folder}/{recording}{RECORDED}")
 
-    async def end(self, folder: str, result: ProgramResult) -> ProgramResult:
-        """Return the result with the profiles of its task attempts, and remove their folder.
+    async def end(self, folder: str, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
+        """Return the result with the profiles of its JVMs, and remove their folder.
 
         Profiles that are missing or unreadable are counted in a warning; they never make a run fail.
         """
-        tasks, logs, problems = result.tasks, dict[str, bytes](), []
+        logs, problems = dict[str, bytes](), []
         try:
             sizes, at = await self._sizes(folder)
             chosen = sampled(sizes, BYTES_MAX)
             if len(chosen) < len(sizes):
                 problems.append(
-                    f"profiles of {len(chosen)} of {len(sizes)} task attempts are stored, evenly spaced: all of them "
+                    f"{len(chosen)} of {len(sizes)} recordings are stored, evenly spaced: all of them "
                     f"have {format_bytes(sum(sizes.values()))}, and a run stores {format_bytes(BYTES_MAX)}"
                 )
-            cuts = list(phase_cuts(tasks, result.started_unix_s, chosen))
+            cuts = list(parts.cuts(chosen))
             for node in dict.fromkeys(at[name] for name in chosen):
-                logs |= await self._fetched(node, folder, [cut for cut in cuts if at[cut[0]] == node])
-            await _on_all(self.workers, ["rm", "-rf", folder])
+                logs |= await self._fetched(node, folder, [cut for cut in cuts if at[cut.recording] == node])
+            await _on_all(self.hosts, ["rm", "-rf", folder])
         except (HostError, tarfile.TarError) as error:
             problems.append(f"profiles could not be collected: {error}")
-        readable = {name.split("/")[-1].split(".")[0] for name in logs if name.endswith(".collapsed")}
-        ended = {task.attempt_id for task in tasks if task.status == "succeeded"}
-        if ended - readable and not problems:
-            problems.append(f"{len(ended - readable)} of {len(ended)} task attempts have no readable profile")
+        readable = {names[0] for names in map(recording_and_part, logs) if names}
+        if (missing := len(parts.expected - readable)) and not problems:
+            problems.append(f"{missing} of {len(parts.expected)} JVMs have no readable profile")
         return replace(
             result,
             logs={**result.logs, **logs},
             warnings=(*result.warnings, *(CodedWarning(WarningCode.LEFT_OUT, words) for words in problems)),
-            environment={**result.environment, "profile": self.facts(len(readable), len(tasks))},
+            environment={**result.environment, "profile": self.facts(len(readable), parts.jvms)},
         )
 
-    def unprofiled(self, result: ProgramResult) -> ProgramResult:
-        """Return the result of a job without a profile, with the reason."""
+    def unprofiled(self, result: ProgramResult, jvms: int) -> ProgramResult:
+        """Return the result of a job without a profile of its JVMs, with the reason."""
         warning = CodedWarning(WarningCode.LEFT_OUT, f"no {self.kind} profile was recorded: {self.reason}")
-        facts = self.facts(0, len(result.tasks))
+        facts = self.facts(0, jvms)
         return replace(
             result, warnings=(*result.warnings, warning), environment={**result.environment, "profile": facts}
         )
 
     async def _sizes(self, folder: str) -> tuple[dict[str, int], dict[str, str]]:
-        """Return each recording's size in bytes and its node, by attempt. A lab's nodes may share a file system."""
+        """Return each recording's size in bytes and its node, by name. A lab's nodes may share a file system."""
         sizes, at = dict[str, int](), dict[str, str]()
-        command = ["find", folder, "-name", "*.jfr", "-printf", "%s %f\\n"]
-        for node, output in (await _on_all(self.workers, command)).items():
+        command = ["find", folder, "-name", f"*{RECORDED}", "-printf", "%s %f\\n"]
+        for node, output in (await _on_all(self.hosts, command)).items():
             for line in output.decode().splitlines():
                 size, _, name = line.partition(" ")
-                attempt = name.removesuffix(".jfr")
-                if int(size) and attempt not in sizes:
-                    sizes[attempt], at[attempt] = int(size), node
+                recording = name.removesuffix(RECORDED)
+                if int(size) and recording not in sizes:
+                    sizes[recording], at[recording] = int(size), node
         return dict(sorted(sizes.items())), at
 
-    async def _fetched(self, node: str, folder: str, cuts: Sequence[tuple[str, str, str, str]]) -> dict[str, bytes]:
+    async def _fetched(self, node: str, folder: str, cuts: Sequence[PartSpan]) -> dict[str, bytes]:
         """Convert recordings on their node, and return recordings and stacks by name."""
         assert self.method is not None
-        transport, lines = self.workers[node], "".join(f"{' '.join(cut).rstrip()}\n" for cut in cuts)
+        transport, lines = self.hosts[node], "".join(f"{' '.join(cut).rstrip()}\n" for cut in cuts)
         command = ["sh", "-c", _CONVERT, "sh", folder, self.java, f"{self.folder}/{agent.CONVERTER}"]
         await transport.run(
             [*command, *self.method.convert], timeout_s=_COLLECT_TIMEOUT_S, stdin=lines.encode(), check=False
         )
-        names = [f"{name}.jfr" for name in dict.fromkeys(cut[0] for cut in cuts)]
-        listed = "".join(f"{name}\n" for name in [*names, *(f"{cut[0]}.{cut[1]}.collapsed" for cut in cuts)])
+        recordings = dict.fromkeys(f"{FOLDER}{cut.recording}{RECORDED}" for cut in cuts)
+        stacks = dict.fromkeys(stacks_file(cut.recording, cut.part) for cut in cuts)
+        listed = "".join(f"{name.removeprefix(FOLDER)}\n" for name in [*recordings, *stacks])
         packed = await transport.run(
             ["tar", "-C", folder, "--ignore-failed-read", "-cf", "-", "-T", "-"],
             timeout_s=_COLLECT_TIMEOUT_S,
@@ -181,7 +184,7 @@ class ProfileRecorder:
         )
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
             files = {member.name: archive.extractfile(member) for member in archive.getmembers()}
-            return {f"profiles/{name}": file.read() for name, file in files.items() if file is not None}
+            return {f"{FOLDER}{name}": file.read() for name, file in files.items() if file is not None}
 
 
 def sampled(sizes: Mapping[str, int], bytes_max: int) -> list[str]:
@@ -193,44 +196,20 @@ def sampled(sizes: Mapping[str, int], bytes_max: int) -> list[str]:
     return chosen if sum(sizes[name] for name in chosen) <= bytes_max else []
 
 
-def phase_cuts(
-    tasks: Iterable[Task], started_unix_s: float, chosen: Sequence[str]
-) -> Iterator[tuple[str, str, str, str]]:
-    """Yield attempt, phase, and the phase's start and end as Unix milliseconds; empty where the phase is open.
-
-    The first phase starts with the JVM and the last ends with it, so each sample of a known attempt has a phase. The
-    samples of an attempt that the job history does not have are in the phase ``unknown``.
-    """
-    known = {task.attempt_id: task for task in tasks}
-    for name in chosen:
-        task = known.get(name)
-        if task is None:
-            yield name, "unknown", "", ""
-            continue
-        ends = [("shuffle", task.shuffle_end_s), ("merge", task.merge_end_s)] if task.kind == "reduce" else []
-        at = "1"
-        for phase, end_s in ends:
-            if end_s is not None:
-                until = str(round((started_unix_s + end_s) * 1000))
-                yield name, phase, at, until
-                at = until
-        yield name, task.kind, at if at != "1" else "", ""
-
-
 async def prepare(
-    kind: str, workers: Mapping[str, Transport], java: str, home: str, show: Callable[[str], None]
+    kind: str, hosts: Mapping[str, Transport], java: str, home: str, show: Callable[[str], None]
 ) -> ProfileRecorder:
-    """Copy async-profiler to the workers, and return a recorder with the first method that works on all of them."""
+    """Copy async-profiler to the hosts, and return a recorder with the first method that works on all of them."""
     show("preparing the profiler")
     folder, reasons = f"{home}/profiler", list[str]()
-    recorder = ProfileRecorder(kind, None, "", workers, java, folder)
+    recorder = ProfileRecorder(kind, None, "", hosts, java, folder)
     try:
         files = await asyncio.to_thread(agent.require, show)
-        await asyncio.gather(*(_install(transport, files, folder) for transport in workers.values()))
+        await asyncio.gather(*(_install(transport, files, folder) for transport in hosts.values()))
     except AssayError as error:
         return replace(recorder, reason=str(error))
     for method in METHODS[kind]:
-        answers = await asyncio.gather(*(_probe(node, method, folder, java) for node in workers.values()))
+        answers = await asyncio.gather(*(_probe(node, method, folder, java) for node in hosts.values()))
         problem = next((answer for answer in answers if answer), None)
         if problem is None:
             return replace(recorder, method=method, reason="; ".join(reasons))
@@ -263,6 +242,6 @@ async def _probe(transport: Transport, method: ProfilingMethod, folder: str, jav
     return f"{message} ({transport.name})"
 
 
-async def _on_all(workers: Mapping[str, Transport], command: Sequence[str]) -> dict[str, bytes]:
-    answers = await asyncio.gather(*(worker.run(command, timeout_s=_PROBE_TIMEOUT_S) for worker in workers.values()))
-    return {node: answer.stdout for node, answer in zip(workers, answers, strict=True)}
+async def _on_all(hosts: Mapping[str, Transport], command: Sequence[str]) -> dict[str, bytes]:
+    answers = await asyncio.gather(*(host.run(command, timeout_s=_PROBE_TIMEOUT_S) for host in hosts.values()))
+    return {node: answer.stdout for node, answer in zip(hosts, answers, strict=True)}

@@ -1,0 +1,113 @@
+"""PartSpan recordings into named parts by time: phases of task attempts, stages of Spark executors and drivers. Pure.
+
+In: the tasks of a job with their times in seconds from its start, or the stages that ran on each executor. Out: for
+each part its start and end as Unix milliseconds. File names follow :mod:`assay.analysis.code_profile.files`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from assay.analysis.code_profile.files import DRIVER, EXECUTOR, OTHER_STAGES, UNKNOWN, stage_part
+from assay.model import Stage, Task
+
+CUTS_MAX = 60
+"""Maximum number of named parts of a recording. Reading a part takes a JVM of the converter."""
+_OPEN_START = "1"
+"""Start of the first cut, in Unix milliseconds: all samples until its end belong to it."""
+
+
+class PartSpan(NamedTuple):
+    """One part of a recording, with its start and end as Unix milliseconds; empty where it is open."""
+
+    recording: str
+    part: str
+    from_ms: str = ""
+    to_ms: str = ""
+
+
+class StageSpan(NamedTuple):
+    """The time in which a stage ran on one JVM, in Unix seconds."""
+
+    stage_id: int
+    start_unix_s: float
+    end_unix_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedParts:
+    """The parts of the recordings of one job."""
+
+    expected: frozenset[str]
+    """Recordings that a job leaves if its JVMs ended normally."""
+    jvms: int
+    """Number of JVMs with the profiler's option."""
+    cuts: Callable[[Sequence[str]], Iterable[PartSpan]]
+    """Returns the cuts of the given recordings."""
+
+
+def task_parts(tasks: Sequence[Task], started_unix_s: float) -> RecordedParts:
+    """Return the parts of MapReduce's task attempts: their phases."""
+    ended = frozenset(task.attempt_id for task in tasks if task.status == "succeeded")
+    return RecordedParts(ended, len(tasks), partial(phase_cuts, tasks, started_unix_s))
+
+
+def phase_cuts(tasks: Iterable[Task], started_unix_s: float, chosen: Sequence[str]) -> Iterator[PartSpan]:
+    """Yield the phases of task attempts.
+
+    The first phase starts with the JVM and the last ends with it, so each sample of a known attempt has a phase. The
+    samples of an attempt that the job history does not have are in the part ``unknown``.
+    """
+    known = {task.attempt_id: task for task in tasks}
+    for name in chosen:
+        task = known.get(name)
+        if task is None:
+            yield PartSpan(name, UNKNOWN)
+            continue
+        ends = [("shuffle", task.shuffle_end_s), ("merge", task.merge_end_s)] if task.kind == "reduce" else []
+        at = _OPEN_START
+        for phase, end_s in ends:
+            if end_s is not None:
+                until = str(round((started_unix_s + end_s) * 1000))
+                yield PartSpan(name, phase, at, until)
+                at = until
+        yield PartSpan(name, task.kind, at if at != _OPEN_START else "")
+
+
+def stage_parts(
+    executors: Mapping[str, Sequence[StageSpan]], stages: Iterable[Stage], started_unix_s: float
+) -> RecordedParts:
+    """Return the parts of Spark's executors, by their tasks' stages, and of the driver, by the stages that run."""
+    running = [
+        StageSpan(stage.stage_id, started_unix_s + stage.start_s, started_unix_s + stage.end_s)
+        for stage in stages
+        if stage.start_s is not None and stage.end_s is not None
+    ]
+    spans = {DRIVER: running, **{f"{EXECUTOR}{number}": list(those) for number, those in executors.items()}}
+    return RecordedParts(frozenset(spans), len(spans), partial(stage_cuts, spans))
+
+
+def stage_cuts(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) -> Iterator[PartSpan]:
+    """Yield the stages of executors and drivers; all of a JVM's time is in a part.
+
+    Stages that run at once share a part, because a sample does not name its stage. If there are more than
+    :data:`CUTS_MAX` parts, the shortest are in one part.
+    """
+    for name in chosen:
+        if name not in spans:  # an executor without tasks, or one that the event log does not have
+            yield PartSpan(name, UNKNOWN)
+            continue
+        bounds = sorted({round(at * 1000) for span in spans[name] for at in span[1:]})
+        pieces = [(stage_part(()), 0, bounds[0] if bounds else 0)]
+        for start, end in pairwise(bounds):
+            running = {s.stage_id for s in spans[name] if s.start_unix_s * 1000 < end and s.end_unix_s * 1000 > start}
+            pieces.append((stage_part(running), start, end))
+        longest = sorted(pieces[1:], key=lambda piece: piece[1] - piece[2])[:CUTS_MAX]
+        pieces[1:] = [piece if piece in longest else (OTHER_STAGES, *piece[1:]) for piece in pieces[1:]]
+        pieces.append((stage_part(()), bounds[-1] if bounds else 0, 0))
+        for part, group in groupby(pieces, key=lambda piece: piece[0]):
+            same = list(group)
+            start, end = same[0][1], same[-1][2]
+            yield PartSpan(name, part, str(start) if start else _OPEN_START, str(end) if end else "")
