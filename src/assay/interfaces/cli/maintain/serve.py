@@ -6,8 +6,9 @@ import contextlib
 import socket
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,25 +67,46 @@ is ten times as long, requests would wait for background computations."""
     show_default=True,
     help="Maximum number of connections from one address. A proxy is one address.",
 )
-def serve(
-    repository: Path,
-    host: str,
-    port: int,
-    token_file: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-    prices: Path | None,
-    clusters: Path | None,
-    campaigns: bool,
-    upload_limit: str,
-    connections: int,
-    connections_per_address: int,
-) -> None:
+def serve(**options: Any) -> None:
     """Serve the repository to browsers, `assay pull` and `assay push`.
 
     A new or empty folder becomes a repository.
     """
-    from assay.foundation.units import parse_bytes
+    _serve(ServeRequest(**options))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeRequest:
+    """The options of the server."""
+
+    repository: Path
+    host: str
+    port: int
+    """0 for any free port."""
+    token_file: Path | None
+    certificate: Path | None
+    key: Path | None
+    prices: Path | None
+    clusters: Path | None
+    """Folder with cluster files."""
+    campaigns: bool
+    """Whether tokens with the role run may start campaigns."""
+    upload_limit: str
+    connections: int
+    connections_per_address: int
+
+    @property
+    def upload_bytes_max(self) -> int:
+        """Return the maximum size of an uploaded bundle, in bytes. Raises SpecificationError for other text."""
+        from assay.foundation.units import parse_bytes
+
+        try:
+            return parse_bytes(self.upload_limit)
+        except ValueError as error:
+            raise SpecificationError(str(error), where="--upload-limit") from error
+
+
+def _serve(request: ServeRequest) -> None:
     from assay.interfaces.web.server.app import create_app
     from assay.interfaces.web.server.connections import ConnectionLimits
     from assay.interfaces.web.server.security import is_loopback, read_tokens
@@ -93,58 +115,54 @@ def serve(
     from assay.store import Repository
     from assay.store.index.index import bundle_names
 
-    _check_access(host, token_file, certificate, key, campaigns=campaigns)
-    try:
-        limit = parse_bytes(upload_limit)
-    except ValueError as error:
-        raise SpecificationError(str(error), where="--upload-limit") from error
-    opened = Repository.create(repository)
+    _check_access(request)
+    upload_bytes_max = request.upload_bytes_max
+    opened = Repository.create(request.repository)
     app = create_app(
         opened.root,
-        tokens=read_tokens(token_file) if token_file else None,
-        upload_bytes_max=limit,
-        book=load_prices(prices) if prices else None,
-        book_text=prices.read_text(encoding="utf-8") if prices else "",
-        cluster_folders=[clusters] if clusters else [],
-        campaigns=campaigns,
+        tokens=read_tokens(request.token_file) if request.token_file else None,
+        upload_bytes_max=upload_bytes_max,
+        book=load_prices(request.prices) if request.prices else None,
+        book_text=request.prices.read_text(encoding="utf-8") if request.prices else "",
+        cluster_folders=[request.clusters] if request.clusters else [],
+        campaigns=request.campaigns,
     )
-    if token_file and certificate is None and not is_loopback(host):
+    if request.token_file and request.certificate is None and not is_loopback(request.host):
         click.echo(
             "warning: without --certificate, tokens are sent unencrypted; use a proxy with TLS, or a trusted network",
             err=True,
         )
-    with _listening(host, port) as listener:
-        scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
-        click.echo(f"Serving {repository} at {scheme}://{name}:{listener.getsockname()[1]}/ (Ctrl-C to stop)")
+    with _listening(request.host, request.port) as listener:
+        scheme = "https" if request.certificate else "http"
+        name = f"[{request.host}]" if ":" in request.host else request.host
+        click.echo(f"Serving {request.repository} at {scheme}://{name}:{listener.getsockname()[1]}/ (Ctrl-C to stop)")
         if not bundle_names(opened.folders.bundles):
             click.echo("It has no runs yet; the page shows three ways to add some.")
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
         threading.Thread(target=_follow_store, args=(app.state.context.store,), daemon=True).start()
-        limits = ConnectionLimits(connections, connections_per_address)
+        limits = ConnectionLimits(request.connections, request.connections_per_address)
         with rate_limited_log():
-            started, limiter = server(app, listener, limits, certificate=certificate, key=key)
+            started, limiter = server(app, listener, limits, certificate=request.certificate, key=request.key)
             started.run(sockets=[limiter])
 
 
-def _check_access(
-    host: str, token_file: Path | None, certificate: Path | None, key: Path | None, *, campaigns: bool
-) -> None:
+def _check_access(request: ServeRequest) -> None:
     """Raise SpecificationError for options without access control, or for certificates that TLS cannot use."""
     from assay.interfaces.web.server.security import is_loopback
 
-    if (certificate is None) != (key is None):
+    if (request.certificate is None) != (request.key is None):
         raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
-    for path in (certificate, key):
+    for path in (request.certificate, request.key):
         if path is not None and not path.is_file():
             raise SpecificationError("no such file", where=str(path))
-    _check_certificate(certificate, key)
-    if token_file is None and not is_loopback(host):
+    _check_certificate(request.certificate, request.key)
+    if request.token_file is None and not is_loopback(request.host):
         raise SpecificationError(
-            f"others can reach {host}, and there are no tokens",
+            f"other machines can reach {request.host}, and there are no tokens",
             where="--host",
             hint="add --token-file FILE, or listen on 127.0.0.1 for this machine only",
         )
-    if campaigns and token_file is None:
+    if request.campaigns and request.token_file is None:
         raise SpecificationError(
             "starting campaigns needs a token",
             where="--campaigns",
