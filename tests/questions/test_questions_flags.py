@@ -25,7 +25,7 @@ from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import CaveatKind, DecisionRequest
 from assay.questions.runs.run_quality import anomalous_runs
-from assay.questions.runs.runs import run_page, selected
+from assay.questions.runs.runs import RunPageRequest, run_page, selected
 from assay.questions.trust.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
 from assay.specs.prices import prices_of
 from assay.store import Repository
@@ -97,9 +97,9 @@ def test_a_run_has_the_same_flag_and_reason_in_every_view(repository: Repository
 
 def test_runs_can_be_filtered_by_kind_of_outlier(repository: Repository) -> None:
     table = flags_in(repository).table
-    facet = next(f for f in run_page(repository, table).facets if f.column == "anomaly")
+    facet = next(f for f in run_page(repository, table, RunPageRequest()).facets if f.column == "anomaly")
     assert {level.level: level.runs for level in facet.levels if level.runs} == {"none": 25, "too fast": 1}
-    assert run_page(repository, table, ["anomaly=too fast"]).total == 1
+    assert run_page(repository, table, RunPageRequest(("anomaly=too fast",))).total == 1
     assert "anomaly" not in table.factors
 
 

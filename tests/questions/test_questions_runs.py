@@ -11,7 +11,7 @@ from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run import RunStatus
 from assay.questions.runs.directories import DirectoryRequest, directory_plan, newest_baseline
 from assay.questions.runs.run_quality import NO_PLAN, anomalous_runs, coverage, still_needed, traced_rows, why_not_valid
-from assay.questions.runs.runs import comparable, levels_in, run_page, selected
+from assay.questions.runs.runs import RunPageRequest, comparable, levels_in, run_page, selected
 from assay.questions.trust.flags import flags
 from assay.specs import load_cluster
 from assay.store import Repository
@@ -33,7 +33,7 @@ def test_a_workload_may_be_chosen_by_its_title(repository: Repository) -> None:
     by_title, by_name = (selected(table, [f"workload={word}"]) for word in ("TeraSort", "terasort"))
     assert 0 < len(by_title) == len(by_name) < len(table)
     assert levels_in(by_name, "workload") == ["terasort"]
-    assert run_page(repository, table, ["workload=TeraSort"]).total == len(by_name)
+    assert run_page(repository, table, RunPageRequest(("workload=TeraSort",))).total == len(by_name)
 
 
 def test_an_unknown_name_is_an_error_with_the_choices(repository: Repository, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_an_unknown_name_is_an_error_with_the_choices(repository: Repository, tm
 
 
 def test_a_page_has_the_newest_first_and_what_tells_runs_apart_before_the_rest(repository: Repository) -> None:
-    page = run_page(repository, repository.table(), limit=5)
+    page = run_page(repository, repository.table(), RunPageRequest(limit=5))
     assert (len(page.runs), page.of, page.offset) == (5, len(repository.table()), 0)
     times = [row.started_at or "" for row in page.runs]
     assert times == sorted(times, reverse=True)

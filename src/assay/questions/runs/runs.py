@@ -26,6 +26,24 @@ _FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
 
 
 @dataclass(frozen=True, slots=True)
+class RunPageRequest:
+    """A request for one page of a list of runs."""
+
+    where: tuple[str, ...] = ()
+    """Only runs that match every ``COLUMN=LEVEL``."""
+    sort: str = NEWEST_FIRST
+    """A column or value; a leading ``-`` sorts in descending order."""
+    offset: int = 0
+    """Number of matching runs before the page."""
+    limit: int = 50
+    """Maximum number of runs on the page."""
+    columns: tuple[str, ...] = COLUMNS_SHOWN
+    """Columns to show."""
+    facets: bool = True
+    """Whether to count the runs for each further condition."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunRow:
     """One run of a list."""
 
@@ -101,28 +119,19 @@ def usual_order(table: RunTable) -> str:
     return NEWEST_FIRST if np.isfinite(table.values["started_unix_s"]).any() else FASTEST_FIRST
 
 
-def run_page(
-    repository: Repository,
-    table: RunTable,
-    where: Sequence[str] = (),
-    sort: str = NEWEST_FIRST,
-    offset: int = 0,
-    limit: int = 50,
-    columns: Sequence[str] | None = None,
-    *,
-    with_facets: bool = True,
-) -> RunPage:
-    """Return one page of the runs that match. ``columns``: the columns to show; None: :data:`COLUMNS_SHOWN`."""
-    conditions = conditions_of(as_recorded(where, table), "where")
+def run_page(repository: Repository, table: RunTable, request: RunPageRequest) -> RunPage:
+    """Return one page of the runs that match."""
+    conditions = conditions_of(as_recorded(request.where, table), "where")
     wide = _with_columns_of(conditions, table)
-    page = page_of(table, matching(wide, conditions, "where"), sort=sort, offset=offset, limit=limit)
-    shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
+    page = page_of(
+        table, matching(wide, conditions, "where"), sort=request.sort, offset=request.offset, limit=request.limit
+    )
     return RunPage(
         total=page.total,
         of=len(table),
-        offset=offset,
-        runs=_rows(repository, table, page.positions, shown),
-        facets=tuple(facets(wide, conditions, _facet_columns(table))) if with_facets else (),
+        offset=request.offset,
+        runs=_rows(repository, table, page.positions, [name for name in request.columns if name in table.columns]),
+        facets=tuple(facets(wide, conditions, _facet_columns(table))) if request.facets else (),
         columns=(*table.columns, *table.values),
     )
 

@@ -17,7 +17,7 @@ from assay.model import Run, Task
 from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.overview import counts_of
-from assay.questions.runs.runs import NEWEST_FIRST, RunPage, run_page
+from assay.questions.runs.runs import COLUMNS_SHOWN, NEWEST_FIRST, RunPage, RunPageRequest, run_page
 from assay.questions.runs.task_durations import durations_of_complete_run
 from assay.store.exchange.transfer import bundle_ids
 
@@ -63,11 +63,14 @@ def runs(
     facets: Annotated[bool, Query(description="Count the runs for each further condition.")] = True,
 ) -> RunPage:
     """List the matching runs by page, with the number of runs for each further filter."""
-    key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, facets)
+    shown = COLUMNS_SHOWN if columns is None else tuple(columns)
+    return page_of_runs(context, RunPageRequest(tuple(where), sort, offset, limit, shown, facets))
+
+
+def page_of_runs(context: Context, request: RunPageRequest) -> RunPage:
+    """Return the page, from the cache if no run was added since it was computed."""
     repository = context.store.repository
-    return context.store.answer(
-        key, lambda table: run_page(repository, table, where, sort, offset, limit, columns, with_facets=facets)
-    )
+    return context.store.answer(("runs", request), lambda table: run_page(repository, table, request))
 
 
 def find_run(context: Context, run_id: str) -> Run:

@@ -37,7 +37,15 @@ from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.run_quality import NO_PLAN, PRECISION, traced_rows
-from assay.questions.runs.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected, usual_order
+from assay.questions.runs.runs import (
+    COLUMNS_SHOWN,
+    NEWEST_FIRST,
+    RunPageRequest,
+    comparable,
+    levels_in,
+    selected,
+    usual_order,
+)
 from assay.store import Repository
 from assay.text import workload_title
 
@@ -108,7 +116,9 @@ def runs(
     usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
     in_order = usual_order(context.store.table())
-    page = api_runs.runs(context, where, sort or in_order, offset, PAGE_RUNS, chosen)
+    page = api_runs.page_of_runs(
+        context, RunPageRequest(tuple(where), sort or in_order, offset, PAGE_RUNS, tuple(chosen))
+    )
     state = RunsAddress(
         tuple(filter(None, where)),
         sort or in_order,
