@@ -30,7 +30,7 @@ from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario import shares_of
 from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.model import YEAR_H, PriceBook
-from assay.questions.costs.mix import DAY_S, parse_mix
+from assay.questions.costs.mix import DAY_S
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.finalists import FAR_SIGMA
 from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
@@ -218,9 +218,7 @@ def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[Jud
         for _ in range(questions):
             question, book = drawn_question(rng)
             answer = recommend(question, catalogue, book, profile, pool)
-            constraints = question.constraints(book)
-            works, objective = parse_mix(question.workloads), question.objective(constraints)
-            search = start_search(every, works, constraints, book, profile, pool, objective)
+            search = start_search(question, every, book, profile, pool)
             asked = Asked(question, answer, search)
             if answer.chosen is None:
                 yield None

@@ -26,7 +26,6 @@ from assay.execution.planning.plan_files.hardware_file import catalogue_of, load
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.clusters.price import Amortisation, LineItem, PriceBook
-from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
@@ -342,16 +341,7 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     result = recommend(question, catalogue, prices, shipped_profile(), pool)
     assert result.chosen is not None
     every = candidates(catalogue)
-    constraints = question.constraints(prices)
-    search = module.start_search(
-        every,
-        parse_mix(question.workloads),
-        constraints,
-        prices,
-        shipped_profile(),
-        pool,
-        question.objective(constraints),
-    )
+    search = module.start_search(question, every, prices, shipped_profile(), pool)
     asked = module.Asked(question, result, search)
     [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
     assert world.times_s.shape == (len(search.rows), 2)

@@ -169,7 +169,7 @@ def recommend(
     Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
     """
     simulator()  # fails before the search if the simulator is missing
-    works, constraints = parse_mix(request.workloads), request.constraints(book)
+    works = parse_mix(request.workloads)
     unknown = [work.workload for work in works if work.workload not in profile.workloads]
     if unknown:
         raise SpecificationError(
@@ -177,8 +177,7 @@ def recommend(
             where="--workload",
             hint=f"it has {', '.join(profile.workloads)}; --learn-from takes a repository in which it was measured",
         )
-    objective = request.objective(constraints)
-    search = start_search(candidates(catalogue), works, constraints, book, profile, pool, objective)
+    search = start_search(request, candidates(catalogue), book, profile, pool)
     search.run(request.simulations, progress)
     base = Recommendation(
         catalogue=catalogue.name,
@@ -186,8 +185,8 @@ def recommend(
         book=book.name,
         currency=book.currency,
         works=works,
-        constraints=constraints,
-        objective=objective,
+        constraints=search.constraints,
+        objective=search.objective,
         confidence=request.confidence,
         stages=tuple(search.stages),
         origin=str(Origin.SIMULATED),

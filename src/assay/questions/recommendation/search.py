@@ -27,8 +27,8 @@ from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
-from assay.questions.costs.mix import DAY_S, Work
-from assay.questions.recommendation.request import Constraints, Objective
+from assay.questions.costs.mix import DAY_S, Work, parse_mix
+from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
@@ -143,6 +143,7 @@ class Surrogate:
 class ClusterSearch:
     """One search: its request, the clusters that no bound ruled out, and the results so far."""
 
+    request: RecommendRequest
     candidates: Candidates
     works: Sequence[Work]
     constraints: Constraints
@@ -289,16 +290,19 @@ def parts_of(candidates: Candidates) -> list[Parts]:
 
 
 def start_search(
+    request: RecommendRequest,
     candidates: Candidates,
-    works: Sequence[Work],
-    constraints: Constraints,
     book: PriceBook,
     profile: CostProfile,
     pool: SimulatorPool,
-    objective: Objective,
     data_factor: float = 1.0,
 ) -> ClusterSearch:
-    """Return the search over the clusters that no bound rules out. Raises SpecificationError if none has a price."""
+    """Return the search over the clusters that no bound rules out.
+
+    ``data_factor``: factor on the data of every workload. Raises SpecificationError for a request that can't be
+    answered, and if no cluster has a price.
+    """
+    works, constraints = parse_mix(request.workloads), request.constraints(book)
     prices = bills(book, parts_of(candidates))
     every = np.arange(len(candidates))
     stages = [
@@ -324,10 +328,11 @@ def start_search(
         1,
     )
     search = ClusterSearch(
+        request,
         candidates,
         works,
         constraints,
-        objective,
+        request.objective(constraints),
         profile,
         pool,
         prices,

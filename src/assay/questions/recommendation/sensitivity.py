@@ -112,16 +112,7 @@ def _best_again(
     search: ClusterSearch, catalogue: HardwareCatalogue, book: PriceBook, margin: float, data_factor: float
 ) -> _Best | None:
     """Return the best cluster of a repeated search; None where no cluster keeps every constraint."""
-    again = start_search(
-        candidates(catalogue),
-        search.works,
-        search.constraints,
-        book,
-        search.profile,
-        search.pool,
-        search.objective,
-        data_factor,
-    )
+    again = start_search(search.request, candidates(catalogue), book, search.profile, search.pool, data_factor)
     again.run(SIMULATIONS_AGAIN)
     rows = again.store.rows()
     if not rows.size:
