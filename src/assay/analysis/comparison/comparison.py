@@ -17,7 +17,7 @@ from assay.analysis.comparison.details.differences import cpu_warnings, environm
 from assay.analysis.comparison.details.level_summary import summarise_level
 from assay.analysis.comparison.details.run_groups import RunGroup, run_groups
 from assay.analysis.comparison.matched import FAILED, INVALID, WARM, LogMean, group_ratios, log_mean, over_blocks
-from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, result_of, with_verdicts
+from assay.analysis.comparison.result import Exclusion, RunComparison, SpeedupResult, mean_fields, with_verdicts
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import rank_test
 from assay.analysis.statistics import Means, means_by, offsets_of, started_unix_s
@@ -89,9 +89,8 @@ def _result(matched: RunGroup, factor: str, baseline: str, candidate: str) -> Sp
     hosts = [host_facts((run.recorded for run in of_side), factor) for of_side in runs]
     excluded = sum((matched.left_out.get(level, Counter()) for level in (baseline, candidate)), Counter[int]())
     example = matched.example
-    return result_of(
-        mean,
-        method=WELCH,
+    return SpeedupResult(
+        **mean_fields(mean, WELCH),
         factor=factor,
         baseline=baseline,
         candidate=candidate,
@@ -103,7 +102,7 @@ def _result(matched: RunGroup, factor: str, baseline: str, candidate: str) -> Sp
         groups=int(both),
         runs_baseline=len(runs[0]),
         runs_candidate=len(runs[1]),
-        excluded={reason: excluded[why] for reason, why in _EXCLUSIONS.items()},
+        excluded={reason: excluded[why] for reason, why in _EXCLUSIONS.items() if excluded[why]},
         warnings=(*warnings, *environment_warnings(*hosts)),
         runs=RunComparison(
             baseline=summaries[0],

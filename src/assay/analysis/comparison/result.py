@@ -8,8 +8,9 @@ are baseline time / candidate time: above 1, the candidate is faster. For a sing
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TypedDict
 
 from assay.analysis.comparison.dependence import Dependence
 from assay.analysis.comparison.details.level_summary import LevelSummary
@@ -76,10 +77,10 @@ class SpeedupResult:
     """The column that separates the parts, for example ``workload``; None for a result over all parts."""
     group: str
     """The level of ``by``; empty for a result over all parts."""
-    context: str
+    context: str = ""
     """Levels that distinguish this matched group from others of its part; empty over several groups, or for the only
     group."""
-    combined: CombinedParts | None
+    combined: CombinedParts | None = None
     """The parts behind a result over all of them; None for a result of one part."""
     origin: str
     lab_scale: str | None
@@ -98,7 +99,7 @@ class SpeedupResult:
     """Maximum error of the ratio's logarithm because times are rounded, or simulated."""
     sessions: SessionPart | None
     """The part of the error that comes from differences between sessions; None without one."""
-    depends_on: Dependence | None
+    depends_on: Dependence | None = None
     """The factor that the speedup depends on most clearly; None if it depends on none."""
     p: float | None
     """Two-sided p value for no difference; below 5 % exactly if the interval excludes 1."""
@@ -114,20 +115,20 @@ class SpeedupResult:
     """Runs in these matched groups, by side. A single group is counted even if a side has no run."""
     excluded: Mapping[Exclusion, int]
     """Runs of the two levels that do not count, by reason."""
-    ignored: Mapping[str, int]
+    ignored: Mapping[str, int] = field(default_factory=dict)
     """Factors that were allowed to differ, each with the number of matched groups in which it did."""
-    confounded: tuple[str, ...]
+    confounded: tuple[str, ...] = ()
     """Ignored factors that differ between the two sides: there is no interval then."""
-    by_scope: tuple[ScopeEstimate, ...]
+    by_scope: tuple[ScopeEstimate, ...] = ()
     """The mean speedup for each scope that the groups allow."""
-    clusters: tuple[ClusterEstimate, ...]
+    clusters: tuple[ClusterEstimate, ...] = ()
     """The same comparison on each cluster; empty if all groups are of one cluster."""
-    trimmed: Estimate | None
+    trimmed: Estimate | None = None
     """The ratio without the smallest and largest fifth of the groups; None for too few of them."""
-    joint: Estimate | None
+    joint: Estimate | None = None
     """The ratio from the joint estimate of all levels over all matched groups. Joint ratios can be compared."""
-    warnings: tuple[CodedWarning, ...]
-    runs: RunComparison | None
+    warnings: tuple[CodedWarning, ...] = ()
+    runs: RunComparison | None = None
     """Further results of the runs of a single matched group; None over several groups, or without loaded runs."""
 
     @property
@@ -149,74 +150,54 @@ class SpeedupResult:
         return self.origin == Origin.SIMULATED
 
 
-def result_of(
-    mean: LogMean | None,
-    *,
-    method: str,
-    factor: str,
-    baseline: str,
-    candidate: str,
-    by: str | None,
-    group: str,
-    origin: str,
-    lab_scale: str | None,
-    groups: int,
-    runs_baseline: int,
-    runs_candidate: int,
-    excluded: Mapping[Exclusion, int],
-    context: str = "",
-    combined: CombinedParts | None = None,
-    ignored: Mapping[str, int] | None = None,
-    confounded: tuple[str, ...] = (),
-    depends_on: Dependence | None = None,
-    by_scope: tuple[ScopeEstimate, ...] = (),
-    clusters: tuple[ClusterEstimate, ...] = (),
-    trimmed: Estimate | None = None,
-    joint: Estimate | None = None,
-    warnings: tuple[CodedWarning, ...] = (),
-    runs: RunComparison | None = None,
-) -> SpeedupResult:
-    """Return the result of a mean log speedup, before correction; ``method``: used if there is no mean.
+class MeanFields(TypedDict):
+    """The fields of a :class:`SpeedupResult` that follow from a mean log speedup."""
 
-    A confounded mean keeps its ratio and loses its interval.
+    ratio: float | None
+    low: float | None
+    high: float | None
+    scope: InferenceScope
+    method: str
+    log_error: float | None
+    degrees: float | None
+    log_rounding: float
+    sessions: SessionPart | None
+    p: float | None
+
+
+def mean_fields(mean: LogMean | None, method: str, confounded: tuple[str, ...] = ()) -> MeanFields:
+    """Return the fields that follow from a mean log speedup. ``method``: used if there is no mean.
+
+    With ``confounded`` factors, the ratio has no interval.
     """
-    if mean is not None and confounded:
+    if mean is None:
+        return MeanFields(
+            ratio=None,
+            low=None,
+            high=None,
+            scope=InferenceScope.SIMILAR,
+            method=method,
+            log_error=None,
+            degrees=None,
+            log_rounding=0.0,
+            sessions=None,
+            p=None,
+        )
+    if confounded:
         mean = replace(mean, error=float("nan"), sessions=None)
-    ratio = mean.ratio if mean else None
-    has_interval = ratio is not None and ratio.low is not None
-    return SpeedupResult(
-        factor=factor,
-        baseline=baseline,
-        candidate=candidate,
-        by=by,
-        group=group,
-        context=context,
-        combined=combined,
-        origin=origin,
-        lab_scale=lab_scale,
-        ratio=ratio.value if ratio else None,
-        low=ratio.low if ratio else None,
-        high=ratio.high if ratio else None,
-        scope=mean.scope if mean else InferenceScope.SIMILAR,
-        method=mean.method if mean else method,
-        log_error=mean.error if mean and has_interval else None,
-        degrees=mean.degrees if mean and has_interval else None,
-        log_rounding=mean.rounding if mean else 0.0,
-        sessions=mean.sessions if mean else None,
-        depends_on=depends_on,
-        p=mean.p if mean else None,
-        groups=groups,
-        runs_baseline=runs_baseline,
-        runs_candidate=runs_candidate,
-        excluded={reason: count for reason, count in excluded.items() if count},
-        ignored=ignored or {},
-        confounded=confounded,
-        by_scope=by_scope,
-        clusters=clusters,
-        trimmed=trimmed,
-        joint=joint,
-        warnings=warnings,
-        runs=runs,
+    ratio = mean.ratio
+    has_interval = ratio.low is not None
+    return MeanFields(
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        scope=mean.scope,
+        method=mean.method,
+        log_error=mean.error if has_interval else None,
+        degrees=mean.degrees if has_interval else None,
+        log_rounding=mean.rounding,
+        sessions=mean.sessions,
+        p=mean.p,
     )
 
 

@@ -31,7 +31,7 @@ from assay.analysis.comparison.matched import (
     side,
     stratify,
 )
-from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult, result_of, with_verdicts
+from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult, mean_fields, with_verdicts
 from assay.analysis.comparison.scope_estimates import (
     ScopeEstimate,
     cluster_estimates,
@@ -58,13 +58,14 @@ def _differing(matched: MatchedGroups, both: GroupRatios, levels: tuple[int, int
 def _excluded(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int]) -> dict[Exclusion, int]:
     """Return the runs of the two levels (codes) that do not count; ``used``: those that do."""
     counts = strata.counts[stratum]
-    return {
+    excluded = {
         Exclusion.NO_BASELINE: int(counts[levels[1], COUNTED]) - used[1],
         Exclusion.NO_CANDIDATE: int(counts[levels[0], COUNTED]) - used[0],
         Exclusion.FAILED: int(counts[list(levels), FAILED].sum()),
         Exclusion.INVALID: int(counts[list(levels), INVALID].sum()),
         Exclusion.WARM: int(counts[list(levels), WARM].sum()),
     }
+    return {reason: runs for reason, runs in excluded.items() if runs}
 
 
 def _of_candidate(
@@ -90,9 +91,8 @@ def _of_candidate(
         mean, depends = log_mean(both), dependence_of(matched, both)
         if mean is not None and depends is not None:
             mean = over_levels(mean, both, *depends)
-        result = result_of(
-            mean,
-            method=OVER_MATCHED_GROUPS,
+        result = SpeedupResult(
+            **mean_fields(mean, OVER_MATCHED_GROUPS, confounded),
             factor=matched.factor,
             baseline=column.levels[baseline],
             candidate=column.levels[candidate],
@@ -188,9 +188,8 @@ def _over(parts: Sequence[SpeedupResult]) -> SpeedupResult:
     mean = None
     if used:
         mean = _mean_of_confounded(used) if confounded else combine([part.log_mean for part in used])
-    return result_of(
-        mean,
-        method=OVER_MATCHED_GROUPS,
+    return SpeedupResult(
+        **mean_fields(mean, OVER_MATCHED_GROUPS, confounded),
         factor=example.factor,
         baseline=example.baseline,
         candidate=example.candidate,

@@ -1,5 +1,7 @@
 """Format verdicts, scopes and the evidence behind an estimate: the same text for decisions and their details."""
 
+from dataclasses import dataclass
+
 from assay.analysis.statistics import InferenceScope, Verdict
 from assay.text.language import capitalised, joined, plural
 from assay.text.ratios import count_runs, format_interval, format_ratio
@@ -32,22 +34,32 @@ def evidence_text(low: float | None, high: float | None, basis: str, scope: Infe
     return f"95 % interval {format_interval(low, high)}, {basis}, {scope_text(scope)}"
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedNames:
+    """The names in a verdict: an option, its baseline, and the workloads that were compared."""
+
+    option: str
+    baseline: str
+    verb: str = "is"
+    """``are`` for an option in the plural."""
+    where: str = ""
+    """For example `` on TeraSort``, with its leading space."""
+
+
 def verdict_text(
     verdict: Verdict,
-    option: str,
-    baseline: str,
+    compared: ComparedNames,
     ratio: float | None,
     *,
-    verb: str = "is",
-    where: str = "",
     margin: float,
     corrected_for: int | None = None,
     confounded: tuple[str, ...] = (),
 ) -> str:
-    """Return a verdict on ``option`` against ``baseline``, without its evidence and full stop.
+    """Return a verdict on an option against its baseline, without its evidence and full stop.
 
-    ``where``: `` on TeraSort``. ``corrected_for``: the number of comparisons, if their correction changed the verdict.
+    ``corrected_for``: the number of comparisons, if their correction changed the verdict.
     """
+    option, baseline, verb, where = compared.option, compared.baseline, compared.verb, compared.where
     if ratio is None:
         return capitalised(f"{option} {verb} not compared with {baseline}{where}")
     how = f"{format_ratio(ratio)}×"

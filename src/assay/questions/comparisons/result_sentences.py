@@ -11,7 +11,7 @@ from assay.analysis.comparison.details.counters import CounterMean
 from assay.analysis.comparison.details.side_by_side import ComparedSide, Sides
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
 from assay.analysis.comparison.sessions import inconclusive_by_sessions
-from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
+from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
 from assay.questions.decisions.option_words import option_text, workload_in_context
 from assay.text import TextTable, capitalised, joined, plural, ratio, share
@@ -34,8 +34,7 @@ def sentence(result: SpeedupResult) -> str:
     changed = result.low is not None and result.high is not None and not result.low <= 1 <= result.high
     text = verdict_text(
         result.verdict,
-        option,
-        baseline,
+        ComparedNames(option, baseline),
         result.ratio,
         margin=MARGIN,
         corrected_for=result.family if changed else None,
@@ -94,7 +93,7 @@ def side_sentence(sides: Sides, side: ComparedSide) -> str:
     first = sides.sides[0]
     if side.verdict is None:
         return ""
-    verdict = verdict_text(side.verdict, side.label, first.label, side.ratio, margin=MARGIN)
+    verdict = verdict_text(side.verdict, ComparedNames(side.label, first.label), side.ratio, margin=MARGIN)
     if side.verdict is Verdict.NOT_COMPARED:
         return f"{verdict}: {first.label if first.summary.n == 0 else side.label} has no valid run."
     basis = groups_and_runs(1, first.summary.n, side.summary.n)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
+from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import Verdict
 from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, Origin
 from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, priced_option
@@ -60,11 +60,13 @@ def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | N
     changed = time is not None and _excludes_one(time)
     return verdict_text(
         verdict,
-        option_text(decision.factor, level),
-        option_text(decision.factor, decision.baseline),
+        ComparedNames(
+            option_text(decision.factor, level),
+            option_text(decision.factor, decision.baseline),
+            option_verb(decision.factor, level),
+            where,
+        ),
         time.ratio if time else None,
-        verb=option_verb(decision.factor, level),
-        where=where,
         margin=decision.margin,
         corrected_for=decision.family if changed else None,
         confounded=time.confounded if time else (),

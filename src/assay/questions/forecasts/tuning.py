@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.analysis.comparison.comparison import log_ratio
 from assay.analysis.comparison.matched import LogMean
-from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs, verdict_text
+from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import verdict_of
 from assay.estimation.tuning.space import space_of
 from assay.estimation.tuning.tuner import BUDGET_MIN, Strategy, Tuner
@@ -344,7 +344,7 @@ def _compared(mean: LogMean, runs_defaults: int, runs_tuned: int) -> str:
     """Return the verdict on the tuned configuration as a sentence, without a margin of equivalence."""
     ratio = mean.ratio
     verdict = verdict_of(ratio, mean.p, 1, (runs_defaults, runs_tuned), margin=0.0)
-    text = verdict_text(verdict, TUNED, DEFAULTS, ratio.value, margin=0.0)
+    text = verdict_text(verdict, ComparedNames(TUNED, DEFAULTS), ratio.value, margin=0.0)
     basis = groups_and_runs(1, runs_defaults, runs_tuned)
     return f"{text} ({evidence_text(ratio.low, ratio.high, basis, mean.scope)})."
 
