@@ -80,6 +80,23 @@ class _FolderColumns:
     scale: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _RunParts:
+    """One run, as the files of its folder record it."""
+
+    execution: Execution
+    where: str
+    """``file:line`` or ``folder/benchmark``."""
+    time_source: str
+    """Where the run's time comes from."""
+    cause: str | None
+    """Why the run failed; None for a valid run."""
+    jobs: RunJobs
+    observed: SampledRun
+    unread: Sequence[str] = ()
+    """Files of the run that were not read, each with the reason."""
+
+
 def _run_folder_of(path: str) -> tuple[str, str] | None:
     """Split a path into its run folder and the path below it; None outside a run folder."""
     parts = PurePosixPath(path).parts
@@ -175,10 +192,10 @@ def _run(
             unread.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
     elif any(path.startswith(f"{execution.bench}.") and path.endswith(_ARCHIVE) for path in folder.files):
         unread.append("its tasks and samples are in an archive and were not read: unpack it first")
-    status = RunStatus.FAILED if execution.failed else RunStatus.VALID
     cause = f"the benchmark's exit status was {execution.exit_statuses.strip()}" if execution.failed else None
-    source = f"wall time in {where.rpartition(':')[0]}"
-    yield _imported_run(folder, columns, execution, where, source, status, cause, jobs, samples.observed(), unread)
+    time_source = f"wall time in {where.rpartition(':')[0]}"
+    parts = _RunParts(execution, where, time_source, cause, jobs, samples.observed(), unread)
+    yield _imported_run(folder, columns, parts)
 
 
 def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterator[ImportedRun | SkippedItem]:
@@ -194,10 +211,9 @@ def _run_of_jobs(folder: _Folder, columns: _FolderColumns, bench: str) -> Iterat
         yield SkippedItem(where, f"no log has its time, and by its job histories it {why}")
         return
     execution = Execution(bench, 0, round(end_s - begin_s, 3), begin_s)
-    source = "from the first job's submission to the last one's end, in the job histories: no log has the wall time"
-    status = RunStatus.FAILED if jobs.failure else RunStatus.VALID
-    nothing = Samples(execution.duration_s).observed()
-    yield _imported_run(folder, columns, execution, where, source, status, jobs.failure, jobs, nothing, [])
+    time_source = "first job's submission to last job's end, in the job histories: no log has the wall time"
+    no_samples = Samples(execution.duration_s).observed()
+    yield _imported_run(folder, columns, _RunParts(execution, where, time_source, jobs.failure, jobs, no_samples))
 
 
 def _monitored(sources: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[SkippedItem]:
@@ -239,19 +255,9 @@ def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
     return float(written) - start_unix_s
 
 
-def _imported_run(
-    folder: _Folder,
-    folder_columns: _FolderColumns,
-    execution: Execution,
-    where: str,
-    source: str,
-    status: RunStatus,
-    cause: str | None,
-    jobs: RunJobs,
-    observed: SampledRun,
-    unread: Sequence[str],
-) -> ImportedRun | SkippedItem:
+def _imported_run(folder: _Folder, folder_columns: _FolderColumns, parts: _RunParts) -> ImportedRun | SkippedItem:
     columns, name = folder_columns.columns, folder.name
+    execution, jobs, observed = parts.execution, parts.jobs, parts.observed
     layout = layout_name(columns.get("disk", ""))
     level = network(columns.get("net", ""))
     options = {
@@ -259,7 +265,7 @@ def _imported_run(
         "datasize": folder_columns.datasize,
         "scale": folder_columns.scale,
     }
-    sources = {"duration_s": source}
+    sources = {"duration_s": parts.time_source}
     if jobs.tasks:
         sources |= {"tasks": "job history", "phases": "job history"}
     if observed.trace:
@@ -268,12 +274,12 @@ def _imported_run(
     try:
         engine_parameters = parameters(columns)
     except ValueError as error:
-        return SkippedItem(where, f"{folder.text}/{execution.bench}: {error}")
+        return SkippedItem(parts.where, f"{folder.text}/{execution.bench}: {error}")
     run = foreign_run(
         workload=known_name(execution.bench.lower()),
         duration_s=execution.duration_s,
-        status=status,
-        cause=cause,
+        status=RunStatus.FAILED if parts.cause else RunStatus.VALID,
+        cause=parts.cause,
         cluster=name.cluster,
         layout=layout,
         levels={"network": level} if level else {},
@@ -286,11 +292,11 @@ def _imported_run(
         jobs=jobs.jobs,
         sources=sources,
         warnings=(
-            *(CodedWarning(WarningCode.NOT_READ, words) for words in unread),
+            *(CodedWarning(WarningCode.NOT_READ, words) for words in parts.unread),
             *observed.warnings(execution.duration_s),
         ),
     )
-    return ImportedRun(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
+    return ImportedRun(f"{folder.text}/{execution.bench}", parts.where, run, jobs.tasks, observed.trace)
 
 
 def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
