@@ -72,11 +72,11 @@ def serve(**options: Any) -> None:
 
     A new or empty folder becomes a repository.
     """
-    _serve(ServeRequest(**options))
+    _serve(ServerRequest(**options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServeRequest:
+class ServerRequest:
     """The options of the server."""
 
     repository: Path
@@ -106,7 +106,7 @@ class ServeRequest:
             raise SpecificationError(str(error), where="--upload-limit") from error
 
 
-def _serve(request: ServeRequest) -> None:
+def _serve(request: ServerRequest) -> None:
     from assay.interfaces.web.server.app import create_app
     from assay.interfaces.web.server.connections import ConnectionLimits
     from assay.interfaces.web.server.security import is_loopback, read_tokens
@@ -146,7 +146,7 @@ def _serve(request: ServeRequest) -> None:
             started.run(sockets=[limiter])
 
 
-def _check_access(request: ServeRequest) -> None:
+def _check_access(request: ServerRequest) -> None:
     """Raise SpecificationError for options without access control, or for certificates that TLS cannot use."""
     from assay.interfaces.web.server.security import is_loopback
 
