@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.analysis.comparison.claims.findings import findings
 from assay.analysis.comparison.details.threats import threats
+from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.comparison.joint import network_of
 from assay.analysis.statistics.factors import level_of
 from assay.analysis.statistics.run_table import RunTable, table_of
@@ -112,6 +113,7 @@ def _report(
         decisions=decisions,
         questions=(),
         further_decisions=(),
+        layout_classes=layout_classes(table),
         not_compared=tuple(("layout", level) for level in present_levels(table, "layout") if level not in compared),
         workloads_not_compared=tuple(w for w in present_levels(table, "workload") if w not in workloads),
         method=method_facts(table, runs, decisions, all_whole=bool(runs)),

@@ -77,7 +77,9 @@ def test_a_configuration_has_one_colour_in_all_charts() -> None:
     for spec in _specs(HALF_PX).values():
         for scale in (part["scale"] for part in _walk(spec) if isinstance(part.get("scale"), dict)):
             domain = scale.get("domain")
-            if isinstance(domain, list) and all(isinstance(level, str) for level in domain):
+            if isinstance(domain, list) and all(
+                isinstance(level, str) for level in [*domain, *scale.get("range", [0])]
+            ):
                 for level, colour in zip(domain, scale["range"], strict=True):
                     colours.setdefault(level, set()).add(colour)
     assert colours == {"HD2": {PALETTE[0]}, "SS2": {PALETTE[1]}}

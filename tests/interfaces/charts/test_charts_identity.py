@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.interfaces.charts.drawing.identity import OTHERS, SHAPE_PATHS, SHAPES, colours_of, luminance, shape_of
-from assay.interfaces.charts.drawing.style import PALETTE, PHASE_COLOURS
+from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of, layout_classes
+from assay.analysis.statistics.run_table import table_of
+from assay.interfaces.charts.drawing.identity import (
+    CLASS_COLOURS,
+    OTHERS,
+    SHAPE_PATHS,
+    SHAPES,
+    colours_of,
+    luminance,
+    shape_of,
+)
+from assay.interfaces.charts.drawing.style import OPACITIES, PALETTE, PHASE_COLOURS, opacity_scale
+from builders import make_run
 from seen_colours import SHARMA, Lab, ciede2000, lab
 
 CODES = ["HDD", "HD2", "HD3", "HD4", "HD5", "HD6", "SSD", "SS2", "NVE", "HS5"]
@@ -32,14 +43,32 @@ def test_a_layout_keeps_its_colour_when_others_are_added(others: set[str], layou
     assert colours_of([layout, *others])[layout] == colours_of([layout])[layout]
 
 
-def test_layouts_look_as_they_always_did_and_no_two_look_alike() -> None:
-    colours = colours_of(CODES)
-    assert colours["HDD"] == PALETTE[0]
-    assert colours["SSD"] == PALETTE[1]
-    assert colours_of(["Hybrid"])["Hybrid"] != colours["HDD"]
-    assert len(set(colours.values())) == len(CODES)
+def test_the_colour_shows_the_device_class_and_the_shape_the_number_of_disks() -> None:
+    colours = colours_of([*CODES, *DeviceClass])
+    for code in CODES:
+        device_class = device_class_of(code, None)
+        assert device_class is not None
+        assert colours[code] == CLASS_COLOURS[device_class] == colours[device_class], code
+    assert len(set(CLASS_COLOURS.values())) == len(DeviceClass)
     assert colours_of(["HDD-11", "HDD, 4 containers"])["HDD, 4 containers"] == colours["HDD"]
     assert [shape_of(name) for name in ("HDD", "HD2", "SSD", "SS2")] == [SHAPES[0], SHAPES[1], SHAPES[0], SHAPES[1]]
+
+
+def test_recorded_devices_have_precedence_over_the_code() -> None:
+    recorded = {"cluster": {"layout_devices": {"nvme": 2}}}
+    layouts = {"dense": recorded, "HD2": recorded, "unknown": {}}
+    runs = [make_run(n, layout=name, environment=seen) for n, (name, seen) in enumerate(layouts.items())]
+    classes = layout_classes(table_of(runs))
+    assert classes == {"dense": DeviceClass.NVME, "HD2": DeviceClass.NVME}
+    colours = colours_of(["dense", "HD2", "unknown"], classes)
+    assert colours["dense"] == colours["HD2"] == CLASS_COLOURS[DeviceClass.NVME]
+    assert colours["unknown"] not in CLASS_COLOURS.values()
+
+
+def test_levels_of_one_colour_differ_in_opacity() -> None:
+    scale = opacity_scale(colours_of(["HD2", "SS2", "HD5", "HDD"]))
+    assert scale["domain"] == ["HD2", "SS2", "HD5", "HDD"]
+    assert scale["range"] == [OPACITIES[0], OPACITIES[0], OPACITIES[1], OPACITIES[2]]
 
 
 @pytest.mark.parametrize(("first", "other", "difference"), SHARMA)
@@ -51,15 +80,15 @@ def test_differences_of_colours_are_those_that_were_published(first: Lab, other:
     ("eyes", "least"), [("normal", 12.0), ("without red", 5.9), ("without green", 5.9), ("without blue", 7.5)]
 )
 def test_any_two_colours_can_be_distinguished(eyes: str, least: float) -> None:
-    """2.3 is the smallest visible difference; layouts with two kinds of devices differ most from those with one."""
+    """2.3 is the smallest visible difference; device classes differ most."""
     every = [lab(colour, eyes) for colour in (*PALETTE, *OTHERS)]
     assert len(every) == 20
     assert min(ciede2000(first, other) for first, other in combinations(every, 2)) >= least
-    usual = [lab(colours_of(CODES)[name], eyes) for name in ("HDD", "HD5", "SSD", "SS2", "HS5")]
-    assert min(ciede2000(first, other) for first, other in combinations(usual, 2)) >= 1.1 * least
+    of_classes = [lab(colour, eyes) for colour in CLASS_COLOURS.values()]
+    assert min(ciede2000(first, other) for first, other in combinations(of_classes, 2)) >= 1.1 * least
 
 
-@given(st.lists(st.sampled_from([*CODES, *(f"name {n}" for n in range(30))]), unique=True, min_size=2, max_size=19))
+@given(st.lists(st.sampled_from([f"name {n}" for n in range(30)]), unique=True, min_size=2, max_size=19))
 def test_up_to_nineteen_levels_that_are_shown_together_have_a_colour_each(names: list[str]) -> None:
     colours = colours_of(names)
     assert len(set(colours.values())) == len(names)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.speedups import speedup_domain, speedup_forest
@@ -18,6 +19,7 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.report.output.document import Facts, Points
 from assay.interfaces.report.output.html import html
 from assay.model.runs.run import Origin, Run, RunStatus
+from assay.questions.decisions.forest import forest_rows
 from assay.questions.report.combinations import combined_times
 from assay.store import Repository
 from assay.text.ratios import format_ratio
@@ -67,6 +69,25 @@ def test_the_decision_gives_each_workload_and_all_of_them() -> None:
         f"2 SSDs per worker (SS2) are {ratio}× as fast as 2 hard disks per worker (HD2) over 2 workloads."
     )
     assert document.kicker == f"{4 * SETS + 1} runs"
+
+
+def test_the_chart_lists_the_options_of_a_device_class_together() -> None:
+    speeds = {"HD2": 1.0, "SS2": 4.0, "HD5": 3.0, "SSD": 2.0}
+    runs = [
+        make_run(
+            4 * number + index,
+            layout=layout,
+            duration_s=(100 + 7 * number + index) / speed,
+            levels={"layout": layout, "dfs.blocksize": str(number)},
+            parameters={"dfs.blocksize": str(number)},
+        )
+        for number in range(SETS)
+        for index, (layout, speed) in enumerate(speeds.items())
+    ]
+    (decision,) = groups_of(table(runs)).decisions
+    assert [option.option for option in decision.options if option.time] == ["SS2", "HD5", "SSD"]
+    rows = forest_rows(decision, layout_classes(table(runs)))
+    assert [row.candidate for _, row in rows] == ["SS2", "SSD", "HD5"]
 
 
 def test_measured_and_simulated_runs_have_separate_decisions_and_details() -> None:
@@ -119,7 +140,8 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
 def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
     runs = table(many_runs())
     document = document_of(groups_of(runs))
-    assert {name: document.palette[name] for name in ("SS2", "HD2", "LONE")} == colours_of(["SS2", "HD2", "LONE"])
+    names = ("SS2", "HD2", "LONE")
+    assert {name: document.palette[name] for name in names} == colours_of(names, layout_classes(runs))
     assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import colours_of
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale, opacity_scale
 
 HEIGHT_PX = 260
 COLOURS_MAX = 12
@@ -70,18 +70,22 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "title": "Expected time (s)",
         "scale": {"type": "log", "nice": False},
     }
-    colours = colour_scale(colours_of(first))
-    colour = {"field": "first", "type": "nominal", "title": titles[0], "scale": colours}
+    colours = colours_of(first)
+    by_first = {"field": "first", "type": "nominal", "title": titles[0]}
+    shades = {
+        "color": {**by_first, "scale": colour_scale(colours)},
+        "opacity": {**by_first, "scale": opacity_scale(colours)},
+    }
     dash = {"field": "second", "type": "nominal", "title": titles[1] if len(titles) > 2 else None}
     guessed = any(not cell.configurations for cell in cells)
     shape = {"domain": [MEASURED, GUESSED], "range": ["circle", "cross"]}
     legend = {} if guessed else {"legend": None}
     several = {"strokeDash": dash} if len(titles) > 2 else {}
-    line = {"mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8}, "encoding": {"color": colour, **several}}
+    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {**shades, **several}}
     points = {
         "mark": {"type": "point", "size": 45, "filled": True, "stroke": INK, "strokeWidth": 0.3},
         "encoding": {
-            "color": colour,
+            **shades,
             "detail": {"field": "second"},
             "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape, **legend},
             "tooltip": [

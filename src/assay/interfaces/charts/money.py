@@ -6,7 +6,7 @@ In: rows of :mod:`assay.analysis.cost.tco`. Out: a Vega-Lite specification. Noth
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.cost.tco import TcoRow
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale, opacity_scale
 
 
 def cost_bars(
@@ -26,12 +26,16 @@ def cost_bars(
     layouts = list(dict.fromkeys(row.layout for row in rows))
     currency = rows[0].currency if rows else ""
     x = {"type": "quantitative", "title": f"Cost per job ({currency})"}
-    colour = {
-        "field": "layout",
-        "type": "nominal",
-        "scale": colour_scale({layout: palette[layout] for layout in layouts}),
+    colours = {layout: palette[layout] for layout in layouts}
+    by_layout = {"field": "layout", "type": "nominal"}
+    bars = {
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": {"field": "cost", **x},
+            "color": {**by_layout, "scale": colour_scale(colours)},
+            "opacity": {**by_layout, "scale": opacity_scale(colours)},
+        },
     }
-    bars = {"mark": {"type": "bar", "opacity": 0.88}, "encoding": {"x": {"field": "cost", **x}, "color": colour}}
     interval = {
         "transform": [{"filter": "datum.low !== null"}],
         "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},

@@ -292,7 +292,7 @@ def cost_effectiveness_chart(
                 "shape": {
                     "field": "layout",
                     "type": "nominal",
-                    "legend": None,
+                    "legend": legend,
                     "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]},
                 },
                 "size": {

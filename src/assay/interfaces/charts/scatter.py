@@ -6,13 +6,17 @@ In: a view of :mod:`assay.questions.runs.scatter`. Out: a Vega-Lite specificatio
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale
+from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale, opacity_scale
 from assay.questions.runs.scatter import ScatterView
 from assay.text import metric_text
 
 
 def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
-    """Return the chart: the first factor's levels give the points' colours, the second factor's their shapes."""
+    """Return the chart: the first factor's levels give the points' colours, the second factor's their shapes.
+
+    Without a second factor, the first factor's levels give the shapes too.
+    """
     rows = [
         {
             view.x: point.x,
@@ -42,7 +46,12 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
     if view.by:
         levels = sorted({point.colour or "" for point in view.points})
         colours = {level: palette.get(level, PALETTE[number % len(PALETTE)]) for number, level in enumerate(levels)}
-        encoding["color"] = {"field": "colour", "type": "nominal", "scale": colour_scale(colours)}
+        by_level = {"field": "colour", "type": "nominal"}
+        encoding["color"] = {**by_level, "scale": colour_scale(colours)}
+        if view.shape:
+            encoding["opacity"] = {**by_level, "scale": opacity_scale(colours)}
+        else:
+            encoding["shape"] = {**by_level, "scale": {"domain": levels, "range": [shape_of(name) for name in levels]}}
     if view.shape:
         encoding["shape"] = {"field": "shape", "type": "nominal"}
     mark = {"type": "point", "filled": True, "size": 46, "opacity": 0.7, "cursor": "pointer", "color": PALETTE[0]}

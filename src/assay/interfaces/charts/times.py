@@ -7,7 +7,7 @@ computed here.
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.comparison.details.level_summary import LevelSummary
-from assay.interfaces.charts.drawing.style import HALF_PX, INK, Spec, chart, colour_scale, grouped_bars
+from assay.interfaces.charts.drawing.style import HALF_PX, INK, Spec, chart, colour_scale, grouped_bars, opacity_scale
 
 THROUGHPUT_TITLES = {
     "per_stream_mb_per_s": "Per stream",
@@ -92,13 +92,18 @@ def phase_timeline(summaries: Sequence[LevelSummary], palette: Mapping[str, str]
             "width": width_px,
             "height": {"step": 16},
             "data": {"values": rows},
-            "mark": {"type": "bar", "cornerRadius": 2, "opacity": 0.88},
+            "mark": {"type": "bar", "cornerRadius": 2},
             "encoding": {
                 "y": {"field": "phase", "type": "nominal", "sort": None, "title": None},
                 "yOffset": {"field": "level", "type": "nominal", "sort": levels},
                 "x": {"field": "start", "type": "quantitative", "title": "Time since the run's start (s)"},
                 "x2": {"field": "end"},
                 "color": {"field": "level", "type": "nominal", "scale": _level_scale(palette, levels)},
+                "opacity": {
+                    "field": "level",
+                    "type": "nominal",
+                    "scale": opacity_scale({level: palette[level] for level in levels}),
+                },
             },
         },
     )

@@ -57,7 +57,7 @@ def palette_of(report: Report) -> dict[str, str]:
     runs = report.configurations.runs if report.configurations else ()
     classes = [device_class.value for device_class in DeviceClass]
     names = dict.fromkeys([*of_decisions, *(level for _, level in report.not_compared), *(run.layout for run in runs)])
-    return {**colours_of([name for name in names if name not in classes]), **colours_of(classes)}
+    return colours_of([*classes, *names], report.layout_classes)
 
 
 def report_question(report: Report) -> str:
@@ -91,7 +91,7 @@ def first_page(report: Report, palette: Mapping[str, str]) -> tuple[Block, ...]:
     facts = []
     if report.decisions:
         first = report.decisions[0]
-        blocks += _chart(first, "decision", palette)
+        blocks += _chart(first, "decision", report, palette)
         facts += _money(first)
         facts += [Fact(f"Caveat: {caveat.kind}", caveat.text) for caveat in first.caveats[:CAVEATS_MAX]]
     for decision in report.decisions[1 : 1 + FURTHER_MAX]:
@@ -157,7 +157,7 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         if texts:
             blocks.append(Paragraph((" ".join(texts),)))
         if number and not further:
-            blocks += _chart(decision, name, palette) if number < DECISIONS_MAX else []
+            blocks += _chart(decision, name, report, palette) if number < DECISIONS_MAX else []
         curve = curve_of(decision)
         blocks += _curve(decision, curve) if curve else []
         blocks += _results(decision, name, rows_max=ROWS_MAX)
@@ -201,9 +201,9 @@ def _named(names: Sequence[str]) -> str:
     return joined([*names[:NAMES_MAX], f"{more} more"] if more > 0 else list(names))
 
 
-def _chart(decision: Decision, name: str, palette: Mapping[str, str]) -> list[Block]:
+def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, str]) -> list[Block]:
     """Return the chart of a decision; empty for a decision without comparisons."""
-    rows = forest_rows(decision)
+    rows = forest_rows(decision, report.layout_classes)
     shown = rows[:CHART_ROWS_MAX]
     if not shown:
         return []

@@ -1,10 +1,13 @@
 """The rows of a decision's chart: each option over all shared workloads, then the leading option on each workload.
 
-In: a decision. Out: named rows for ``interfaces/charts/speedups.py``.
+In: a decision, and the device classes of layouts. Out: named rows for ``interfaces/charts/speedups.py``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.analysis.comparison.factors.device_classes import DeviceClass
+from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision, TimeRatio
 from assay.text import capitalised, plural, workload_title
@@ -30,8 +33,12 @@ class DecisionRow:
     origin: str
 
 
-def forest_rows(decision: Decision) -> list[tuple[str, DecisionRow]]:
-    """Return the rows with their names; empty where nothing was compared."""
+def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[tuple[str, DecisionRow]]:
+    """Return the rows with their names; empty where nothing was compared.
+
+    Options of one device class are adjacent, in the order of each class's first option. ``classes``: device classes of
+    layouts (``layout_classes``).
+    """
     baseline = option_text(decision.factor, decision.baseline)
 
     def row(option: str, time: TimeRatio) -> DecisionRow:
@@ -50,9 +57,13 @@ def forest_rows(decision: Decision) -> list[tuple[str, DecisionRow]]:
     compared = [option for option in decision.options if option.time]
     several = len(decision.shared_workloads) > 1
     where = f", {plural(len(decision.shared_workloads), 'workload')}" if several else ""
+    shown = compared[:OPTIONS_SHOWN]
+    if decision.factor == LAYOUT_FACTOR:
+        order = list(dict.fromkeys(classes.get(option.option) for option in shown))
+        shown = sorted(shown, key=lambda option: order.index(classes.get(option.option)))
     rows = [
         (f"{_name(decision.factor, option.option)}{where}", row(option.option, option.time))
-        for option in compared[:OPTIONS_SHOWN]
+        for option in shown
         if option.time
     ]
     if len(decision.workloads) > 1 and compared:

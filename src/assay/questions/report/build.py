@@ -11,7 +11,7 @@ from functools import partial
 
 from assay import __version__
 from assay.analysis.comparison.details.threats import threats
-from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, layout_classes
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.statistics import RunTable, counts_by, first_rows, groups_by, usable
 from assay.execution.campaign.plan_texts import plan_texts
@@ -73,6 +73,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         decisions=decisions,
         questions=tuple(view_of(answer) for answer in answers),
         further_decisions=_further_decisions(answers, decisions),
+        layout_classes=layout_classes(table),
         not_compared=_options_not_compared(table, request, decisions),
         workloads_not_compared=_workloads_not_compared(table, decisions),
         method=method_facts(table, whole, decisions, all_whole=bool(runs)),

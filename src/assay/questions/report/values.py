@@ -3,10 +3,12 @@
 Sections refer to a decision by its position in :attr:`Report.decisions`, and use its baseline and its options.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.analysis.comparison.details.level_summary import LevelSummary
 from assay.analysis.comparison.details.threats import Threat
+from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.run_profile.devices import Purpose
@@ -200,6 +202,8 @@ class Report:
     """Every question of a buyer, asked of the same runs."""
     further_decisions: tuple[Decision, ...]
     """The decisions on ``questions`` that are not among ``decisions``."""
+    layout_classes: Mapping[str, DeviceClass]
+    """Device class of each layout; it selects the layout's colour."""
     not_compared: tuple[tuple[str, str], ...]
     """Factor and level of the options that no decision has."""
     workloads_not_compared: tuple[str, ...]

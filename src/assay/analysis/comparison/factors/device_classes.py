@@ -52,6 +52,25 @@ def device_class_of(layout: str, devices: str | None) -> DeviceClass | None:
     return _SINGLE_KIND.get(next(iter(kinds))) if len(kinds) == 1 else DeviceClass.HYBRID
 
 
+def layout_classes(table: RunTable) -> dict[str, DeviceClass]:
+    """Return the class of each layout in ``table``: the class of most of its runs.
+
+    Layouts of unknown class are omitted.
+    """
+    layout, device_class = table.columns.get(LAYOUT_FACTOR), with_device_class(table).columns.get(DEVICE_CLASS)
+    if layout is None or device_class is None:
+        return {}
+    known = (layout.codes >= 0) & (device_class.codes >= 0)
+    width = len(device_class.levels) or 1
+    pairs, runs = np.unique(
+        layout.codes[known].astype(np.int64) * width + device_class.codes[known], return_counts=True
+    )
+    return {
+        layout.levels[pair // width]: DeviceClass(device_class.levels[pair % width])
+        for pair in pairs[np.argsort(runs, kind="stable")].tolist()
+    }
+
+
 def with_device_class(table: RunTable) -> RunTable:
     """Return ``table`` with the factor ``device_class`` in place of ``layout``; unchanged without layouts.
 

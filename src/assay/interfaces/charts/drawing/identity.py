@@ -1,18 +1,20 @@
-"""Give each configuration its colour and shape, from its name alone.
+"""Give each storage layout the colour of its device class and the shape of its number of disks.
 
-In: names of levels, for example of storage layouts. Out: colours and Vega's names of shapes. The order of the levels
-does not matter, so a configuration keeps its colour when runs are added. Each common layout code
-(:mod:`assay.model.clusters.layout_code`) has a fixed colour; the colours also distinguish numbers of disks. Any other
-name takes the first unused colour, from a position that depends on its text. There are 19 colours. With more levels,
-colours repeat; names and shapes distinguish the levels.
+In: names of levels, and the device classes of layouts that are known from recorded devices. Out: colours and Vega's
+names of shapes. A layout without a known class gets it from its code (:mod:`assay.model.clusters.layout_code`). Layouts
+of one class have one colour on all charts; where a chart has no shapes, ``style.opacity_scale``
+distinguishes them. Any other
+name takes the first unused colour, from a position that depends on its text. The order of the names does not matter, so
+a level keeps its colour when runs are added.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of
 from assay.interfaces.charts.drawing.style import PALETTE
-from assay.model.clusters.layout_code import beginning, parse
+from assay.model.clusters.layout_code import beginning
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SHAPE_PATHS: Final[Mapping[str, str]] = {
@@ -41,28 +43,13 @@ OTHERS: Final = (
 )
 """Additional colours for charts with more than six levels."""
 _HUES: Final = PALETTE[:-1]
-_OF_CODES: Final[Mapping[tuple[str, int], str]] = {
-    ("HD", 1): "#0072B2",
-    ("HD", 2): "#5490CC",
-    ("HD", 3): "#7884A8",
-    ("HD", 4): "#9030FC",
-    ("HD", 5): "#9078FC",
-    ("HD", 6): "#906090",
-    ("SS", 1): "#D55E00",
-    ("SS", 2): "#C024B4",
-    ("NVE", 1): "#D80C18",
-    ("HS", 5): "#009C3C",
-    ("R", 1): "#84906C",
-    ("R", 2): "#60783C",
-    ("R", 3): "#307854",
-    ("RL", 1): "#A8849C",
-    ("RL", 2): "#CC1878",
-    ("RL", 3): "#D86090",
-    ("RR", 1): "#C08454",
-    ("RR", 2): "#FC18F0",
-    ("RR", 3): "#84786C",
+CLASS_COLOURS: Final[Mapping[DeviceClass, str]] = {
+    DeviceClass.HARD_DISKS: PALETTE[0],
+    DeviceClass.SSD: PALETTE[1],
+    DeviceClass.HYBRID: PALETTE[2],
+    DeviceClass.NVME: PALETTE[4],
+    DeviceClass.REMOTE: PALETTE[5],
 }
-"""Colour by family and number of disks, for the layout codes that the ALOJA and SanDisk studies compare."""
 
 
 def _linear(channel: int) -> float:
@@ -89,10 +76,12 @@ def shape_of(name: str) -> str:
     return SHAPES[((code.disks or 1) - 1 + (_number(rest) if rest else 0)) % len(SHAPES)]
 
 
-def _colour_of_code(name: str) -> str | None:
-    """Return the fixed colour of the layout code at the beginning of ``name``; None without one."""
-    code = beginning(name)
-    return _OF_CODES.get((code[0].family, code[0].disks or 1)) if code is not None else None
+def _class_of(name: str) -> DeviceClass | None:
+    """Return the class whose name or whose layout code is at the beginning of ``name``; None without one."""
+    if name in tuple(DeviceClass):
+        return DeviceClass(name)
+    layout_code = beginning(name)
+    return device_class_of(str(layout_code[0]), None) if layout_code is not None else None
 
 
 def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
@@ -100,18 +89,20 @@ def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
     return (*colours[start:], *colours[:start])
 
 
-def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name; it depends on the set of names, not on their order."""
+def colours_of(names: Iterable[str], classes: Mapping[str, DeviceClass] | None = None) -> dict[str, str]:
+    """Return a colour for each name; it depends on the set of names, not on their order.
+
+    ``classes``: device classes of layouts; they have precedence over layout codes. Next to layouts, other names have
+    no colour of a device class.
+    """
     given = list(dict.fromkeys(names))
-    colours = {
-        name: colour_of_code
-        for name in given
-        if parse(name) is not None and (colour_of_code := _colour_of_code(name)) is not None
-    }
-    taken = set(colours.values())
+    known = classes or {}
+    of_name = {name: known.get(name) or _class_of(name) for name in given}
+    colours = {name: CLASS_COLOURS[device_class] for name, device_class in of_name.items() if device_class is not None}
+    taken = set(CLASS_COLOURS.values()) if colours or classes is not None else set()
     for name in sorted(name for name in given if name not in colours):
-        first, colour_of_code = _number(name), _colour_of_code(name)
-        wanted = (*([colour_of_code] if colour_of_code else []), *_turned(_HUES, first), *_turned(OTHERS, first))
+        first = _number(name)
+        wanted = (*_turned(_HUES, first), *_turned(OTHERS, first))
         colours[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
         taken.add(colours[name])
     return {name: colours[name] for name in given}

@@ -6,7 +6,7 @@ selected the others: each has a contrast of 3:1 on the light and on the dark the
 ``currentColor``, so a chart inside a page has the text colour of the page's theme.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Spec = dict[str, Any]
@@ -15,6 +15,8 @@ VEGA_LITE_VERSION = "5.21"
 """Vega-Lite version that the specifications are written for and rendered with."""
 PALETTE = ("#0072B2", "#D55E00", "#009C3C", "#A8849C", "#9078FC", "#84906C", "#6C6C78")
 """The seven colours that differ most. The last is for levels without an assigned colour."""
+OPACITIES = (0.9, 0.6, 0.38, 0.25)
+"""Opacities of the levels of one colour in a chart without shapes."""
 PHASE_COLOURS = {
     "overhead": "#8F8F8F",
     "setup": "#9C8C70",
@@ -57,6 +59,16 @@ def colour_scale(levels_colours: dict[str, str]) -> Spec:
     return {"domain": list(levels_colours), "range": list(levels_colours.values())}
 
 
+def opacity_scale(levels_colours: Mapping[str, str]) -> Spec:
+    """Return the scale of opacities by level, so that levels of one colour differ."""
+    counts: dict[str, int] = {}
+    opacities = []
+    for colour in levels_colours.values():
+        counts[colour] = counts.get(colour, -1) + 1
+        opacities.append(OPACITIES[counts[colour] % len(OPACITIES)])
+    return {"type": "ordinal", "domain": list(levels_colours), "range": opacities}
+
+
 def phase_scale(names: Sequence[str]) -> Spec:
     """Return the scale that assigns each phase its colour; unknown phases are neutral."""
     return colour_scale({name: PHASE_COLOURS.get(name, PALETTE[-1]) for name in dict.fromkeys(names)})
@@ -78,12 +90,13 @@ def grouped_bars(
             "width": width_px,
             "height": {"step": 20},
             "data": {"values": rows},
-            "mark": {"type": "bar", "opacity": 0.88},
+            "mark": {"type": "bar"},
             "encoding": {
                 "y": {"field": across, "type": "nominal", "sort": None, "title": None},
                 "yOffset": {"field": "level", "type": "nominal", "sort": list(palette)},
                 "x": {"field": measure, "type": "quantitative", "title": title},
                 "color": {"field": "level", "type": "nominal", "scale": colour_scale(palette)},
+                "opacity": {"field": "level", "type": "nominal", "scale": opacity_scale(palette)},
             },
         },
     )

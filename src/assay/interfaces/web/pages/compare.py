@@ -125,11 +125,8 @@ def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, 
 
 
 def _colours(sides: Sequence[ComparedSide], of_layouts: Mapping[str, str]) -> dict[str, str]:
-    """Return a colour for each side. If all layouts differ, it is the layout's colour, as on all pages."""
-    layouts = [side.layout for side in sides]
-    if len(set(layouts)) == len(layouts):
-        return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
-    return {side.label: PALETTE[number] for number, side in enumerate(sides)}
+    """Return a colour for each side: its layout's colour, as on all pages."""
+    return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
 
 
 def _drawn(

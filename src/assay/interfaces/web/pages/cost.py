@@ -279,7 +279,7 @@ def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
     costs = api_views.tco_answer(context, question)
     view = costs.view
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
-    colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
+    colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
     changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
     return {
         "tco": shown,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass, layout_classes
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import Spec
 from assay.interfaces.charts.speedups import speedup_forest
@@ -75,9 +75,9 @@ def _simulated_at(answer: QuestionAnswer) -> str:
 
 
 def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts: bool = True) -> list[ShownDecision]:
-    shown = []
+    shown, classes = [], layout_classes(context.store.table())
     for number, decision in enumerate(decisions):
-        rows = forest_rows(decision)
+        rows = forest_rows(decision, classes)
         # A chart of one row shows only what the sentence above it says.
         chart = speedup_forest(rows, _colours(context, decision.factor)) if len(rows) > 1 and charts else None
         whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()

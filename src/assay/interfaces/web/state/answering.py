@@ -10,11 +10,13 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
+from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.statistics import RunTable
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.rendering.filters import carried, filter_bar
 from assay.interfaces.web.server.security import HEADERS
 from assay.interfaces.web.state.context import get_context, get_roles
+from assay.model import LAYOUT_FACTOR
 
 Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
@@ -81,6 +83,11 @@ def to_login(request: Request) -> Response:
 
 
 def palette(table: RunTable, factor: str) -> dict[str, str]:
-    """Return a colour for each level of a factor. It is the same on all pages and independent of the index's order."""
+    """Return a colour for each level of a factor: layouts have the colour of their device class.
+
+    It is the same on all pages and independent of the index's order.
+    """
     column = table.columns.get(factor)
-    return colours_of(column.levels) if column is not None else {}
+    if column is None:
+        return {}
+    return colours_of(column.levels, layout_classes(table) if factor == LAYOUT_FACTOR else None)
