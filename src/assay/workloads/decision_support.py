@@ -1,9 +1,9 @@
 """Decision support: twenty-two questions over eight tables, in Spark SQL; derived from the TPC-H benchmark.
 
-The package ``tpchgen-cli`` generates the tables as Parquet files in HDFS. ``data`` sets their scale factor, 1 for each
-GB as in the specification (Parquet needs about a third of it). The questions run one after the other in the order of
-the specification's power test (appendix A, stream 0), each timed separately, and then in ``streams`` concurrent
-streams. Every answer is compared, row by row, with DuckDB's answer over the same files.
+The package ``tpchgen-cli`` generates the tables as Parquet files in HDFS. The option ``data`` sets the scale factor: 1
+for each GB of the specification's text tables. As Parquet they need about a third of that. The questions run one after
+the other in the order of the specification's power test (appendix A, stream 0), each timed separately, and then in
+``streams`` concurrent streams. Every answer is compared, row by row, with DuckDB's answer over the same files.
 
 This workload is derived from the TPC-H benchmark and as such is not comparable to published TPC-H results: its results
 do not comply with the TPC-H specification.

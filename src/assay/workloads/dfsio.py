@@ -1,7 +1,7 @@
 """TestDFSIO write and read, the stock program of Hadoop's own test jar.
 
 The program writes or reads ``files`` files of equal size, with one map for each. Its "Throughput" is total MiB over the
-sum of the maps' I/O times: the mean rate of one stream, weighted by bytes. This is the throughput per stream, not the
+sum of the maps' I/O times: the mean rate of one stream, weighted by time. This is the throughput per stream, not the
 throughput of the cluster.
 """
 

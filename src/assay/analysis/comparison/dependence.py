@@ -3,13 +3,13 @@
 In: the log ratios of matched groups, and the level of each in every other factor. Out: the factor whose levels' means
 differ most clearly, and the mean over groups with an error in which these levels are the units.
 
-Groups are independent evidence for another configuration only if no shared level changes the gain. If a gain differs
-between the three measured block sizes, twelve groups are three independent observations. Each factor is tested by
+Matched groups that share a level are independent only if that level does not change the gain. If the gain depends on
+the block size and three sizes were measured, twelve groups count as three observations. Each factor is tested by
 one-way analysis of variance; the smallest p value is multiplied by the number of factors that were tested, and compared
 with :data:`ALPHA`, which is lenient because a missed dependence makes intervals too narrow. Three or more levels count
-as a sample of possible levels: the error is cluster-robust, with levels - 1 degrees of freedom. A factor of two
-levels is a switch, and the statement is about these two levels. If clusters are strata, a difference between clusters
-is not a dependence, because the statement is about these clusters.
+as a sample of possible levels: the error is cluster-robust, with levels - 1 degrees of freedom. A factor with two
+levels is taken as fixed: the mean holds for these two levels only, and its error is unchanged. If clusters are strata,
+a difference between clusters is not a dependence, because the statement is about these clusters.
 """
 
 from dataclasses import dataclass, replace

@@ -5,10 +5,10 @@ and as cheap, and better in one of the two) and, for each configuration, the sha
 ``questions/decisions`` decides which configuration is the cheapest.
 
 The log of a configuration's mean time is drawn from Student's t with the spread of its runs, like its 95 % interval. A
-bootstrap over three runs would be too narrow (docs/adr/0003). Few runs use the pooled spread of similar runs
-(``run_cost.py``); without any repeated run there are no shares. Prices are drawn from the triangle between low, price
-and high; a draw of a price holds for all configurations. Intervals of times, and of costs under exact prices, are not
-drawn, so no seed changes them.
+bootstrap over three runs would be too narrow (docs/adr/0003). A configuration with few runs gets the pooled spread of
+similar runs (``run_cost.py``). If no run was repeated, no shares are computed. Prices are drawn from the triangle
+between low, price and high; a draw of a price holds for all configurations. Intervals of times, and of costs if all
+prices are exact, are computed without draws and do not depend on the seed.
 """
 
 import math

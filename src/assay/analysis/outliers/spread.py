@@ -1,7 +1,8 @@
 """Compute each run's expected time from its configuration, and its robust z score, on logarithms of run times.
 
 In: runs as a table, and which of them to learn from. Out: for each run the expected time (s), the typical spread, and
-the robust z score of its log time; and the learned floor of each workload, below which no run can have done its work.
+the robust z score of its log time; and the minimum time of each workload, learned from the runs: a shorter run can't
+have done its work.
 
 The expected time is the median of a configuration's repetitions. With too few repetitions, a log-linear model gives it:
 a multiplier for each level of each factor, fitted by workload to the configurations' medians, with less weight on large

@@ -1,10 +1,10 @@
 """Compute how loaded each worker's resources were in each second of a run.
 
 In: a run, its attempts, its trace. Out: :class:`Loads`: shares between 0 and 1 by resource, worker and step. A disk's
-load is the share of time in which it was busy, or its bytes / its rate if that is larger (a throttled disk waits before
-the kernel counts its queue). A link's load is the busier direction / its rate. The CPU's load is the share of time in
-which cores worked. A lab's nodes share one machine, so each has that machine's load. Counters are interpolated
-linearly between samples.
+load is the share of time in which it was busy, or its bytes/s / its maximum rate if that is larger: the kernel does not
+count the time for which a throttled disk holds requests back. A link's load is the bytes/s of its busier direction /
+its maximum rate. The CPU's load is the share of time in which cores worked. A lab's nodes share one machine, so each
+has that machine's load. Counters are interpolated linearly between samples.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,9 @@
 """Replay a run's attempts with shorter durations, in the same containers and the same order.
 
-In: attempts, and the share of each second that stays on each worker. Out: the run time in seconds. An attempt still
-waits for the same events: the end of the previous attempt in its container, the maps before a reduce, the job's start.
-The gap between that event and the attempt keeps its own remaining time. A shuffle ends after the last map.
+In: attempts, and for each worker and second the share of that second that remains if a resource takes no time. Out: the
+run time in seconds. An attempt still waits for the same events: the end of the previous attempt in its container, the
+maps before a reduce, the job's start. The gap between that event and the attempt's start is shortened like a time in
+which nothing ran. A shuffle ends after the last map.
 """
 
 from collections.abc import Sequence

@@ -6,8 +6,8 @@ unit for each run, the imbalance of two sides over these units, and the variance
 A session is a stretch of time on one cluster: runs of one campaign without a pause of :data:`SESSION_PAUSE_S_MIN`.
 Machines, networks and neighbours differ between sessions, so all runs of a session are faster or slower together, and
 more runs of the same session do not average this effect out. If a session alternates between levels, as the blocks of a
-plan do, its effect cancels in their ratio. If it runs all of one level and then all of the next, each stretch of one
-level is a unit. Runs without a known start have one unit for each side of their group.
+plan do, its effect cancels in their ratio. If it runs all of one level before the next, each stretch of one level
+counts as a separate session; *unit* means either. Runs with an unknown start form one unit for each group and level.
 
 For each unit, ``w`` is its share of the baseline's runs minus its share of the candidate's runs, averaged over groups.
 Sessions then add ``sum(w**2)`` times the variance between sessions to the variance of a log ratio. The part that the
@@ -15,11 +15,11 @@ scatter of runs or of groups already contains is subtracted (S. R. Searle, G. Ca
 Components, 1992).
 
 The variance between sessions is the mean square of session means around the mean of their configuration (one-way nested
-analysis of variance); with :data:`ROBUST_MIN` configurations or more, its median counterpart. With fewer than
-:data:`DEGREES_MIN` degrees of freedom, :data:`DEFAULT_SPREAD` is used. In ALOJA's dump of 2014, the means of
-configurations in sessions that are four hours and more apart have a robust standard deviation of 9.5 % (250 degrees of
-freedom). Clusters differ in this, so the default is 11 % with four degrees of freedom: 95 % intervals then hold if the
-sessions of a cluster differ by up to 15 %.
+analysis of variance); from :data:`ROBUST_MIN` configurations on, it is estimated by a median instead, which a few
+broken sessions do not change. With fewer than :data:`DEGREES_MIN` degrees of freedom, :data:`DEFAULT_SPREAD` is used.
+In ALOJA's dump of 2014, mean times of one configuration vary between sessions at least four hours apart with a robust
+standard deviation of 9.5 % (250 degrees of freedom). Clusters differ in this, so the default is 11 % with four degrees
+of freedom: 95 % intervals then hold if the sessions of a cluster differ by up to 15 %.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,10 @@
 """Learn the expected times of configurations from a table of runs, with their uncertainty and missing levels.
 
 In: runs as a table. Out: a :class:`TimeModel`, frozen arrays. The model learns the logarithm of the median time of each
-configuration with stacked trees (:mod:`assay.estimation.prediction.stack`), in eight folds by configuration:
-repetitions of one configuration are always in the same fold, and every error behind an interval is the error for a
-configuration that its trees had not seen (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49
-(2021)). For a cluster or a layout that was never measured, other trees are used: their features are hardware and
-devices, not names.
+configuration with stacked trees (:mod:`assay.estimation.prediction.stack`). The configurations are divided into eight
+folds; all repetitions of a configuration are in one fold. Intervals come from errors of trees that had not seen the
+configuration (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a cluster or a layout
+that was never measured, other trees are used: their features are hardware and devices, not names.
 """
 
 from __future__ import annotations

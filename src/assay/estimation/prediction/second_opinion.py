@@ -1,10 +1,10 @@
 """Detect outliers by a model of all other configurations: a second opinion next to the comparison of repetitions.
 
 In: runs as a table. Out: for each valid run, its expected time from trees that have not seen its configuration, and its
-distance from that time in usual errors. The usual error is the median absolute error of its workload on its cluster,
-which outliers do not move, so that not all runs of a noisy cluster are outliers. The model is learned twice, the second
-time without the outliers of the first, so that outliers do not shift expected times. Unlike in
-:mod:`assay.analysis.outliers`, repetitions that are all slow do not make each other look normal.
+distance from that time in multiples of the usual error: the median absolute error of the workload on the cluster.
+Outliers hardly change a median. The usual error of a noisy cluster is large, so its ordinary runs are not flagged. The
+model is learned twice, the second time without the outliers of the first, so that outliers do not shift expected times.
+Unlike in :mod:`assay.analysis.outliers`, repetitions that are all slow do not make each other look normal.
 """
 
 from dataclasses import dataclass

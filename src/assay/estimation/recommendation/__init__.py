@@ -1,1 +1,1 @@
-"""Propose the candidates of a recommendation."""
+"""List the candidate clusters of a recommendation, and compute lower bounds of their run times."""

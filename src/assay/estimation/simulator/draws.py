@@ -1,7 +1,7 @@
 """Draw uncertain inputs: CPU costs from their learned intervals, device and link rates, fixed costs, and placement.
 
-In: a request and a seed. Out: requests with drawn factors, and a seed for the simulator's random choices.
-A seed gives the same draws for every request, so that draws of two configurations are pairs.
+In: a request and a seed. Out: requests with drawn factors, and a seed for the simulator's random choices. A seed gives
+the same draws for every request, so that two configurations can be compared draw by draw.
 """
 
 import math

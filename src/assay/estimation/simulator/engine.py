@@ -1,9 +1,9 @@
 """Simulate workloads on a described cluster, with the interface of all engines.
 
-In: a cluster's description, a profile with the costs of workloads, and as program a workload with its size. Out: a
-:class:`ProgramResult` with virtual times, with jobs, attempts, phases, trace and counters as from a real engine, and
-with the interval that contains nine of ten measured run times. Nothing runs and nothing is written: there is no input
-to generate, no output to validate, and no host.
+In: a cluster's description, a profile with the costs of workloads, and a workload with its size in place of a program.
+Out: a :class:`ProgramResult` with virtual times, with jobs, attempts, phases, trace and counters as from a real engine,
+and with the interval that contains nine of ten measured run times. Nothing runs and nothing is written: there is no
+input to generate, no output to validate, and no host.
 """
 # ruff: noqa: ARG002 - the interface has parameters that a simulation does not need
 

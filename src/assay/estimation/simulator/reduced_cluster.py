@@ -1,8 +1,8 @@
 """Shrink a large scenario to fewer nodes with the same work for each node, for repeated simulations.
 
 In: a scenario. Out: the scenario with fewer nodes, and proportionally fewer tasks, bytes and files. Its times are close
-to those of the whole cluster (docs/explanation/simulator.md). Such scenarios give the interval of a large run, as a
-ratio. The run's time is always simulated on the whole cluster.
+to those of the whole cluster (docs/explanation/simulator.md). Reduced scenarios give only the interval of a large run,
+relative to its time; the time itself is simulated on the whole cluster.
 """
 
 from dataclasses import replace

@@ -2,8 +2,8 @@
 
 In: a plan, one of its workloads, the levels of its factors, texts ``NAME=2..16`` and ``NAME=a,b,c``. Out: a
 :class:`Space` of numbered candidates. Candidate 0 is the plan's configuration, called the defaults. The space returns a
-candidate as a planned run, or the reason why it can't run. Engine and workload check a candidate as they check any
-plan, so a configuration that would wait forever never runs.
+candidate as a planned run, or the reason why it can't run. Engine and workload check each candidate like any plan. A
+configuration that would wait forever (a container larger than a node) is therefore refused.
 """
 
 import itertools

@@ -2,7 +2,8 @@
 
 In: a space, a budget, and the campaign's finished runs, which are the only state: an interrupted call continues from
 them. Out: planned runs. Runs 0 to budget - 1 are the search. Later runs are the comparison, in pairs in the order ABBA.
-The comparison uses new runs only, because the winner was selected for fast runs, and some were fast by chance.
+The comparison uses new runs only, because the runs that made it the winner are partly fast by chance, so its time in
+the search is too short.
 """
 
 import math

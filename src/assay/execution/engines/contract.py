@@ -1,9 +1,10 @@
 """Define the contract of an engine: rules for plans, a provider, a running engine, and its storage.
 
-Code outside ``engines/`` uses these four interfaces only:
+Campaigns use an engine only through these four interfaces:
 
 * :class:`Rules` (in :mod:`assay.model.plans.rules`, which also check plan files): pure, for planning.
-* :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, or *attached* to an existing engine.
+* :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, *attached* to an existing engine, or
+  *simulated*.
 * :class:`Engine`: runs programs, and reports their jobs and tasks as values of :mod:`assay.model.runs.run`.
 * :class:`Storage`: its distributed file system.
 

@@ -2,9 +2,9 @@
 
 ``assay-diskd SPEC.json`` mounts a FUSE file system with one file per device. Reads and writes of that file take as long
 as on the described disk, and reach the device's image. In: the specification (bytes, bytes/s, seconds, all after
-scaling). Out: a running process with files for loop devices. The daemon outlives assay if the lab does. Its command
-line identifies it: it ends with the path of a specification that no other process has. Without that file it does not
-start, so removal can prevent a pending start.
+scaling). Out: a running process with files for loop devices. The daemon outlives assay if the lab does. It is
+recognised by its command line, which ends with the path of a specification file that no other process has. It does not
+start without that file, so deleting the file also stops a daemon that has not started yet.
 """
 
 import json

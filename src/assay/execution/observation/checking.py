@@ -1,8 +1,8 @@
 """Survey the hosts of a cluster and grade them by the host checks.
 
-In: a cluster. Out: a HostCheckReport. ``deep`` adds a sequential read of each disk for a second. It needs root, sudo
-without a password, or the group that may read block devices, and writes nothing. ``bandwidth`` adds a second of traffic
-between each pair of hosts.
+In: a cluster. Out: a HostCheckReport. ``deep`` adds a sequential read of each disk for a second. The read needs root,
+passwordless sudo, or membership of the group that may read block devices. It writes nothing. ``bandwidth`` adds a
+second of traffic between each pair of hosts.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
 """Rules of an engine at plan time: parameters of a configuration, mistakes, and restarts between configurations.
 
-Pure. In: settings as text, configurations, the described cluster. Out: parameters, mistakes with reasons, and keys that
-configurations may share. The :class:`Rules` of an engine check, order and estimate its plans. They are passed as
-a parameter, so this module and its callers do not depend on an engine.
+Pure. In: settings as text, configurations, the described cluster. Out: parameters, mistakes with reasons, and a
+deployment key for each configuration: no restart is needed between configurations with the same key. The :class:`Rules`
+of an engine check, order and estimate its plans. They are passed as a parameter, so this module and its callers do not
+depend on an engine.
 """
 
 from collections.abc import Collection, Iterator, Mapping

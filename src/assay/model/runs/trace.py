@@ -1,6 +1,6 @@
 """Traces: time series observed during a run, one row per node, subject, metric and sample.
 
-Subjects and their metrics (a counter only grows, a gauge does not):
+Subjects and their metrics (a counter never falls; a gauge may rise and fall):
 
 =============  ====================================================================================================
 subject        metrics

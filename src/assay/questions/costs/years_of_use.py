@@ -1,9 +1,10 @@
 """Answer what a job costs over years of use, for the terminal, the API and the page.
 
 In: a repository, its table of runs with outlier flags, a price book, and conditions on runs. Out: the cost tables, the
-decisions on layouts over the same runs, and the conditions that were added because a layout has one price in the
-tables. Decisions price every run by its own hardware, so they need no added conditions. Tables and decisions both
-exclude runs with an implausible data size.
+decisions on layouts over the same runs, and the conditions that assay added. The tables give each layout one price, so
+of runs that differ in another priced factor, only those of its most common level are in the tables. Decisions price
+every run by its own hardware, so they need no added conditions. Tables and decisions both exclude runs with an
+implausible data size.
 """
 
 from collections.abc import Sequence
@@ -88,7 +89,7 @@ def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> t
         raise SpecificationError(
             f"{len(table):,} runs match, and this view takes {request.runs_max:,} at most",
             where="where",
-            hint="choose fewer, for example one workload and one cluster; `speedup` takes any number",
+            hint="choose fewer, for example one workload and one cluster; `decide --details options` takes any number",
         )
     if request.exclude_flagged:
         return without_outliers(repository, table)

@@ -1,6 +1,7 @@
-"""Compute the curve of a numeric factor: speed, parallel efficiency and cost at each level, and the knee of the speed.
+"""Compute the curve of a numeric factor: speed, efficiency and cost at each level, and the knee.
 
-In: a decision whose options are numbers. Out: a :class:`Curve`, or None for fewer than three levels.
+In: a decision whose options are numbers. Out: a :class:`Curve`, or None for fewer than three levels. The knee is the
+level beyond which speed hardly rises.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""Choose the next runs that reduce the uncertainty of a question most, and the fewest runs that predict a cluster.
+"""Choose the next runs that reduce the uncertainty of a question most, and how many runs predict a cluster.
 
 In: a repository, conditions, a question, and a budget of runs or time. Out: configurations in the order in which to run
-them, with predicted times. Candidates are combinations of measured levels that were not measured together, as far as
-their cluster has the hardware: all of them, or a random sample of :data:`CANDIDATES_MAX`. A time whose 90 % interval is
-wider than a factor of :data:`WIDTH_MAX` is not stated.
+them, with predicted times. Candidates are combinations of measured levels that were not measured together, on a cluster
+that has the hardware. If there are more than :data:`CANDIDATES_MAX`, a random sample is taken. A time whose 90 %
+interval is wider than a factor of :data:`WIDTH_MAX` is not stated.
 """
 
 import itertools

@@ -5,9 +5,13 @@ configuration. The measured runs anchor the prediction: the measured configurati
 simulator's error there corrects the prediction, as far as the same resources limit both
 (:mod:`assay.estimation.simulator.error_model`).
 
-The interval covers 90 % of run times if its parts are accurate: draws of CPU, devices, links and fixed costs (the same
-for both sides), the spread of the measured runs, the model's own error, the simulator's error on the measured runs, and
-the error of extrapolation.
+The 90 % interval combines:
+
+* draws of CPU, devices, links and fixed costs, the same before and after the change
+* the spread of the measured runs
+* the model's error
+* the simulator's error on the measured runs
+* the error of extrapolation
 """
 
 import math

@@ -1,8 +1,8 @@
 """Compute the gain of one factor in each matched group: configurations that are equal in everything else.
 
 In: a study. Out: log gains in time or in cost by group, with the error from the spread of their runs. The gain of a
-numeric factor is per unit. If the levels of a factor ran in different sessions, errors allow for differences between
-sessions (``effect_sessions.py``).
+numeric factor is for each unit of that factor. If the levels of a factor ran in different sessions, errors allow for
+differences between sessions (``effect_sessions.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compute the mean gain over workloads with its interval: a figure behind the answer to a claim.
 
 In: the log gains of matched groups. Out: their mean, with equal weights of workloads. Intervals are 95 %. A test
-against a margin also uses the 90 % interval, whose ends are one-sided tests at 5 % each (two one-sided tests: D. J.
+against a margin also uses the 90 % interval: each of its ends is a one-sided test at 5 % (two one-sided tests: D. J.
 Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
 """
 

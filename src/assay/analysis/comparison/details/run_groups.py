@@ -1,7 +1,8 @@
 """Form the matched groups of loaded runs.
 
-In: runs and a factor. Out: one :class:`RunGroup` for each matched group, with the runs that count by level, the number
-of runs that do not count, and warnings about caches. ``matched.py`` defines the groups and the reasons.
+In: runs and a factor. Out: one :class:`RunGroup` for each matched group, with the counted runs of each level, the
+number of excluded runs of each level and reason, and warnings about caches. ``matched.py`` defines the groups and the
+reasons.
 """
 
 from collections import Counter

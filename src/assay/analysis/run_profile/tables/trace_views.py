@@ -1,6 +1,6 @@
 """Define the views of a trace: one metric of some subjects, under a name and a title.
 
-In: a trace, or the names of its series. Out: the views that it has, and their series, thinned.
+In: a trace, or the names of its series. Out: the views for which it has series, and these series with fewer points.
 """
 
 import math

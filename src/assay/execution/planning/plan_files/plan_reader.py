@@ -1,8 +1,9 @@
 """Read and check plans, from files or from content in memory, by the rules of engines and workloads.
 
 In: a file, or a plan's content as texts with its cluster. Out: a :class:`Plan`, or :class:`SpecificationError` with
-file, line and the valid choices. A plan in memory is written as YAML too
-(:mod:`assay.execution.planning.plan_files.plan_text`), for errors and the campaign's folder; it is not read back.
+file, line and the valid choices. A plan given in memory is also written as YAML
+(:mod:`assay.execution.planning.plan_files.plan_text`): errors refer to its lines, and the campaign's folder holds it.
+assay does not read that text again.
 """
 
 import math

@@ -46,7 +46,7 @@ def few(chosen: RunTable) -> RunTable:
         raise SpecificationError(
             f"{len(chosen):,} runs match, and this view shows at most {RUNS_MAX:,}",
             where="where",
-            hint="choose fewer, such as one workload and one cluster; `speedup` has no limit",
+            hint="choose fewer, such as one workload and one cluster; `decide --details options` takes any number",
         )
     return chosen
 

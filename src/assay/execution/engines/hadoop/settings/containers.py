@@ -1,9 +1,9 @@
-"""Compute a node's maximum number of concurrent tasks, a task's heap, and settings that do not fit, by YARN's rules.
+"""Compute by YARN's rules how many tasks a node runs at once and their heap, and find settings that can't work.
 
 In: engine parameters as text, on top of :data:`DEFAULTS`. Out: counts of containers, and parameters. Memory is in MiB,
 as in Hadoop's ``-mb`` parameters. The rules are the CapacityScheduler's: a request is rounded up to a multiple of the
 smallest allocation; the memory of a node decides how many fit, and vcores count only with the
-DominantResourceCalculator. An ApplicationMaster is a container too, on one node.
+DominantResourceCalculator. On one node, the ApplicationMaster occupies a container as well.
 """
 
 import math
