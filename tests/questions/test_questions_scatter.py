@@ -87,3 +87,11 @@ def test_a_point_leads_to_its_run(tmp_path: Path) -> None:
     spec = scatter_points(view, {})
     assert spec["data"]["values"][0]["address"] == f"/runs/{view.points[0].run_id}"
     assert spec["encoding"]["href"] == {"field": "address"}
+
+
+def test_start_times_have_an_axis_of_dates_and_metrics_have_words(tmp_path: Path) -> None:
+    view = scatter(repository_of(tmp_path / "r"), ScatterRequest("started_unix_s"))
+    spec = scatter_points(view, {})
+    assert (spec["encoding"]["x"]["type"], spec["encoding"]["x"]["title"]) == ("temporal", "Start time (UTC)")
+    assert spec["data"]["values"][0]["started_unix_s"] == 1000 * view.points[0].x
+    assert spec["encoding"]["y"]["title"] == "Run time (s)"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.foundation.units import format_bytes, parse_bytes
-from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text
+from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text, metric_title
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,21 @@ from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text
 )
 def test_a_metrics_unit_comes_from_its_name(name: str, value: float, text: tuple[str, str]) -> None:
     assert metric_text(name, value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("duration_s", "Run time (s)"),
+        ("started_unix_s", "Start time (UTC)"),
+        ("disk_read_bytes_per_request", "Disk read request (bytes)"),
+        ("job_throughput_mb_per_s", "Job throughput (MB/s)"),
+        ("cpu_busy_share", "CPU busy share (0 to 1)"),
+        ("spilled_records", "Spilled records"),
+    ],
+)
+def test_a_metrics_title_has_the_unit_of_its_recorded_values(name: str, title: str) -> None:
+    assert metric_title(name) == title
 
 
 @pytest.mark.parametrize(

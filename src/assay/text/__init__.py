@@ -3,7 +3,7 @@
 from assay.text.amounts import money, money_interval
 from assay.text.codes import meanings
 from assay.text.language import capitalised, joined, moment, plural, slug
-from assay.text.metrics import METRIC_GROUPS, metric_group, metric_text
+from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text, metric_title
 from assay.text.numbers import NO_VALUE, count, interval_s, probability, rate, seconds, share, size, tenths
 from assay.text.ratios import count_runs, format_interval, format_ratio, interval, ratio
 from assay.text.table import TextTable

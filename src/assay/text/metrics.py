@@ -6,9 +6,14 @@ endings. Terminal, page and report all show the result of :func:`metric_text`.
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from assay.foundation.units import format_bit_rate, format_byte_rate, format_bytes
+from assay.text.language import capitalised
 from assay.text.numbers import share
+
+STARTED: Final = "started_unix_s"
+"""Metric with the start of a run as Unix time, in seconds."""
 
 UNITS: Mapping[str, str | Callable[[float], str]] = {
     "_bytes_per_request": format_bytes,
@@ -27,6 +32,17 @@ UNITS: Mapping[str, str | Callable[[float], str]] = {
     "_share": share,
 }
 """Ending of a name to its unit, or to a function that formats a value with its unit. The first match counts."""
+_RECORDED_UNITS = {
+    "_bytes_per_request": "bytes",
+    "_bits_per_s": "bit/s",
+    "_bytes_per_s": "bytes/s",
+    "_bytes": "bytes",
+    "_iops": "IOPS",
+    "_share": "0 to 1",
+}
+"""Unit of the recorded values of the metrics whose texts choose a unit by their size."""
+_ABBREVIATIONS = ("cpu", "gc", "hdfs", "io", "jvm", "nic")
+_TITLES = {STARTED: "Start time (UTC)", "duration_s": "Run time (s)"}
 _SUFFIX_TEXTS = {"_bytes_per_request": " request", "_share": " share"}
 """Parts of an ending that stay in the metric's title, because they change its meaning."""
 
@@ -58,6 +74,18 @@ def metric_text(name: str, value: float) -> tuple[str, str]:
             words = name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")
             return words, f"{_number(value)} {unit}" if isinstance(unit, str) else unit(value)
     return name.replace("_", " "), _number(value)
+
+
+def metric_title(name: str) -> str:
+    """Return a metric's name in words with the unit of its recorded values: ``Disk read request (bytes)``."""
+    if name in _TITLES:
+        return _TITLES[name]
+    parts = metric_text(name, 0.0)[0].split(" ")
+    words = capitalised(" ".join(part.upper() if part in _ABBREVIATIONS else part for part in parts))
+    ending = next((ending for ending in UNITS if name.endswith(ending)), "")
+    unit = UNITS.get(ending, "")
+    text = unit if isinstance(unit, str) else _RECORDED_UNITS[ending]
+    return f"{words} ({text})" if text else words
 
 
 def _number(value: float) -> str:

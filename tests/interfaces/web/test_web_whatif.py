@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -16,6 +17,7 @@ from assay.interfaces.web.server.app import create_app
 from assay.specs.prices import load_prices
 from assay.store import Repository
 from browser_support import OVERPRINTED, watched_page
+from builders import make_run
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 from web_support import client_of, served
 
@@ -130,6 +132,30 @@ def test_with_nothing_changed_the_page_shows_the_measured_time(client: TestClien
     assert [kind for _, kind in times] == ["measured", "measured"]
     assert times[0][0] == times[1][0]
     assert "<b>1.00×</b>" in page
+    assert 'id="whatif-plane"' not in page, "two equal points"
+    changed = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
+    assert 'id="whatif-plane"' in changed
+
+
+@needs_simulator
+def test_controls_are_named_in_words(client: TestClient, run_id: str) -> None:
+    page = client.get("/whatif", params={"run": run_id}).text
+    assert "Hard disks per worker" in page
+    assert "Hard disk read rate" in page
+    assert "hdd:" not in page
+
+
+def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    for number in range(8):
+        network, faster = ("IB", 20.0) if number % 2 else ("ETH", 0.0)
+        run = make_run(number, levels={"layout": "HD2", "network": network}, duration_s=100.0 + number // 2 - faster)
+        repository.publish(replace(run, plan="", campaign_id="imported"))
+    text = client_of(tmp_path / "r").get("/whatif").text
+    assert "No measured run here has a stored plan." in text
+    assert "Faster network? InfiniBand is" in text
+    assert "How many nodes? Not measured" in text
+    assert 'href="/predict"' in text
 
 
 @needs_simulator
@@ -168,7 +194,7 @@ def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser
 def test_no_label_of_a_chart_overprints_another(browser: Browser, root: Path, run_id: str, changes: str) -> None:
     with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
         page = watched.open(f"/whatif?run={run_id}{changes}")
-        for chart in ("whatif-plane", "whatif-limits"):
+        for chart in ("whatif-plane", "whatif-limits") if changes else ("whatif-limits",):
             assert page.locator(f"#{chart} svg text").count() > 5
             assert page.evaluate(OVERPRINTED, chart) == []
 

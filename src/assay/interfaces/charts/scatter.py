@@ -9,7 +9,7 @@ from urllib.parse import quote
 from assay.interfaces.charts.drawing.identity import shape_of
 from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale, opacity_scale
 from assay.questions.runs.scatter import ScatterView
-from assay.text import metric_text
+from assay.text import STARTED, metric_title
 
 
 def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
@@ -19,8 +19,8 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
     """
     rows = [
         {
-            view.x: point.x,
-            view.y: point.y,
+            view.x: _drawn_value(view.x, point.x),
+            view.y: _drawn_value(view.y, point.y),
             "run": point.run_id,
             "address": f"/runs/{quote(point.run_id, safe='')}",
             **({"colour": point.colour} if point.colour is not None else {}),
@@ -28,20 +28,11 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
         }
         for point in view.points
     ]
-    axes: Spec = {
-        axis: {
-            "field": name,
-            "type": "quantitative",
-            "title": f"{metric_text(name, 0.0)[0]} ({name})",
-            "scale": {"zero": False},
-            "axis": {"format": "~s"},
-        }
-        for axis, name in (("x", view.x), ("y", view.y))
-    }
+    axes: Spec = {axis: _axis(name) for axis, name in (("x", view.x), ("y", view.y))}
     encoding: Spec = {
         **axes,
         "href": {"field": "address"},
-        "tooltip": [{"field": name} for name in ("run", view.x, view.y)],
+        "tooltip": [{"field": "run", "title": "Run"}, *(_value_tooltip(name) for name in (view.x, view.y))],
     }
     if view.by:
         levels = sorted({point.colour or "" for point in view.points})
@@ -56,4 +47,21 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
         encoding["shape"] = {"field": "shape", "type": "nominal"}
     mark = {"type": "point", "filled": True, "size": 46, "opacity": 0.7, "cursor": "pointer", "color": PALETTE[0]}
     body: Spec = {"width": width_px, "height": 420, "data": {"values": rows}, "mark": mark, "encoding": encoding}
-    return chart(f"{metric_text(view.y, 0.0)[0]} against {metric_text(view.x, 0.0)[0]}, one point for each run", body)
+    return chart(f"{metric_title(view.y)} against {metric_title(view.x)}, one point for each run", body)
+
+
+def _drawn_value(name: str, value: float) -> float:
+    """Return a start time in milliseconds, as Vega expects it; other values unchanged."""
+    return 1000 * value if name == STARTED else value
+
+
+def _axis(name: str) -> Spec:
+    axis: Spec = {"field": name, "title": metric_title(name)}
+    if name == STARTED:
+        return {**axis, "type": "temporal", "scale": {"type": "utc"}}
+    return {**axis, "type": "quantitative", "scale": {"zero": False}, "axis": {"format": "~s"}}
+
+
+def _value_tooltip(name: str) -> Spec:
+    when: Spec = {"type": "temporal", "format": "%Y-%m-%d %H:%M", "timeUnit": "utcyearmonthdatehoursminutes"}
+    return {"field": name, "title": metric_title(name), **(when if name == STARTED else {})}

@@ -4,6 +4,7 @@ In: comparisons over one or many matched groups, with their names. Out: a Vega-L
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Protocol
 
 from assay.analysis.comparison.result import SpeedupResult
@@ -18,6 +19,8 @@ _WIDE = 6.0
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
+_TITLE_LETTERS_MAX = 46
+"""Maximum length of a line of the axis title, in characters: the width of a phone."""
 _TICKS_MIN = 3
 """Minimum number of ticks on an axis."""
 _FINER_PER_UNIT = (5, 10, 20, 50, 100)
@@ -98,11 +101,13 @@ def _ticks(domain: tuple[float, float]) -> list[float]:
 
 
 def _axis(domain: tuple[float, float], baselines: Sequence[str]) -> Spec:
+    title = wrap(f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}", _TITLE_LETTERS_MAX)
     return {
         "type": "quantitative",
         "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
-        "axis": {"values": _ticks(domain), "format": "~g"},
-        "title": f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}",
+        # A title that is wider than the plot extends to the left, below the names, and is not cut at the right.
+        "axis": {"values": _ticks(domain), "format": "~g", "titleAnchor": "end"},
+        "title": title if len(title) > 1 else title[0],
     }
 
 

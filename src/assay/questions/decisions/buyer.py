@@ -17,6 +17,8 @@ from assay.execution.engines.rules_catalogue import all_rules
 from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
 
 STORAGE: Final = "storage"
+NETWORK: Final = "network"
+NODES: Final = "nodes"
 CHEAPEST: Final = "cheapest"
 _PRICED: Final = (LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR)
 """Factors that change the hourly cost of a cluster."""
@@ -105,19 +107,13 @@ BUYER_QUESTIONS: Final = (
         STORAGE, "SSDs or hard disks?", "storage layout", (LAYOUT_FACTOR,), LAYOUT_FACTOR, ("HD2", "SS2"), "layout=SS2"
     ),
     BuyerQuestion(
-        "network", "Faster network?", "network", (NETWORK_FACTOR,), NETWORK_FACTOR, ("ETH", "IB"), "nic=25Gbit/s"
+        NETWORK, "Faster network?", "network", (NETWORK_FACTOR,), NETWORK_FACTOR, ("ETH", "IB"), "nic=25Gbit/s"
     ),
     BuyerQuestion(
         "disks", "How many disks?", "number of disks per worker", (DISKS,), LAYOUT_FACTOR, ("HD2", "HD4"), "layout=HD4"
     ),
     BuyerQuestion(
-        "nodes",
-        "How many nodes?",
-        "number of workers",
-        (WORKERS_FACTOR,),
-        WORKERS_FACTOR,
-        ("3", "6"),
-        "workers.count=6",
+        NODES, "How many nodes?", "number of workers", (WORKERS_FACTOR,), WORKERS_FACTOR, ("3", "6"), "workers.count=6"
     ),
     BuyerQuestion(
         "containers",

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
 from assay.foundation.errors import AssayError, RepositoryError
-from assay.model import CONTAINERS, Device, Origin, Run, RunStatus
+from assay.model import CONTAINERS, Device, DeviceKind, Origin, Run, RunStatus
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.forecasts.whatif import Anchor, Ask, Measured, anchored, measured_of
 from assay.questions.runs.runs import selected
 from assay.specs.layouts import fitting_codes
 from assay.store import Repository
+from assay.text import capitalised
 
 RUNS_MAX = 1000
 """Maximum number of measured runs that are listed (the newest)."""
+_NOUNS = {DeviceKind.HDD: "hard disk", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe drive"}
 _CONTROL_MULTIPLE_MAX = 8
 """Maximum of a control, as a multiple of its present value."""
 
@@ -145,7 +147,7 @@ def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Contro
     containers = plan.rules.containers_per_worker(configuration.parameters)
     controls = [
         Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
-        *(item for group, device in _groups(worker.devices).items() for item in _disk(group, *device)),
+        *_disks(worker.devices),
         _number("workers.count", "Workers", "cluster", float(configuration.workers or len(cluster.workers)), ""),
         _number("nic", "Network per node", "cluster", link / 1e9, "Gbit/s", whole=False),
         _number("worker.cores", "Cores of a worker", "cluster", float(worker.cores), ""),
@@ -179,13 +181,21 @@ def _groups(devices: Sequence[Device]) -> Mapping[str, tuple[Device, int]]:
     return groups
 
 
-def _disk(group: str, device: Device, count: int) -> list[Control]:
-    name = f"worker.devices.{group}"
-    return [
-        _number(f"{name}.count", f"{group}: number", "disks", float(count), ""),
-        _number(f"{name}.read", f"{group}: reads", "disks", device.read_bytes_per_s / 1e6, "MB/s", whole=False),
-        _number(f"{name}.write", f"{group}: writes", "disks", device.write_bytes_per_s / 1e6, "MB/s", whole=False),
-    ]
+def _disks(devices: Sequence[Device]) -> list[Control]:
+    """Return the controls of each group of disks. The group's name distinguishes several groups of one kind."""
+    groups = _groups(devices)
+    kinds = [device.kind for device, _ in groups.values()]
+    controls = []
+    for group, (device, count) in groups.items():
+        name, noun = f"worker.devices.{group}", _NOUNS[device.kind]
+        which = f" ({group})" if kinds.count(device.kind) > 1 else ""
+        rates = (("read", device.read_bytes_per_s), ("write", device.write_bytes_per_s))
+        controls.append(_number(f"{name}.count", f"{capitalised(noun)}s per worker{which}", "disks", float(count), ""))
+        controls += [
+            _number(f"{name}.{way}", capitalised(f"{noun} {way} rate{which}"), "disks", rate / 1e6, "MB/s", whole=False)
+            for way, rate in rates
+        ]
+    return controls
 
 
 def _number(name: str, title: str, group: str, value: float, unit: str, *, whole: bool = True) -> Control:

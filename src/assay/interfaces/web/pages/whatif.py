@@ -19,11 +19,14 @@ from assay.execution.planning.plan_files.changed_plan import Change
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.interfaces.web.api import whatif as api_whatif
+from assay.interfaces.web.api.decisions import question_answers_on
 from assay.interfaces.web.pages.cost_asked import PRICE, amount_of
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.model import PriceBook
+from assay.questions.decisions.buyer import NETWORK, NODES
+from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.forecasts.whatif import Anchor
 from assay.questions.forecasts.whatif_page import AnchorChoice, Control, controls_of
 
@@ -36,6 +39,7 @@ _BARE = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
 _NOTHING: dict[str, Any] = {
     "runs": (),
+    "measured": (),
     "run": None,
     "controls": (),
     "groups": GROUPS,
@@ -104,11 +108,19 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
         if run is None:
             if asked.run_id and runs:
                 raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
-            return values
+            return {**values, "measured": () if runs else _measured_effects(context)}
         _fill(context, values, asked, run)
     except AssayError as error:
         values["problem"] = error
     return values
+
+
+def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
+    """Return the answers on network and workers, for runs that cannot be simulated; empty without runs."""
+    if not len(context.store.table()):
+        return ()
+    wanted = (NETWORK, NODES)
+    return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in wanted)
 
 
 def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorChoice) -> None:

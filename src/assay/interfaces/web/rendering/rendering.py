@@ -24,7 +24,7 @@ from assay.questions.comparisons.result_sentences import counters_text, differen
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import basis_text
 from assay.questions.runs import task_durations
-from assay.text import amounts, language, meanings, metric_text, numbers, ratios, titles
+from assay.text import amounts, language, meanings, metric_text, metric_title, numbers, ratios, titles
 
 TYPES = {
     "css": "text/css; charset=utf-8",
@@ -118,6 +118,7 @@ def _environment() -> Environment:
         interval_s=numbers.interval_s,
         money_interval=amounts.money_interval,
         metric_text=metric_text,
+        metric_title=metric_title,
         facet_title=titles.column_title,
         level_text=titles.level_text,
         settings_text=titles.settings_text,

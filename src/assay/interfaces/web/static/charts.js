@@ -14,6 +14,7 @@ const NARROW_COLUMNS = 3;
 const PANEL_AXIS_PX = 60;
 const PANEL_EDGE_PX = 22;
 const NARROW_NAMES_PX = 68;
+const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
 const NARROW_PX = 520; // legends stand in one column below this
 
 // A legend that says its own number of columns says one that does not fit a phone.
@@ -32,6 +33,19 @@ function narrowColour(encoding) {
   return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } } };
 }
 
+// A title that is wider than its panel continues on further lines: Vega would cut it at the edge.
+function wrappedTitle(title, panelPx) {
+  if (typeof title?.text !== "string") return title;
+  const most = Math.floor(panelPx / TITLE_LETTER_PX);
+  const lines = [""];
+  for (const word of title.text.split(" ")) {
+    const line = lines.at(-1);
+    if (line && line.length + 1 + word.length > most) lines.push(word);
+    else lines[lines.length - 1] = line ? `${line} ${word}` : word;
+  }
+  return { ...title, text: lines };
+}
+
 // The pages' own letters: they have to be there before texts are measured.
 const FONT = getComputedStyle(document.documentElement).getPropertyValue("--sans");
 const letters = Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px ${FONT}`))).catch(() => {});
@@ -46,7 +60,7 @@ export async function draw(place, spec) {
     const room = width < NARROW_PX ? Math.min(NARROW_NAMES_PX, spec.config.axisY.minExtent) : spec.config.axisY.minExtent;
     const axisY = { ...spec.config.axisY, minExtent: room, maxExtent: room, labelLimit: room - 10 };
     const panel = width - room - PANEL_EDGE_PX;
-    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => ({ ...each, width: panel })) });
+    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => ({ ...each, width: panel, title: wrappedTitle(each.title, panel) })) });
   }
   if (spec.facet && typeof spec.spec?.width === "number") {
     // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.

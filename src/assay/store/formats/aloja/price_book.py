@@ -5,9 +5,9 @@ In: ALOJA's clusters with their prices in US dollars per cluster-hour. Out: the 
     cost = seconds / 3600 × (cluster + remote or SATA disks × price of a disk + SSDs × price of an SSD + InfiniBand)
 
 as in ALOJA's ``getExecutionCost`` (github Aloja/aloja, ``aloja-web/inc/Utils.php``). The price of a disk or SSD is for
-one device in every worker, together. Clusters of equal price share an item. A price is omitted, with a comment, if the
+one device in every worker, together. Clusters of equal price share an item. A price is omitted if the
 list computes it in the shell, if it is 0 for a whole cluster, or if it is a placeholder. Runs on the cluster then have
-no price.
+no price. One comment names such clusters.
 
 The price book differs from ALOJA's code in two points: the code ignores the remote volumes of layouts with an SSD
 (RSn), and it reads only one digit of a number of disks.
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from assay.store.formats.aloja.clusters import AlojaCluster
+from assay.text import plural
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _STAND_IN_USD_PER_H = 999
@@ -26,6 +27,8 @@ _STAND_IN_USD_PER_H = 999
 _LOCAL_HDD = ("RL", "NFS")
 """Layouts whose local disk for intermediate data is included in the price of the cluster."""
 _COUNTS = range(1, 13)
+_NAMED_MAX = 5
+"""Maximum number of clusters without a price that the comment names."""
 Price = Callable[[AlojaCluster], float | None]
 
 
@@ -63,28 +66,20 @@ def _items(
 
 
 def _omitted_lines(clusters: Iterable[AlojaCluster]) -> list[str]:
-    """Return a comment for each price that is omitted, with the reason."""
-    lines = []
+    """Return a comment with the clusters whose price is omitted and the number of surcharges; empty if none is."""
+    names, surcharges = [], 0
     for cluster in clusters:
-        if cluster.cost_usd_per_h is None:
-            why = cluster.absent.get("cost_hour", "the list has none")
-            lines.append(f"# {_text(cluster.name)}: no price of the cluster: {why}")
-        elif cluster.cost_usd_per_h == 0:
-            lines.append(f"# {_text(cluster.name)}: no price of the cluster: the list has 0")
-        elif cluster.cost_usd_per_h >= _STAND_IN_USD_PER_H:
-            lines.append(
-                f"# {_text(cluster.name)}: {cluster.cost_usd_per_h:g} USD an hour is assumed to be a placeholder"
-            )
-        lines += [
-            f"# {_text(cluster.name)}: no price of {what}: {cluster.absent.get(column, 'the list has none')}"
-            for column, what, value in (
-                ("cost_remote_disk", "disks", cluster.cost_remote_disk_usd_per_h),
-                ("cost_SSD", "SSDs", cluster.cost_ssd_usd_per_h),
-                ("cost_IB", "InfiniBand", cluster.cost_ib_usd_per_h),
-            )
-            if value is None
-        ]
-    return [line.replace("\n", " ") for line in lines]
+        price = cluster.cost_usd_per_h
+        if price is None or price == 0 or price >= _STAND_IN_USD_PER_H:
+            names.append(_text(cluster.name))
+        parts = (cluster.cost_remote_disk_usd_per_h, cluster.cost_ssd_usd_per_h, cluster.cost_ib_usd_per_h)
+        surcharges += sum(part is None for part in parts)
+    if not names and not surcharges:
+        return []
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    listed = f" ({', '.join(names[:_NAMED_MAX])}{more})" if names else ""
+    text = f"# Not priced in the list: {plural(len(names), 'cluster')}{listed} and {plural(surcharges, 'surcharge')}."
+    return [text.replace("\n", " ")]
 
 
 def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str) -> str:
@@ -93,8 +88,8 @@ def price_book_text(clusters: Sequence[AlojaCluster], *, source: str, date: str)
     local = ", ".join(["NFS", *(f"{family}{n}" for family in _LOCAL_HDD for n in _COUNTS)])
     charged = ", ".join(["HDD", *(f"{family}{n}" for family in ("HD", "HS", "HN") for n in _COUNTS)])
     lines = [
-        f"# ALOJA's prices per cluster-hour, from {source}, which has no date: used for the date below. A surcharge",
-        "# is for one disk in every worker together. A network or disk of price 0 is in the cluster's price.",
+        f"# ALOJA's prices per cluster-hour, from {source}. The list has no date.",
+        "# A surcharge is for one disk in every worker together. Parts of price 0 are in the cluster's price.",
         *_omitted_lines(clusters),
         "prices: aloja",
         "currency: USD",
