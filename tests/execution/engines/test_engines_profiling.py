@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +16,20 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.code_profile.stacks import parse_collapsed
 from assay.analysis.statistics.factors import matching_factors
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
-from assay.execution.engines.hadoop.profiling.parts import CUTS_MAX, StageSpan, phase_cuts, stage_cuts, stage_parts
-from assay.execution.engines.hadoop.profiling.recording import METHODS, prepare, sampled
+from assay.execution.engines.hadoop.profiling.parts import (
+    CUTS_MAX,
+    PartSpan,
+    RecordedParts,
+    StageSpan,
+    phase_cuts,
+    stage_cuts,
+    stage_parts,
+)
+from assay.execution.engines.hadoop.profiling.recording import METHODS, ProfileRecorder, prepare, sampled
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.spark.rules import SparkRules
 from assay.execution.hosts import LocalTransport
@@ -162,6 +174,114 @@ def test_flight_recorder_replaces_an_agent_that_does_not_load(tmp_path: Path, mo
     assert "agent.so" in recorder.reason
     wall = asyncio.run(prepare("wall", workers, "java", home, lambda _: None))
     assert wall.method is None, "Flight Recorder records no time of waiting threads"
+
+
+PROGRAM = """
+import java.lang.management.*;
+public class Slow {
+    static final Object LOCK = new Object();
+    static volatile Object kept;
+    static void slow() {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        while (threads.getCurrentThreadCpuTime() < 400_000_000L)
+            synchronized (LOCK) { kept = new byte[1000]; Thread.yield(); }
+    }
+    public static void main(String[] arguments) throws Exception {
+        Thread other = new Thread(() -> slow());
+        other.start(); slow(); other.join();
+    }
+}
+"""
+CONVERTED = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "assay" / f"async-profiler-{agent.VERSION}"
+has_agent = pytest.mark.skipif(
+    shutil.which("javac") is None or not (CONVERTED / agent.CONVERTER).is_file(),
+    reason="javac is not installed, or async-profiler was not fetched yet: run a profiled run once",
+)
+METHODS_TO_TRY = [(kind, method.name) for kind, methods in METHODS.items() for method in methods]
+
+
+def record(
+    folder: Path, recorder: ProfileRecorder, names: tuple[str, ...], damage: Callable[[Path], None] = lambda _: None
+) -> ProgramResult:
+    """Run a small program in a profiled JVM for each name, damage the first recording, and collect all."""
+    (folder / "Slow.java").write_text(PROGRAM)
+    subprocess.run(["javac", "-d", folder, folder / "Slow.java"], check=True)
+    result = ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0)
+
+    async def run() -> ProgramResult:
+        recordings = await recorder.begin()
+        for name in names:
+            option = recorder.option(recordings, name)
+            await asyncio.to_thread(subprocess.run, ["java", option, "-cp", folder, "Slow"], check=True)
+        damage(Path(recordings) / f"{names[0]}.jfr")
+        parts = RecordedParts(frozenset(names), len(names), lambda chosen: [PartSpan(name, "whole") for name in chosen])
+        return await recorder.end(recordings, result, parts)
+
+    return asyncio.run(run())
+
+
+@has_agent
+@pytest.mark.parametrize(("kind", "name"), METHODS_TO_TRY)
+def test_each_method_records_the_slow_method(kind: str, name: str, tmp_path: Path) -> None:
+    workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
+    method = next(method for method in METHODS[kind] if method.name == name)
+    recorder = asyncio.run(prepare(kind, workers, "java", home, lambda _: None, methods=(method,)))
+    if recorder.method is None:
+        pytest.skip(f"{name} does not work here: {recorder.reason}")
+    result = record(tmp_path, recorder, ("one",))
+    assert result.warnings == ()
+    stacks, skipped = parse_collapsed(result.logs["profiles/one.whole.collapsed"].decode())
+    assert skipped == 0
+    slow = sum(count for stack, count in stacks.items() if any("Slow.slow" in frame for frame in stack))
+    assert slow > 0
+    assert result.environment["profile"]["method"] == name
+
+
+@has_agent
+@pytest.mark.parametrize("kept", [1000])
+def test_a_truncated_recording_is_counted_and_the_other_one_is_read(kept: int, tmp_path: Path) -> None:
+    workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
+    recorder = asyncio.run(prepare("cpu", workers, "java", home, lambda _: None))
+    result = record(tmp_path, recorder, ("one", "two"), lambda file: os.truncate(file, kept))
+    assert [warning.words for warning in result.warnings] == ["1 of 2 JVMs have no readable profile"]
+    assert result.environment["profile"]["attempts_stored"] == 1
+    assert "profiles/two.whole.collapsed" in result.logs
+
+
+@pytest.fixture
+def mounted(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Mount a file system in memory with the given options."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", request.param, "tmpfs", folder], check=False)
+    if done.returncode:
+        pytest.skip("this machine mounts no tmpfs")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@has_agent
+@pytest.mark.parametrize("mounted", ["size=16m,noexec"], indirect=True)
+def test_flight_recorder_replaces_an_agent_in_a_folder_without_execution(mounted: Path) -> None:
+    workers = {"node": LocalTransport("node")}
+    recorder = asyncio.run(prepare("cpu", workers, "java", str(mounted), lambda _: None))
+    assert recorder.method is not None
+    assert recorder.method.name == "JDK Flight Recorder"
+    assert "agent.so" in recorder.reason
+
+
+@has_agent
+@pytest.mark.parametrize("mounted", ["size=2m"], indirect=True)
+def test_a_full_folder_of_recordings_leaves_the_programs_alone(mounted: Path, tmp_path: Path) -> None:
+    workers = {"node": LocalTransport("node")}
+    recorder = asyncio.run(prepare("cpu", workers, "java", str(mounted), lambda _: None))
+    assert recorder.method is not None
+    filler = mounted / "filler"
+    filler.write_bytes(bytes(os.statvfs(mounted).f_bavail * os.statvfs(mounted).f_frsize - 4096))
+    result = record(tmp_path, recorder, ("one",))
+    assert "1 of 1 JVMs have no readable profile" in " ".join(warning.words for warning in result.warnings)
 
 
 def test_profiled_runs_are_not_matched_with_unprofiled_runs() -> None:

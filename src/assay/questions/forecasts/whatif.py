@@ -35,7 +35,7 @@ from assay.execution.planning.plan_files.changed_plan import Change, altered, on
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model import ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
+from assay.model import PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.runs.plans import recorded_plan, run_files
 from assay.questions.runs.runs import selected
@@ -181,14 +181,15 @@ def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
 
 
 def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
-    """Return the measured runs by campaign, workload and configuration.
+    """Return the measured runs by campaign, workload and configuration; profiled runs apart from unprofiled ones.
 
     ``cluster``: the text of a cluster file to use instead of the stored files; empty: the stored files.
     """
     by_key: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         levels = (f"{name}={level}" for name, level in sorted(run.levels.items()))
-        by_key.setdefault((run.campaign_id, run.workload, *levels), []).append(run)
+        profile = run.parameters.get(PROFILED, "")
+        by_key.setdefault((run.campaign_id, run.workload, profile, *levels), []).append(run)
     plans: dict[tuple[str, str], Plan] = {}
     groups = []
     for alike in by_key.values():

@@ -197,9 +197,17 @@ def sampled(sizes: Mapping[str, int], bytes_max: int) -> list[str]:
 
 
 async def prepare(
-    kind: str, hosts: Mapping[str, Transport], java: str, home: str, show: Callable[[str], None]
+    kind: str,
+    hosts: Mapping[str, Transport],
+    java: str,
+    home: str,
+    show: Callable[[str], None],
+    methods: Sequence[ProfilingMethod] = (),
 ) -> ProfileRecorder:
-    """Copy async-profiler to the hosts, and return a recorder with the first method that works on all of them."""
+    """Copy async-profiler to the hosts, and return a recorder with the first method that works on all of them.
+
+    ``methods``: the methods to try; by default all of ``kind``.
+    """
     show("preparing the profiler")
     folder, reasons = f"{home}/profiler", list[str]()
     recorder = ProfileRecorder(kind, None, "", hosts, java, folder)
@@ -208,7 +216,7 @@ async def prepare(
         await asyncio.gather(*(_install(transport, files, folder) for transport in hosts.values()))
     except AssayError as error:
         return replace(recorder, reason=str(error))
-    for method in METHODS[kind]:
+    for method in methods or METHODS[kind]:
         answers = await asyncio.gather(*(_probe(node, method, folder, java) for node in hosts.values()))
         problem = next((answer for answer in answers if answer), None)
         if problem is None:

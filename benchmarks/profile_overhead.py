@@ -1,0 +1,82 @@
+"""Measure the cost of a profile: ratios of a profiled run to an unprofiled run, over interleaved pairs on a lab.
+
+A campaign runs TeraSort with ``profile: off`` and ``profile: KIND`` in turn; each block of the schedule has both. For
+the wall time of the job and for the CPU seconds of its task attempts, the output has the geometric mean of the pairs'
+ratios with its 95 % t interval, on logarithms.
+
+Run as root: ``.venv/bin/python benchmarks/profile_overhead.py [PAIRS] [KIND]``. A pair takes about 2 min. With
+``--repository DIR``, an existing repository of this benchmark is read instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+from assay.analysis.statistics import geometric_mean
+from assay.model import PROFILED, Run
+from assay.store import Repository
+
+_CLUSTER = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
+_PLAN = """\
+plan: profile-overhead
+cluster: {cluster}
+layout: SS2
+parameters: {{dfs.replication: 1, dfs.blocksize: 64MiB}}
+workloads:
+  - terasort: {{data: {data}, maps: 6, reduces: 3}}
+factors: {{profile: ["off", {kind}]}}
+repetitions: {pairs}
+seed: 1
+timeout: 10min
+attempts: 2
+"""
+
+
+def measure(folder: Path, pairs: int, kind: str, data: str) -> Path:
+    """Run the campaign and return its repository."""
+    plan = folder / "plan.yaml"
+    plan.write_text(_PLAN.format(cluster=_CLUSTER, kind=kind, pairs=pairs, data=data))
+    repository = folder / "repository"
+    command = [sys.executable, "-m", "assay", "run", plan, "--repository", repository, "--no-baseline"]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    return repository
+
+
+def print_ratios(repository: Path) -> None:
+    """Print both ratios, and how many pairs they have."""
+    store = Repository.open(repository)
+    sides: dict[tuple[int, int], dict[bool, Run]] = defaultdict(dict)
+    for path in sorted(repository.glob("bundles/*/run.json")):
+        run = store.run(json.loads(path.read_text())["run_id"])
+        if run.status == "valid":
+            sides[run.block, run.repetition][PROFILED in run.parameters] = run
+    pairs = [(side[False], side[True]) for side in sides.values() if len(side) == 2]
+    first = pairs[0][1].environment["profile"]
+    print(f"{first['kind']}, {first['method']}, {len(pairs)} pairs of {pairs[0][0].workload}")
+
+    def cpu_s(run: Run) -> float:
+        return sum(task.cpu_s or 0.0 for task in store.tasks(run.run_id))
+
+    for title, value in (("wall time of the job", lambda run: run.duration_s), ("CPU seconds of task attempts", cpu_s)):
+        plain, profiled = [value(pair[0]) for pair in pairs], [value(pair[1]) for pair in pairs]
+        ratio = geometric_mean([b / a for a, b in zip(plain, profiled, strict=True)])
+        interval = f"{ratio.low:.3f} to {ratio.high:.3f}" if ratio.low and ratio.high else "no interval"
+        mean = sum(plain) / len(plain)
+        print(f"{title}: ratio {ratio.value:.3f} ({interval}); unprofiled mean {mean:.1f} s, n = {len(pairs)} pairs")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pairs", type=int, nargs="?", default=3)
+    parser.add_argument("kind", nargs="?", default="cpu", choices=("cpu", "wall", "alloc", "lock"))
+    parser.add_argument("--data", default="1GB")
+    parser.add_argument("--repository", type=Path)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        print_ratios(chosen.repository or measure(Path(scratch), chosen.pairs, chosen.kind, chosen.data))
