@@ -75,8 +75,8 @@ def test_commands_answer_as_without_the_profiled_runs(command: tuple[str, ...], 
 def speedups(answer: Any) -> list[float]:
     """Return every value of a key ``ratio`` or ``speedup``, in order."""
     if isinstance(answer, dict):
-        own = [value for key, value in answer.items() if key in ("ratio", "speedup") and isinstance(value, float)]
-        return own + [number for value in answer.values() for number in speedups(value)]
+        numbers = [value for key, value in answer.items() if key in ("ratio", "speedup") and isinstance(value, float)]
+        return numbers + [number for value in answer.values() for number in speedups(value)]
     return [number for value in answer for number in speedups(value)] if isinstance(answer, list) else []
 
 
