@@ -43,7 +43,7 @@ def measure(folder: Path, pairs: int, kind: str, data: str) -> Path:
     plan = folder / "plan.yaml"
     plan.write_text(_PLAN.format(cluster=_CLUSTER, kind=kind, pairs=pairs, data=data))
     repository = folder / "repository"
-    command = [sys.executable, "-m", "assay", "run", plan, "--repository", repository, "--no-baseline"]
+    command = [sys.executable, "-m", "assay", "run", str(plan), "--repository", str(repository), "--no-baseline"]
     subprocess.run(command, check=True, stdout=sys.stderr)
     return repository
 

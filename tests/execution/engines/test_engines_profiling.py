@@ -212,7 +212,7 @@ def record(
         recordings = await recorder.begin()
         for name in names:
             option = recorder.option(recordings, name)
-            await asyncio.to_thread(subprocess.run, ["java", option, "-cp", folder, "Slow"], check=True)
+            await recorder.hosts["node"].run(["java", option, "-cp", str(folder), "Slow"], timeout_s=120)
         damage(Path(recordings) / f"{names[0]}.jfr")
         parts = RecordedParts(frozenset(names), len(names), lambda chosen: [PartSpan(name, "whole") for name in chosen])
         return await recorder.end(recordings, result, parts)
