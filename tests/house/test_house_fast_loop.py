@@ -19,6 +19,9 @@ PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/
 OTHER_FOLDERS = {"house", "support", "data", "faults"}
 
 
+ON_LABS = ("campaigns on labs", "on other labs")
+
+
 def test_every_package_has_fast_tests(request: pytest.FixtureRequest) -> None:
     if request.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         pytest.skip("only a part of the tests was asked for")
@@ -94,8 +97,12 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     ("text", "asked_for_by"),
     [
         ("def test_a(): ...\n", {"everything else"}),
-        ("pytestmark = pytest.mark.lab\n", {"on labs", "everything else"}),
-        ("@pytest.mark.alone\n@pytest.mark.lab\n", {"alone", "on labs", "everything else"}),
+        ("pytestmark = pytest.mark.lab\n", {"on other labs", "everything else"}),
+        (
+            "pytestmark = [pytest.mark.lab, pytest.mark.hadoop]\n",
+            {*ON_LABS, "on this machine's Hadoop", "everything else"},
+        ),
+        ("@pytest.mark.alone\n@pytest.mark.lab\n", {"alone", "on other labs", "everything else"}),
         ("from contract_subjects import SUBJECTS\n", {"on this machine's Hadoop", "everything else"}),
         ("def test_a(watched): ...\n", {"in a browser", "everything else"}),
     ],
@@ -110,13 +117,14 @@ def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by
     assert not can_be_asked_for(module, "slow and later")
 
 
-def test_only_the_set_that_makes_labs_sees_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command removes abandoned labs, which that set makes, and names them first."""
+def test_sets_share_no_labs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command removes abandoned labs; tests of a set check what another set's commands must not remove."""
     tool = tools_test()
     monkeypatch.delenv("ASSAY_STATE", raising=False)
-    states = {name: tool.environment_of(name, "/own").get("ASSAY_STATE") for name in tool.CONCURRENT_SETS}
+    states = {name: tool.environment_of(name, f"/{name}").get("ASSAY_STATE") for name in tool.CONCURRENT_SETS}
     assert states.pop(tool.ON_LABS) is None
-    assert set(states.values()) == {"/own"}
+    assert states == {name: f"/{name}" for name in states}
+    assert {tool.ON_LABS, *states} >= {*ON_LABS}
 
 
 def tools_test() -> ModuleType:
@@ -154,9 +162,12 @@ def test_failed_tests_are_repeated_once_alone_and_named(
 ) -> None:
     tool = tools_test()
     monkeypatch.setattr(tool, "ROOT", tmp_path)
+    # Each set is a pytest of a second; two of the sets show how their results are joined.
+    two = {name: tool.CONCURRENT_SETS[name] for name in (tool.ON_LABS, "everything else")}
+    monkeypatch.setattr(tool, "CONCURRENT_SETS", two)
     monkeypatch.setattr(tool.sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     (tmp_path / "test_it.py").write_text(tests)
-    assert tool.main(["-q"]) == code
+    assert tool.main(["-q", "-p", "no:schemathesis"]) == code
     tool.sys.stdout.seek(0)
     line = tool.sys.stdout.read().splitlines()[-1]
     assert re.sub(r"[0-9]+ s", "N s", line) == last

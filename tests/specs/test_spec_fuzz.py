@@ -123,7 +123,7 @@ def damaged(draw: st.DrawFn, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", list(FILES))
-@settings(max_examples=examples(800), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_loads_or_is_refused_in_words(folder: Path, name: str, data: st.DataObject) -> None:
     text = data.draw(st.composite(lambda draw: damaged(draw, TEXTS[name]))())
@@ -143,7 +143,7 @@ JUNK = st.recursive(
 
 
 @pytest.mark.parametrize("name", list(FILES))
-@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_value_in_any_place_loads_or_is_refused_in_words(folder: Path, name: str, data: st.DataObject) -> None:
     document = YAML(typ="safe", pure=True).load(TEXTS[name])
@@ -158,7 +158,7 @@ def test_any_value_in_any_place_loads_or_is_refused_in_words(folder: Path, name:
 
 
 @pytest.mark.parametrize("name", list(FILES))
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
 def test_arbitrary_bytes_are_refused_in_words(folder: Path, name: str, content: bytes) -> None:
     check(folder, name, content)

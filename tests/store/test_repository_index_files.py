@@ -129,7 +129,7 @@ def test_many_runs_one_by_one_are_few_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["run", "import", "remove", "copy"]), st.integers(0, 9)), max_size=5))
 def test_an_index_grown_in_steps_answers_like_a_rebuilt_index(tmp_path: Path, steps: list[tuple[str, int]]) -> None:
     for old in ("r", "other", "fresh"):

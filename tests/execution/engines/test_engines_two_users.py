@@ -37,6 +37,7 @@ def _environment(home: Path, cache: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "ASSAY_CACHE": str(cache),
+        "ASSAY_STATE": str(home / "state"),
         "PYTHONPATH": f"{ROOT / 'src'}:{packages}",
         "LANG": "C.UTF-8",
     }
@@ -80,11 +81,13 @@ def _runs(user: str, folder: Path) -> list[dict[str, Any]]:
     """Carry out the plan as ``user``, who owns ``folder``, and return the run's row."""
     folder.mkdir()
     cache = cache_directory()
-    if user == OTHER:  # who may not enter that of root
-        cache = shutil.copytree(cache, folder / "cache", ignore=shutil.ignore_patterns("classes-*"))
     plan = write_local_plan(folder, f"users-{user}-{os.getpid()}", BODY)
     for path in (folder, *folder.rglob("*")):
         shutil.chown(path, user)
+    if user == OTHER:
+        # This user can't read root's cache. A copy that the user can't write gets no class archive, which takes long.
+        unused = shutil.ignore_patterns("classes-*", "spark-*", "async-profiler-*")
+        cache = shutil.copytree(cache, folder / "cache", ignore=unused)
     python = _python_for(user, folder, cache)
     command = [python, "-m", "assay"]
     repository = folder / "repository"

@@ -97,7 +97,7 @@ def items_of(folder: Path, *texts: str | bytes) -> list[Item]:
     return list(FORMAT.items(sources))
 
 
-@settings(max_examples=examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(tables(), min_size=1, max_size=2))
 def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, texts: list[str]) -> None:
     whole = items_of(tmp_path, *texts)

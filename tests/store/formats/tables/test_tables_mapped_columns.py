@@ -111,7 +111,7 @@ def items_of(folder: Path, drawn: Drawn, content: bytes | None = None) -> list[I
     return list(table_format(drawn.mapping, drawn.defaults, drawn.origin).items([Source(path, path.name)]))
 
 
-@settings(max_examples=examples(600), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(250), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(tables())
 def test_parts_of_any_size_give_the_same_runs(tmp_path: Path, drawn: Drawn) -> None:
     whole = items_of(tmp_path, drawn)
