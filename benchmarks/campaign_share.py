@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.estimation.simulator.campaign import campaign_request
-from assay.execution.campaign.status import campaign_folders
-from assay.execution.campaign.timeline import JOB, Attempt, attempts_of, read_events
 from assay.execution.planning.forecast.estimate import RESTART_S
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.units import format_duration, parse_duration
 from assay.interfaces.cli.measure.run import run_campaign_request
 from assay.store import Repository
+from assay.store.campaigns.status import campaign_folders
+from assay.store.campaigns.timeline import JOB, Attempt, attempts_of, read_events
 
 _HOLDS_JOB = "job and history"
 """The step of an attempt in which its job runs, and in which the history is waited for."""

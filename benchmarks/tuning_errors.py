@@ -22,13 +22,14 @@ from statistics import geometric_mean
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.estimation.tuning.planned_tuning import NOTHING_BETTER
 from assay.estimation.tuning.space import Space, space_of
 from assay.estimation.tuning.tuner import Strategy, Tuner
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import FailureClass, Run, RunStatus
 from assay.model.runs.imported import foreign_run
-from assay.questions.forecasts.tuning import NOTHING_BETTER, state_of
+from assay.questions.forecasts.tuning import state_of
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "tuning.yaml"
 OVER = ("containers=1..5", "mapreduce.task.io.sort.mb=4..64", "compression=none,snappy")

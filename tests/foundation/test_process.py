@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.campaign.journal import CampaignJournal
 from assay.execution.lab.state import take_lab_lock
 from assay.foundation.errors import HostError
 from assay.foundation.process import Lock, Owner, lock_holder, start_ticks
+from assay.store.campaigns.journal import CampaignJournal
 
 
 def test_an_owner_is_identified_by_pid_and_start_time() -> None:

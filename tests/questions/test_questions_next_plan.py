@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import checked, load_plan
@@ -17,6 +16,7 @@ from assay.interfaces.cli.main import assay
 from assay.questions.forecasts.next_plan import next_plan
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
+from assay.store.campaigns.journal import create_campaign
 from builders import make_run
 from paths import ROOT
 

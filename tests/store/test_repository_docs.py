@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -14,6 +13,7 @@ from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Task
 from assay.store import Repository
 from assay.store.bundles.folders import Folders
+from assay.store.campaigns.journal import create_campaign
 from builders import make_run, make_trace
 from paths import ROOT
 

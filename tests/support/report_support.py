@@ -12,7 +12,6 @@ from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.comparison.joint import network_of
 from assay.analysis.statistics.factors import level_of
 from assay.analysis.statistics.run_table import RunTable, table_of
-from assay.execution.campaign.plan_texts import PlanText
 from assay.interfaces.report.compose import compose
 from assay.interfaces.report.output.document import ReportDocument
 from assay.model import LAYOUT_FACTOR, PriceBook
@@ -33,6 +32,7 @@ from assay.questions.report.request import ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails, Report
 from assay.questions.runs.hardware import HardwareView
+from assay.store.campaigns.plan_texts import PlanText
 from assay.text import workload_title
 
 

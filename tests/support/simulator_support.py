@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from assay.execution.campaign.journal import create_campaign
-from assay.execution.campaign.plan_texts import carried_files
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.installation import installation
 from assay.model.runs.run import Job, Origin, Task
 from assay.model.runs.trace import Trace
+from assay.specs.shared import carried_files
 from assay.store import Repository
+from assay.store.campaigns.journal import create_campaign
 from builders import make_run
 from detail_support import make_task
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from assay.execution.campaign.journal import CampaignJournal, create_campaign
+from assay.estimation.tuning.planned_tuning import TUNING
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.runs.run import FailureClass, RunStatus
-from assay.questions.forecasts.tuning import TUNING
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
+from assay.store.campaigns.journal import CampaignJournal, create_campaign
 from builders import make_run
 from paths import ROOT
 

@@ -8,6 +8,7 @@ longer says where the hosts are.
 import json
 import re
 
+from assay.model import Plan
 from assay.specs.document import Value, document_of
 
 CLUSTER_FILE = "cluster.yaml"
@@ -53,6 +54,12 @@ def shared_plan(text: str) -> str:
     content = _without_secrets(document_of(text.encode(), PLAN_FILE).content)
     assert isinstance(content, dict)
     return f"{json.dumps({**content, 'cluster': CLUSTER_FILE}, indent=1)}\n"
+
+
+def carried_files(plan: Plan) -> dict[str, bytes]:
+    """Return the files to store in each bundle of the plan: the plan and its cluster file, without private values."""
+    texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
+    return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
 
 
 def _entries(value: object) -> dict[str, Value]:

@@ -14,26 +14,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assay.estimation.tuning.planned_tuning import TUNING, TuningRequest, Warm
 from assay.estimation.tuning.space import LEVELS_MAX, Space, space_of
 from assay.estimation.tuning.tuner import SLOW_RUN_TIMEOUT_MIN_S, Strategy, Tuner
 from assay.estimation.tuning.tuning import CandidateRun, first_candidates
-from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.runs.run import FailureClass, Origin, Run, RunStatus
-from assay.questions.forecasts.tuning import (
-    TUNING,
-    TuningRequest,
-    TuningState,
-    Warm,
-    planned_tuning,
-    state_of,
-    tuning_state,
-)
+from assay.questions.forecasts.tuning import TuningState, planned_tuning, state_of, tuning_state
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
+from assay.store.campaigns.journal import create_campaign
 from benchmark_support import benchmark
 from builders import make_run
 from paths import ROOT

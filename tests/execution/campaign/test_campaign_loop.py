@@ -15,9 +15,8 @@ import pytest
 
 from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
 from assay.execution.campaign.loop import CallResult, CampaignWork, RunSequence
+from assay.execution.campaign.overheads import begins_s, measured_overheads
 from assay.execution.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
-from assay.execution.campaign.status import status_of
-from assay.execution.campaign.timeline import attempts_of, begins_s, measured_overheads, read_events
 from assay.execution.planning.expansion import configured
 from assay.execution.planning.forecast.call_limits import Stop
 from assay.execution.planning.forecast.estimate import JOB_START_S, RUN_EXTRA_S
@@ -32,6 +31,8 @@ from assay.model.runs.run import FailureClass, Run, RunStatus
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
 from assay.store.bundles.unpublished import RESERVED_BYTES_MIN
+from assay.store.campaigns.status import status_of
+from assay.store.campaigns.timeline import attempts_of, read_events
 from builders import make_run
 from paths import ROOT
 

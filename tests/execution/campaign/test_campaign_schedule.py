@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.execution.campaign import journal
-from assay.execution.campaign.journal import create_campaign, find_campaign
-from assay.execution.campaign.prepare import prepare
+from assay.execution.campaign.prepare import find_campaign, prepare
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.estimate import (
     BASELINE_S,
@@ -37,6 +36,7 @@ from assay.foundation.errors import RepositoryError
 from assay.model.clusters.cluster import Attachment, Placement
 from assay.model.plans.plan import Plan, PrecisionGoal
 from assay.model.runs.run import Run, RunStatus
+from assay.store.campaigns.journal import create_campaign
 from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
+from assay.store.campaigns.journal import create_campaign
 from assay.store.exchange import package as packages
 from builders import PRICES_YAML, make_run, study_runs
 from paths import ROOT

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from assay.analysis.statistics.run_table import table_of
-from assay.execution.campaign.journal import create_campaign
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
 from assay.questions.forecasts.coverage_map import coverage_map
 from assay.store import Repository
+from assay.store.campaigns.journal import create_campaign
 from builders import make_run
 from learning import configured, learning_runs
 from paths import ROOT

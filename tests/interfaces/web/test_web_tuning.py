@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.questions.forecasts.tuning import TUNING, tuning_state
+from assay.estimation.tuning.planned_tuning import TUNING
+from assay.questions.forecasts.tuning import tuning_state
 from assay.store import Repository
 from tuning_support import published_tuning
 from web_support import client_of

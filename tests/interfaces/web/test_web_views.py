@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from assay.analysis.run_profile.series import rates, series_of, thinned
 from assay.analysis.statistics.facets import conditions_of, facets, matching, page_of
 from assay.analysis.statistics.run_table import table_of
-from assay.execution.campaign.plan_texts import PlanText, plan_texts
 from assay.foundation.errors import SpecificationError
 from assay.model.runs.trace import Trace
 from assay.store import Repository
+from assay.store.campaigns.plan_texts import PlanText, plan_texts
 from builders import make_run, study_runs
 from web_support import client_of
 

@@ -18,7 +18,6 @@ import msgspec
 
 from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
 from assay.execution.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
-from assay.execution.campaign.plan_texts import carried_files
 from assay.execution.campaign.prepare import PreparedCampaign
 from assay.execution.planning.forecast.estimate import expected, remaining_s, time_limit
 from assay.execution.planning.forecast.inputs import datasets_after
@@ -27,6 +26,7 @@ from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.foundation.units import format_duration
 from assay.model import Baseline, Configuration, FailureClass, HostCheckReport, Plan, Run, RunStatus
+from assay.specs.shared import carried_files
 from assay.store import Repository
 from assay.store.bundles.bundle import Contents
 from assay.store.bundles.unpublished import RESERVED_BYTES_MIN, keep, reserve, size_of

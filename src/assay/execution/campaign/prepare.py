@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.execution.campaign.failures import retry_words
-from assay.execution.campaign.journal import CampaignJournal, create_campaign, find_campaign
-from assay.execution.campaign.timeline import measured_overheads
+from assay.execution.campaign.overheads import measured_overheads
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.call_limits import Stop, parse_selection
 from assay.execution.planning.forecast.forecast import Schedule, update_schedule, with_warnings
@@ -21,6 +20,7 @@ from assay.foundation.units import format_duration
 from assay.model import Plan, Run
 from assay.store import Repository
 from assay.store.bundles.unpublished import publish_copies
+from assay.store.campaigns.journal import CampaignJournal, create_campaign, known_campaigns
 from assay.text import plural
 
 
@@ -74,6 +74,23 @@ def prepare(
         journal = create_campaign(repository.folders.campaigns, plan, len(prepared.runs))
         prepared = replace(prepared, campaign=journal, campaign_id=journal.campaign_id)
     return prepared
+
+
+def find_campaign(
+    campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
+) -> CampaignJournal | None:
+    """Return the campaign to resume; None when a new campaign is needed. Writes nothing.
+
+    ``campaigns``: the repository's folder of campaigns; ``finished``: the repository's runs. A complete campaign is
+    returned too, unless ``again`` is set.
+    """
+    for _, path, fingerprint in sorted(known_campaigns(campaigns), reverse=True):
+        if fingerprint != plan.fingerprint:
+            continue
+        journal = CampaignJournal(path.parent, path.parent.name)
+        runs = [run for run in finished if run.campaign_id == journal.campaign_id]
+        return None if again and not schedule.next_runs(plan, schedule.runs, runs) else journal
+    return None
 
 
 def recover_unpublished(repository: Repository, journal: CampaignJournal, say: Callable[[str], None]) -> None:

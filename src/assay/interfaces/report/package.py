@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import __version__
-from assay.execution.campaign.journal import CLUSTER_TEXT
-from assay.execution.campaign.plan_texts import PlanText, cluster_text
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.report.output.document import ReportDocument
 from assay.interfaces.report.output.html import html
@@ -26,6 +24,8 @@ from assay.questions.report.provenance import report_command
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
 from assay.specs.document import document_of
+from assay.store.campaigns.journal import CLUSTER_TEXT
+from assay.store.campaigns.plan_texts import PlanText, cluster_text
 from assay.store.exchange.package import FOLDER
 from assay.text import plural, slug
 

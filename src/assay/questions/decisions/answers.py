@@ -10,7 +10,6 @@ from enum import StrEnum
 import numpy as np
 
 from assay.analysis.statistics import ABSENT, RUNS_MIN, RunTable, usable
-from assay.execution.campaign.plan_texts import plan_texts
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
@@ -25,6 +24,7 @@ from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import facts_by_hardware, recorded_workers
 from assay.questions.runs.runs import selected
 from assay.store import Repository
+from assay.store.campaigns.plan_texts import plan_texts
 
 
 class Obstacle(StrEnum):

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.execution.campaign.plan_texts import cluster_text, plan_texts
 from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import made_plan, plan_of_texts
@@ -22,6 +21,7 @@ from assay.specs.document import Value, document_of
 from assay.specs.fields import DOTTED
 from assay.specs.layouts import fitting_codes
 from assay.store import Repository
+from assay.store.campaigns.plan_texts import cluster_text, plan_texts
 
 ABSENT_LEVEL = "none"
 CLUSTER = "cluster"

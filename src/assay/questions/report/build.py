@@ -14,7 +14,6 @@ from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, layout_classes
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.statistics import RunTable, counts_by, first_rows, groups_by, usable
-from assay.execution.campaign.plan_texts import plan_texts
 from assay.execution.planning.plan_files.changed_plan import parse_changes
 from assay.foundation.errors import SpecificationError
 from assay.model import CodedWarning, Origin, PriceBook
@@ -40,6 +39,7 @@ from assay.questions.runs.hardware import hardware_of
 from assay.questions.runs.hosts import checked_hosts
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
+from assay.store.campaigns.plan_texts import plan_texts
 from assay.store.exchange.package import imports_of
 
 

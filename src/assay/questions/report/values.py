@@ -20,7 +20,6 @@ from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.tasks import Timeline
 from assay.analysis.run_profile.traffic import TrafficSeries
 from assay.estimation.prediction.explaining import Cell
-from assay.execution.campaign.plan_texts import PlanText
 from assay.model import CodedWarning, Origin, Run
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import SpeedupTable
@@ -33,6 +32,7 @@ from assay.questions.forecasts.whatif import WhatIf
 from assay.questions.report.request import Fact, ReportRequest
 from assay.questions.runs.hardware import HardwareView
 from assay.questions.runs.hosts import CheckedCluster
+from assay.store.campaigns.plan_texts import PlanText
 from assay.text import TextTable
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from assay.analysis.statistics import RunTable, has_level
-from assay.execution.campaign.plan_texts import PlanText, plan_texts
-from assay.execution.campaign.status import CampaignStatus, campaign_folders, find, status_of
 from assay.model import Run
 from assay.store import Repository
+from assay.store.campaigns.plan_texts import PlanText, plan_texts
+from assay.store.campaigns.status import CampaignStatus, campaign_folders, find, status_of
 
 LISTED_MAX = 200
 CLUSTERS_MAX = 200

@@ -8,11 +8,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.execution.campaign.plan_texts import cluster_text, plan_text
 from assay.foundation.errors import RepositoryError
 from assay.model import Run, devices_of_code
 from assay.specs.shared import CLUSTER_FILE, PLAN_FILE
 from assay.store import Repository
+from assay.store.campaigns.plan_texts import cluster_text, plan_text
 
 _BYTES_MAX = 1_000_000
 """Maximum number of bytes read from a file."""

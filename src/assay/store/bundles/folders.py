@@ -55,7 +55,7 @@ class Folders:
 
     @property
     def campaigns(self) -> Path:
-        """One folder per campaign, named after its id; see :mod:`assay.execution.campaign.journal`."""
+        """One folder per campaign, named after its id; see :mod:`assay.store.campaigns.journal`."""
         return self.root / "campaigns"
 
     @property

@@ -17,7 +17,6 @@ from assay import __version__
 from assay.execution.campaign.attempts.attempt import attempt
 from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun, RunEnvironment
 from assay.execution.campaign.attempts.sampling import sampler_options
-from assay.execution.campaign.journal import CampaignJournal
 from assay.execution.campaign.loop import CampaignWork, ProgressObserver, RunSequence
 from assay.execution.campaign.prepare import PreparedCampaign, recover_unpublished
 from assay.execution.engines.contract import EngineFacts, MakeProvider, Provider
@@ -45,6 +44,7 @@ from assay.model import (
     RunStatus,
 )
 from assay.store import Repository
+from assay.store.campaigns.journal import CampaignJournal
 
 _ANSWER_TIMEOUT_S = 15.0
 """Maximum time for a host to run a command before it counts as unreachable, in seconds."""

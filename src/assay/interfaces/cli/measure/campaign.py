@@ -18,7 +18,7 @@ from assay.interfaces.cli.terminal import send_control
 from assay.store import Repository
 
 if TYPE_CHECKING:
-    from assay.execution.campaign.status import CampaignStatus
+    from assay.store.campaigns.status import CampaignStatus
 
 _WATCH_INTERVAL_S = 2.0
 """Time between two refreshes of ``--watch``, in seconds."""

@@ -91,6 +91,7 @@ def tune(
     stopped because they are far too slow do not count.
     """
     from assay.estimation.simulator.campaign import campaign_request
+    from assay.estimation.tuning.planned_tuning import TuningRequest, Warm, execute_tuning
     from assay.estimation.tuning.tuner import Strategy
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.changed_plan import parse_changes
@@ -105,9 +106,9 @@ def tune(
 
     described = load_plan(plan)
     simulate = simulate or described.cluster.simulated
-    fields |= {"strategy": Strategy(fields["strategy"]), "warm": tuning.Warm(fields["warm"])}
-    asked = tuning.TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
-    from_simulator = asked.warm is tuning.Warm.SIMULATION
+    fields |= {"strategy": Strategy(fields["strategy"]), "warm": Warm(fields["warm"])}
+    asked = TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
+    from_simulator = asked.warm is Warm.SIMULATION
     if profile is not None and not simulate and not from_simulator:
         raise SpecificationError("--profile applies to simulations", hint="add --simulate or --warm simulation")
     if simulate and from_simulator:
@@ -125,7 +126,9 @@ def tune(
         return
     request = campaign_request(planned.plan, costs if simulate else None)
     with CampaignDisplay() as display:
-        state, summary = tuning.tune(planned, replace(request, stop=stop, baseline=baseline), opened, display)
+        request = replace(request, stop=stop, baseline=baseline)
+        campaign_id, summary = execute_tuning(planned, request, opened, display)
+        state = tuning.tuning_state(opened, campaign_id)
         for line in summary_lines(summary) if summary else ["no runs left; the result so far:"]:
             display.say(line)
     if as_json:

@@ -15,8 +15,6 @@ from fastapi import APIRouter, Query
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.cost.repricing import repriced
 from assay.analysis.statistics import RunTable
-from assay.execution.campaign.plan_texts import PlanText
-from assay.execution.campaign.status import CampaignStatus
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.models import CostEffectivenessAnswer, CostQuestion, FigureRow, Tco, TcoQuestion
@@ -32,6 +30,8 @@ from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.runs.runs import selected
 from assay.questions.runs.scatter import ScatterRequest, ScatterView, scatter
 from assay.specs.prices import checked_date, prices_of
+from assay.store.campaigns.plan_texts import PlanText
+from assay.store.campaigns.status import CampaignStatus
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 

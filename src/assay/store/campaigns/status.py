@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.execution.campaign.journal import LOCK, NOW
-from assay.execution.campaign.timeline import Attempt, attempts_of, read_events
 from assay.foundation.errors import RepositoryError
 from assay.foundation.process import lock_holder
+from assay.store.campaigns.journal import LOCK, NOW
+from assay.store.campaigns.timeline import Attempt, attempts_of, read_events
 
 FAILURES_SHOWN = 5
 """Maximum number of failures in a campaign's status, newest last."""

@@ -13,15 +13,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.execution.campaign.journal import CampaignJournal, create_campaign
-from assay.execution.campaign.status import find, status_of
-from assay.execution.campaign.timeline import attempts_of, read_events
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
+from assay.store.campaigns.journal import CampaignJournal, create_campaign
+from assay.store.campaigns.status import find, status_of
+from assay.store.campaigns.timeline import attempts_of, read_events
 from paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"

@@ -6,10 +6,8 @@ In: a repository's folder of campaigns. Out: each campaign's plan with its text,
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.execution.campaign.journal import CLUSTER_TEXT
-from assay.execution.campaign.status import campaign_folders, status_of
-from assay.model import Plan
-from assay.specs.shared import CLUSTER_FILE, PLAN_FILE, shared_cluster, shared_plan
+from assay.store.campaigns.journal import CLUSTER_TEXT
+from assay.store.campaigns.status import campaign_folders, status_of
 
 LISTED_MAX = 200
 """Maximum number of campaigns whose plans are read."""
@@ -38,12 +36,6 @@ def plan_texts(campaigns: Path) -> list[PlanText]:
             continue
         texts.append(PlanText(status_of(folder, 0.0).plan, folder.name, text))
     return texts
-
-
-def carried_files(plan: Plan) -> dict[str, bytes]:
-    """Return the files to store in each bundle of the plan: the plan and its cluster file, without private values."""
-    texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
-    return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
 
 
 def plan_text(campaigns: Path, campaign_id: str) -> str:

@@ -19,13 +19,12 @@ off, and where the time went. A campaign is resumed when its plan's fingerprint 
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.execution.planning.forecast.forecast import Schedule
 from assay.foundation.errors import RepositoryError
 from assay.foundation.process import Lock, lock_holder
 from assay.model import Plan, Run
@@ -100,24 +99,7 @@ class CampaignJournal:
             lock.release()
 
 
-def find_campaign(
-    campaigns: Path, plan: Plan, finished: Sequence[Run], schedule: Schedule, *, again: bool
-) -> CampaignJournal | None:
-    """Return the campaign to resume; None when a new campaign is needed. Writes nothing.
-
-    ``campaigns``: the repository's folder of campaigns; ``finished``: the repository's runs. A complete campaign is
-    returned too, unless ``again`` is set.
-    """
-    for _, path, fingerprint in sorted(_known(campaigns), reverse=True):
-        if fingerprint != plan.fingerprint:
-            continue
-        journal = CampaignJournal(path.parent, path.parent.name)
-        runs = [run for run in finished if run.campaign_id == journal.campaign_id]
-        return None if again and not schedule.next_runs(plan, schedule.runs, runs) else journal
-    return None
-
-
-def _known(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
+def known_campaigns(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
     """Yield each campaign's number, file and fingerprint; numbers grow even if the clock is set back, unlike ids."""
     for path in campaigns.glob("*/campaign.json"):
         try:
@@ -146,7 +128,7 @@ def create_campaign(campaigns: Path, plan: Plan, runs: int) -> CampaignJournal:
     """Create a campaign of ``runs`` runs: its folder, with the texts of its plan and cluster."""
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
-    number = 1 + max((number for number, _, _ in _known(campaigns)), default=0)
+    number = 1 + max((number for number, _, _ in known_campaigns(campaigns)), default=0)
     with _failure_explained(folder):
         folder.mkdir(parents=True)
         (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")

@@ -1,22 +1,18 @@
-"""Read a campaign's journal: its attempts with their steps, and the time spent outside the jobs.
+"""Read a campaign's journal: its attempts with their steps.
 
 In: a campaign's folder. Another process may be writing to it, and the last line may be incomplete. Out: attempts with
-times in Unix seconds, and the median overheads of restarts, of a call's start and of runs, in seconds.
+times in Unix seconds.
 """
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from assay.execution.campaign.journal import JOURNAL
-from assay.execution.planning.forecast.estimate import RESTART_S, Overheads
+from assay.store.campaigns.journal import JOURNAL
 
 JOB, RESTART, INPUT = "job", "restart", "input"
-_CAMPAIGNS_READ_MAX = 20
-"""Maximum number of campaigns from which overheads are estimated, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,46 +102,3 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
                 AttemptStep(str(event.get("step")), event.get("began_unix_s", 0.0), event.get("took_s", 0.0))
             )
     return attempts
-
-
-def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
-    """Return the median overheads of restarts and runs in a repository's newest campaigns on ``cluster``."""
-    restarts: list[float] = []
-    begins: list[float] = []
-    extras: dict[str, list[float]] = {}
-    for path in sorted(campaigns.glob("*/campaign.json"), reverse=True)[:_CAMPAIGNS_READ_MAX]:
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if not isinstance(stored, dict) or stored.get("cluster") != cluster:
-            continue
-        events = read_events(path.parent)
-        begins += begins_s(events)
-        for attempt in attempts_of(events):
-            if (
-                attempt.status != "valid"
-                or attempt.ended_unix_s is None
-                or attempt.step_s(JOB) <= 0
-                or attempt.workload is None
-            ):
-                continue
-            restarts += [step.took_s for step in attempt.steps if step.name == RESTART]
-            overhead_s = attempt.ended_unix_s - attempt.began_unix_s - sum(map(attempt.step_s, (JOB, RESTART, INPUT)))
-            extras.setdefault(attempt.workload, []).append(max(0.0, overhead_s))
-    extra_s = {workload: median(times) for workload, times in extras.items()}
-    begin_s = median(begins) if begins else None
-    return Overheads(median(restarts) if restarts else RESTART_S, extra_s, begin_s)
-
-
-def begins_s(events: Iterable[dict[str, Any]]) -> list[float]:
-    """Return for each call the time from ``connect`` to ``start``, in seconds."""
-    connected_s: float | None = None
-    times: list[float] = []
-    for event in events:
-        if event["event"] == "connect":
-            connected_s = event["at_unix_s"]
-        elif event["event"] == "start" and connected_s is not None:
-            times.append(max(0.0, event["at_unix_s"] - connected_s))
-            connected_s = None
-    return times

@@ -1,0 +1,1 @@
+"""Store campaigns: each campaign's folder with its journal, plan and status."""
