@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.execution.campaign import journal
 from assay.execution.campaign.prepare import find_campaign, prepare
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.estimate import (
@@ -36,6 +35,7 @@ from assay.foundation.errors import RepositoryError
 from assay.model.clusters.cluster import Attachment, Placement
 from assay.model.plans.plan import Plan, PrecisionGoal
 from assay.model.runs.run import Run, RunStatus
+from assay.store.campaigns import journal
 from assay.store.campaigns.journal import create_campaign
 from assay.workloads.catalogue import workloads
 from builders import make_run
