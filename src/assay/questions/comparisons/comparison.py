@@ -13,10 +13,9 @@ import numpy as np
 from assay.analysis.comparison.comparison import compare_groups
 from assay.analysis.comparison.details.run_groups import run_groups_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
-from assay.analysis.comparison.matched import combined_or_named, match
+from assay.analysis.comparison.matched import combined_or_named, match, session_spread
 from assay.analysis.comparison.result import SpeedupResult, with_verdicts
 from assay.analysis.statistics import Ints, RunTable, counts_by
-from assay.analysis.statistics.sessions import SessionSpread
 from assay.questions.decisions.sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.values import Decision
 from assay.store import Repository
@@ -46,16 +45,16 @@ def comparison_view(
     table: RunTable,
     decisions: Sequence[Decision],
     factor: str,
-    spread: SessionSpread | None = None,
+    all_runs: RunTable | None = None,
 ) -> ComparisonView:
     """Return the details of ``decisions`` on ``factor``. Raises SpecificationError for a factor that no run has.
 
-    ``spread``: variance between sessions; None: estimated from the runs of ``table``. Loads only the runs of groups
-    with several levels.
+    ``all_runs``: runs from which the variance between sessions is estimated; None: ``table``. Loads only the runs of
+    groups with several levels.
     """
     names = [name.strip() for name in factor.split(",")]
     joined, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
-    matched = match(joined, name, spread=spread)
+    matched = match(joined, name, spread=None if all_runs is None else session_spread(all_runs))
     levels_of_group = _levels_of_group(
         matched.groups.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)
     )

@@ -4,14 +4,16 @@ In: a repository, its table of runs, and the chosen runs. Out: the sides with th
 baseline.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, Sides, same_configuration, side_by_side
+from assay.analysis.run_profile.phases import Occupancy, occupancy
+from assay.analysis.run_profile.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.model import Run
-from assay.questions.runs.complete_run import jobs_in_logs_only, with_jobs
+from assay.questions.runs.complete_run import CompleteRun, jobs_in_logs_only, with_jobs
 from assay.store import Repository
 
 LIKE_MAX = 500
@@ -52,3 +54,20 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
 
 def _with_jobs(repository: Repository, run: Run) -> Run:
     return with_jobs(repository, run) if jobs_in_logs_only(run) else run
+
+
+def occupancy_of_runs(runs: Mapping[str, CompleteRun]) -> dict[str, tuple[Occupancy, ...]]:
+    """Return how many attempts were in each phase over each run, in equal steps for all runs."""
+    step_s = _step_s(runs)
+    return {label: occupancy(side.run, side.tasks, step_s) for label, side in runs.items()}
+
+
+def disk_traffic_of_runs(runs: Mapping[str, CompleteRun]) -> dict[str, list[TrafficSeries]]:
+    """Return the disk traffic of each run that has a trace of disks, in equal steps for all runs."""
+    step_s = _step_s(runs)
+    traffic = {label: disk_traffic(side.trace, side.run.duration_s, step_s=step_s) for label, side in runs.items()}
+    return {label: series for label, series in traffic.items() if series}
+
+
+def _step_s(runs: Mapping[str, CompleteRun]) -> float:
+    return grid_step_s(max(side.run.duration_s for side in runs.values()))

@@ -13,7 +13,7 @@ from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure,
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
 from assay.analysis.comparison.factors.compression import changes_with
 from assay.analysis.comparison.factors.derived_factors import with_factors
-from assay.analysis.comparison.joint import LevelPairs, fits, level_pairs
+from assay.analysis.comparison.joint import LevelNetwork, LevelPairs, fits, level_pairs, network_of
 from assay.analysis.comparison.matched import baseline_of, combined_or_named, match, stratify
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.sessions import session_warnings
@@ -106,6 +106,11 @@ class SpeedupView:
     warnings: tuple[CodedWarning, ...]
     decisions: tuple[DecisionAnswer, ...] = ()
     """The decisions on the factor; the other fields are details. Empty where the question has no decision."""
+
+    @property
+    def network(self) -> LevelNetwork | None:
+        """Which levels were compared with which, over all workloads; None for fewer than three levels."""
+        return network_of(self.level_pairs)
 
 
 def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None) -> SpeedupView:

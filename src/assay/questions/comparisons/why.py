@@ -3,7 +3,7 @@
 In: a repository, its table of runs, and a speedup (factor, baseline, candidate, conditions). Out: two runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from assay.analysis.comparison.details.example_pair import example_pair
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.result import SpeedupResult
+from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
 from assay.analysis.statistics import BASE_VALUES, Mask, RunTable
 from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -103,3 +105,8 @@ def _of_stratum(table: RunTable, asked: WhyQuestion) -> RunTable:
         column = table.columns.get(name)
         keep &= column.codes == column.code(text) if column is not None else not text
     return table if keep.all() else table.subset(keep)
+
+
+def reasons_between(runs: Mapping[str, CompleteRun]) -> Reasons:
+    """Compare phases, disks and CPUs of one run of each side, by the side's label."""
+    return reasons([ObservedSide(label, side.run.duration_s, side.detail) for label, side in runs.items()])

@@ -412,12 +412,12 @@ def cost_effectiveness_of_table(
     facts: FactsByHardware,
     book: PriceBook,
     request: CostEffectivenessRequest,
-    spread: SessionSpread | None = None,
+    all_runs: RunTable | None = None,
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job with a run that counts, in the order in which the jobs first ran.
 
-    ``spread``: variance between sessions; None: estimated from these runs. Raises RepositoryError when no run counts,
-    SpecificationError when the book has no price for any run.
+    ``all_runs``: runs from which the variance between sessions is estimated; None: these runs. Raises RepositoryError
+    when no run counts, SpecificationError when the book has no price for any run.
     """
     for name in request.by:
         if name not in table.factors:
@@ -441,7 +441,7 @@ def cost_effectiveness_of_table(
     parts.sort(key=lambda part: int(part[0]))
     views, outliers = [], np.flatnonzero(valid.flagged)
     costs = run_costs(facts, table, book, on=request.on)
-    spread = session_spread(table) if spread is None else spread
+    spread = session_spread(table if all_runs is None else all_runs)
     decided = usable(table) & ~implausible.rows
     if request.exclude_flagged:
         decided &= ~valid.flagged
@@ -465,11 +465,11 @@ def cost_effectiveness(
     table: RunTable,
     book: PriceBook,
     request: CostEffectivenessRequest | None = None,
-    spread: SessionSpread | None = None,
+    all_runs: RunTable | None = None,
 ) -> list[JobCostEffectiveness]:
     """Return the answer for each job. Prices apply to the hardware that a run on each cluster and layout recorded."""
     request = request or CostEffectivenessRequest()
     table = with_factors(table, request.by)
     facts = facts_by_hardware(repository, table)
     request = request if request.by else replace(request, by=default_factors(table))
-    return cost_effectiveness_of_table(table, facts, book, request, spread)
+    return cost_effectiveness_of_table(table, facts, book, request, all_runs)

@@ -49,6 +49,11 @@ def newest_on(repository: Repository, table: RunTable, cluster: str) -> list[Run
     return repository.runs_at(table, np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist())
 
 
+def runs_of_campaign(table: RunTable, campaign_id: str) -> int:
+    """Return the number of runs of a campaign in the table."""
+    return int(np.count_nonzero(has_level(table, "campaign_id", campaign_id))) if len(table) else 0
+
+
 def cluster_files(repository: Repository, served: Iterable[Path]) -> dict[str, str]:
     """Return the text of each cluster file in the ``served`` folders and in the repository, by name.
 

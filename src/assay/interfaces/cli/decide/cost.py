@@ -263,10 +263,8 @@ def _print_costs_per_run(
     every: bool,
     as_json: bool,
 ) -> None:
-    from assay.analysis.comparison.matched import session_spread
-
     opened, flagged, table = read_flagged(repository, where)
-    views = cost_effectiveness(opened, table, book, request, session_spread(flagged.table))
+    views = cost_effectiveness(opened, table, book, request, flagged.table)
     if as_json:
         print_json([_as_json(view) for view in views])
         return

@@ -202,12 +202,11 @@ def _factor_of(table: RunTable, request: DecisionRequest) -> str:
 def _show_groups(
     opened: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
 ) -> None:
-    from assay.analysis.comparison.matched import session_spread
     from assay.interfaces.cli.decide.group_details import print_groups
     from assay.questions.comparisons.comparison import comparison_view, same_level_text
 
     decisions, question = _answered(opened, flagged, request)
-    view = comparison_view(opened, table, decisions, _factor_of(table, request), session_spread(flagged.table))
+    view = comparison_view(opened, table, decisions, _factor_of(table, request), flagged.table)
     if output.as_json:
         print_json(json_value(view))
     elif view.decisions:

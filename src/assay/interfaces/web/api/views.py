@@ -7,13 +7,10 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from assay.analysis.comparison.matched import session_spread
-from assay.analysis.cost.repricing import repriced
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api.decisions import decisions_on
@@ -23,6 +20,7 @@ from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
 from assay.questions.comparisons.findings import FindingsView, findings_view
 from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_figures, speedup_view
+from assay.questions.costs.changed_prices import changed_book
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
 from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_costs
 from assay.questions.decisions.sentences import answer_of
@@ -62,7 +60,7 @@ def compare(
     decisions = decisions_on(context, by, baseline, where=where)
 
     def make(table: RunTable) -> ComparisonView:
-        return comparison_view(context.store.repository, selected(table, where), decisions, by, session_spread(table))
+        return comparison_view(context.store.repository, selected(table, where), decisions, by, table)
 
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 
@@ -155,7 +153,7 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
         )
     book = context.book if text is None else prices_of(text, "prices")
     assert book is not None
-    return repriced(book, {name: Decimal(str(amount)) for name, amount in changes.items()})
+    return changed_book(book, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +193,7 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswe
         chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
         return [
             CostEffectivenessAnswer.model_validate(view)
-            for view in cost_effectiveness(context.store.repository, chosen, book, request, session_spread(table))
+            for view in cost_effectiveness(context.store.repository, chosen, book, request, table)
         ]
 
     return context.store.answer(("cost", asked.model_dump_json()), make)

@@ -5,14 +5,13 @@ more simulations in the server's pool of simulators.
 """
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from assay.analysis.cost.repricing import repriced
 from assay.execution.planning.plan_files.changed_plan import Change, parse_question
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
+from assay.questions.costs.changed_prices import changed_book
 from assay.questions.forecasts.whatif import Anchor, WhatIf, answered
 from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices, anchor_of
 
@@ -33,7 +32,7 @@ def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], price
     """Return the answer. Costs use the server's price book with the changed ``prices``."""
     book = context.book
     if book is not None and prices:
-        book = repriced(book, {name: Decimal(str(amount)) for name, amount in prices.items()})
+        book = changed_book(book, prices)
     return answered(anchor, changes, book, context.simulators.simulate)
 
 

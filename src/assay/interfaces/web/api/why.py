@@ -8,13 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from assay.analysis.comparison.details.side_by_side import Sides
-from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
+from assay.analysis.run_profile.reasons import Reasons
 from assay.interfaces.web.api.compare import RunIds, sides
 from assay.interfaces.web.api.runs import close_view
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.comparisons.side_by_side import Of
-from assay.questions.comparisons.why import ExamplePair, WhyQuestion, pair_of
+from assay.questions.comparisons.why import ExamplePair, WhyQuestion, pair_of, reasons_between
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 Level = Annotated[str, Query(min_length=1, max_length=300)]
@@ -53,8 +53,7 @@ def why(
 
 def reasons_of(context: Context, sides: Sides) -> Reasons:
     """Return phases, disks and CPUs of one run of each side: the run nearest to the median."""
-    seen = [(side.label, close_view(context, side.typical_run_id)) for side in sides.sides]
-    return reasons([ObservedSide(label, view.run.duration_s, view.detail) for label, view in seen])
+    return reasons_between({side.label: close_view(context, side.typical_run_id) for side in sides.sides})
 
 
 @router.get("/reasons")

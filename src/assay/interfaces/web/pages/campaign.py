@@ -2,15 +2,13 @@
 
 import time
 
-import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from assay.analysis.statistics import has_level
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, ContextOf
 from assay.questions.forecasts.tuning import is_tuning
-from assay.questions.runs.campaigns import campaigns_named
+from assay.questions.runs.campaigns import campaigns_named, runs_of_campaign
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -20,5 +18,5 @@ def campaign(request: Request, context: ContextOf, campaign_id: str) -> Response
     """Show one campaign; a running one is followed in the browser."""
     repository, table = context.store.repository, context.store.table()
     status = campaigns_named(repository, campaign_id, time.time())[0]
-    runs = int(np.count_nonzero(has_level(table, "campaign_id", status.campaign_id))) if len(table) else 0
+    runs = runs_of_campaign(table, status.campaign_id)
     return page_of(request, "campaign", campaign=status, runs=runs, tuning=is_tuning(repository, status.campaign_id))

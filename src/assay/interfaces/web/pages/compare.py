@@ -8,9 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, ComparedSide, DifferenceKind, Sides
-from assay.analysis.run_profile.phases import occupancy
 from assay.analysis.run_profile.tables.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
-from assay.analysis.run_profile.traffic import disk_traffic, grid_step_s
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.disks import disk_traffic_areas
@@ -26,7 +24,7 @@ from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_
 from assay.interfaces.web.state.answering import Text, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
-from assay.questions.comparisons.side_by_side import Of
+from assay.questions.comparisons.side_by_side import Of, disk_traffic_of_runs, occupancy_of_runs
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
 
@@ -142,11 +140,8 @@ def _drawn(
     seen = {side.label: run_view for side, run_view in zip(sides, close, strict=True)}
     tasks = {label: run_view for label, run_view in seen.items() if run_view.tasks}
     if len(tasks) > 1:
-        step_s = grid_step_s(max(run_view.run.duration_s for run_view in tasks.values()))
         charts["shares"] = time_shares({label: run_view.detail.breakdown for label, run_view in tasks.items()}, FULL_PX)
-        charts["tasks"] = task_occupancy(
-            {label: occupancy(run_view.run, run_view.tasks, step_s) for label, run_view in tasks.items()}
-        )
+        charts["tasks"] = task_occupancy(occupancy_of_runs(tasks))
     elif sum(bool(summary.phases) for summary in summaries) > 1:
         charts["phases"] = phase_timeline(summaries, colours, FULL_PX)
     uses = {
@@ -170,12 +165,7 @@ def _traces(
         return {}, views, None
     longest_s = max(run_view.run.duration_s for run_view in seen.values())
     if chosen == DISK_TRAFFIC:
-        step_s = grid_step_s(longest_s)
-        series = {
-            label: disk_traffic(run_view.trace, run_view.run.duration_s, step_s=step_s)
-            for label, run_view in seen.items()
-        }
-        return {"trace": disk_traffic_areas({k: v for k, v in series.items() if v}, colours, FULL_PX)}, views, chosen
+        return {"trace": disk_traffic_areas(disk_traffic_of_runs(seen), colours, FULL_PX)}, views, chosen
     view = TRACE_VIEWS[chosen]
     lines = {label: [x for x in lines_of(run_view.trace, view) if any(x.values)] for label, run_view in seen.items()}
     highest = max((max(line.values) for series_lines in lines.values() for line in series_lines), default=None)

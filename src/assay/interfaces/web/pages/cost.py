@@ -7,7 +7,6 @@ and used for years (``view=years``). The address contains the state of the page 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -17,7 +16,6 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.cost.repricing import amounts_of, price_names, repriced
 from assay.analysis.outliers.flagging import TIME_KINDS
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
@@ -38,6 +36,7 @@ from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters.price import UNKNOWN
+from assay.questions.costs.changed_prices import changed_book, items_by_name, prices_in
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
@@ -225,7 +224,7 @@ def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
         "before": {row.label: row for row in before.rows} if changes else {},
         "chart": chart,
         "jobs": [(name, _job_title(in_book[name]), name == job) for name in jobs],
-        "prices": _prices(before, plane, {name: float(amount) for name, amount in amounts_of(book).items()}),
+        "prices": _prices(before, plane, prices_in(book)),
         "currency": plane.currency,
         "changed": bool(changes),
         "colours": colours,
@@ -280,7 +279,7 @@ def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
     view = costs.view
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
-    changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
+    changed = changed_book(book, question.changes)
     return {
         "tco": shown,
         "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
@@ -302,17 +301,14 @@ def _paid(
     ``there``: levels of the runs by factor; prices that apply only to other levels are omitted.
     """
     paid = {line.price for bill in view.bills.values() for line in bill.items}
-    items = dict(zip(price_names(book), book.items, strict=True))
-    now = amounts_of(changed)
+    items, now = items_by_name(book), prices_in(changed)
     fields = []
-    for name, amount in amounts_of(book).items():
+    for name, book_price in prices_in(book).items():
         item = items.get(name)  # electricity is a price without an item
         when = item.when if item else {}
         if name in paid and all(_has(there, factor, levels) for factor, levels in when.items()):
-            book_price, current = float(amount), float(now[name])
-            fields.append(
-                PriceField(name, item.per if item else "kWh", book_price, current, max(2 * book_price, current) or 1.0)
-            )
+            most = max(2 * book_price, now[name]) or 1.0
+            fields.append(PriceField(name, item.per if item else "kWh", book_price, now[name], most))
     return tuple(fields)
 
 

@@ -10,10 +10,10 @@ from decimal import Decimal, InvalidOperation
 from urllib.parse import urlencode
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.cost.repricing import amounts_of
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
 from assay.model import PriceBook
+from assay.questions.costs.changed_prices import prices_in
 
 PRICE = "price."
 YEARS = "3"
@@ -38,8 +38,8 @@ class CostPageState:
 
     def changed_in(self, book: PriceBook) -> dict[str, float]:
         """Return the changed prices that differ from the prices in ``book``."""
-        book_prices = amounts_of(book)
-        return {name: amount for name, amount in self.changes.items() if book_prices.get(name) != Decimal(str(amount))}
+        book_prices = prices_in(book)
+        return {name: amount for name, amount in self.changes.items() if book_prices.get(name) != amount}
 
     def address(self, **other: str) -> str:
         """Return the page's address, with the fields in ``other`` changed."""

@@ -13,7 +13,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.analysis.comparison.details.side_by_side import SIDES_MAX
-from assay.analysis.comparison.joint import network_of
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.statistics import FACTOR_SYNONYMS, RunTable
 from assay.foundation.errors import SpecificationError, did_you_mean
@@ -183,7 +182,7 @@ def speedup(
     decisions: list[ShownDecision] = []
     if method == "matched":
         view = api_views.speedup(context, names, first, group or "workload", where=where)
-        network = network_of(view.level_pairs)
+        network = view.network
         shown = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
         decisions = shown_decisions(context, factor, baseline, (), where)
     else:

@@ -14,7 +14,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
-from assay.analysis.cost.repricing import amounts_of
 from assay.execution.planning.plan_files.changed_plan import Change
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
@@ -25,6 +24,7 @@ from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.model import PriceBook
+from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.forecasts.whatif import Anchor
@@ -164,7 +164,7 @@ def _same(text: str, control: Control) -> bool:
 
 
 def _prices(book: PriceBook, changed: Mapping[str, float]) -> tuple[PriceControl, ...]:
-    book_prices = {name: float(amount) for name, amount in amounts_of(book).items()}
+    book_prices = prices_in(book)
     most = max(book_prices.values(), default=1.0) or 1.0
     return tuple(
         PriceControl(name, amount, changed.get(name, amount), 4 * amount or most)

@@ -1,0 +1,59 @@
+"""Test that pages, reports and charts compute nothing: of packages below questions they import types and these functions.
+
+Classes and constants are free, because answers consist of them.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from paths import ROOT
+
+PACKAGE = ROOT / "src" / "assay"
+RENDERERS = ("interfaces/web", "interfaces/report", "interfaces/charts")
+BELOW_QUESTIONS = ("assay.estimation.", "assay.execution.", "assay.store.", "assay.analysis.")
+ALLOWED = {
+    "assay.analysis.comparison.verdict_text.": "text of verdicts",
+    "assay.analysis.run_profile.tables.": "tables and series of one run, the same on every surface",
+    "assay.analysis.run_profile.run_detail.request_limits_note": "text",
+    "assay.analysis.run_profile.limits.limit_spans": "places what is known of one run on a chart's axis",
+    "assay.analysis.run_profile.phases.": "order and attempts' phases, as a chart draws them",
+    "assay.analysis.run_profile.series.": "cuts the series of one run to the requested windows",
+    "assay.analysis.run_profile.tasks.timeline": "places the tasks of one run in lanes",
+    "assay.analysis.comparison.factors.device_classes.": "the device class of a layout, for colours and options",
+    "assay.analysis.statistics.counts_by": "which workloads have most runs, to prepare their answers first",
+    "assay.execution.campaign.preview.preview": "the preview of a plan that is not started",
+    "assay.execution.planning.": "plans are read and written as by the command",
+    "assay.store.campaigns.plan_texts.": "texts as stored",
+    "assay.store.exchange.": "runs and bundles leave and arrive as they are stored",
+}
+
+
+def functions_from_below(source: str) -> list[str]:
+    """Return the functions that a module imports from packages below questions, with their modules."""
+    return [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.module and f"{node.module}.".startswith(BELOW_QUESTIONS)
+        for alias in node.names
+        if alias.name[0].islower()
+    ]
+
+
+def test_pages_reports_and_charts_call_nothing_below_questions_but_what_is_listed() -> None:
+    imported = {
+        f"{path.relative_to(PACKAGE)}: {name}": name
+        for part in RENDERERS
+        for path in sorted((PACKAGE / part).rglob("*.py"))
+        for name in functions_from_below(path.read_text(encoding="utf-8"))
+    }
+    refused = [where for where, name in imported.items() if not name.startswith(tuple(ALLOWED))]
+    assert not refused, f"questions compute, and these render: {refused}"
+    unused = [name for name in ALLOWED if not any(known.startswith(name) for known in imported.values())]
+    assert not unused, f"nothing to allow there: {unused}"
+
+
+def test_a_computing_function_is_reported_and_a_type_is_not() -> None:
+    source = "from assay.analysis.cost.repricing import repriced\nfrom assay.analysis.statistics import RunTable\n"
+    assert functions_from_below(source) == ["assay.analysis.cost.repricing.repriced"]
+    assert not "assay.analysis.cost.repricing.repriced".startswith(tuple(ALLOWED))
