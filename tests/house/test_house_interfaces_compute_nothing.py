@@ -1,4 +1,4 @@
-"""Test that pages, reports and charts compute nothing: of packages below questions they import types and these functions.
+"""Test that pages, reports and charts compute nothing: from below questions they import types and these functions.
 
 Classes and constants are free, because answers consist of them.
 """
