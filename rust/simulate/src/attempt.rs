@@ -1,11 +1,10 @@
-//! What does one try of a task go through? Its start, its steps by turns and side by side, its end.
+//! What is one try of a task? Its state, what it has running, and what all its steps use. `steps.rs` has their order.
 
 use crate::activity::{ByLimit, Limit, Owner, Use};
 use crate::fair::PartId;
-use crate::reduceside::Reduce;
-use crate::scenario::{Detail, Input, Output};
-use crate::schedule::{next_beat, Locality};
-use crate::sim::{Sim, Timer};
+use crate::scenario::{Detail, Input};
+use crate::schedule::Locality;
+use crate::sim::Sim;
 
 /// What an attempt does side by side.
 pub const MAIN: u8 = 0;
@@ -59,6 +58,50 @@ pub struct TaskCounters {
     pub intermediate_read_bytes: f64,
     pub intermediate_write_bytes: f64,
     pub cpu_s: f64,
+}
+
+/// What a reduce fetches from one group of nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    pub outputs: u32,
+    pub group: u32,
+    pub fetched_bytes: f64,
+}
+
+/// A copy that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fetch {
+    pub bytes: f64,
+    pub to_memory: bool,
+    pub segments: u32,
+    pub written: Option<File>,
+}
+
+/// The shuffle of one reduce: its copies, and its data in memory and on disk.
+#[derive(Debug)]
+pub struct Reduce {
+    pub share: f64,
+    pub fetched_bytes: f64,
+    pub files: Vec<File>,
+    pub expected_bytes: f64,
+    pub expansion: f64,
+    pub sources: Vec<Source>,
+    pub turn: usize,
+    pub fetches: Vec<Fetch>,
+    /// A bit for each copy that runs.
+    pub active: u128,
+    /// Uncompressed, come in and not merged.
+    pub memory_bytes: f64,
+    pub reserved_bytes: f64,
+    pub limit_bytes: f64,
+    pub merge_bytes: f64,
+    pub segment_bytes_max: f64,
+    pub merging_bytes: f64,
+    pub merging_files: usize,
+    pub factor: u32,
+    pub kept_bytes: f64,
+    pub polling: bool,
+    pub complete: bool,
 }
 
 #[derive(Debug)]
@@ -190,43 +233,6 @@ impl Sim<'_> {
         self.attempts[index as usize].lanes.iter().any(|&(known, _)| known == lane)
     }
 
-    /// The container is there: the JVM starts.
-    pub fn launch(&mut self, index: u32) {
-        let attempt = &mut self.attempts[index as usize];
-        if !attempt.lives {
-            return;
-        }
-        attempt.step = Step::Starting;
-        let costs = &self.scenario.engine;
-        let seconds = if attempt.is_master { costs.am_start_cpu_s } else { costs.task_start_cpu_s };
-        let part = Use::Cpu { node: attempt.node, seconds: seconds * attempt.factor };
-        let from = attempt.start_s;
-        if !attempt.is_master {
-            self.engine.waited(from, Limit::Fixed);
-            let limits = &mut self.attempts[index as usize].limits;
-            limits[Limit::Fixed as usize] += self.engine.now - from;
-        }
-        self.parts.push(part);
-        self.run_lane(index, MAIN, 1);
-    }
-
-    pub fn lane_ended(&mut self, owner: Owner) {
-        let index = owner.attempt;
-        self.attempts[index as usize].lanes.retain(|&(lane, _)| lane != owner.lane);
-        match owner.lane {
-            MAIN => self.step_ended(index),
-            SPILL => {
-                let attempt = &self.attempts[index as usize];
-                if attempt.step == Step::Work && attempt.segment >= attempt.segments {
-                    self.work_ended(index);
-                }
-            }
-            MEMORY_MERGE => self.memory_merged(index),
-            DISK_MERGE => self.disk_merged(index),
-            lane => self.fetched(index, lane),
-        }
-    }
-
     /// Seconds since the last step ended, and from now on those of the next.
     pub fn step_seconds(&mut self, index: u32) -> f64 {
         let now = self.engine.now;
@@ -234,60 +240,6 @@ impl Sim<'_> {
         let seconds = now - attempt.step_s;
         attempt.step_s = now;
         seconds
-    }
-
-    fn step_ended(&mut self, index: u32) {
-        let step = self.attempts[index as usize].step;
-        match step {
-            Step::Waiting | Step::Shuffle => {}
-            Step::Starting => {
-                if self.attempts[index as usize].is_master {
-                    let job = self.attempts[index as usize].job as usize;
-                    self.attempts[index as usize].lives = false;
-                    self.free_attempts.push(index);
-                    let heard =
-                        next_beat(self.engine.now, self.jobs[job].am_phase, self.scenario.engine.am_heartbeat_s);
-                    self.engine.timer(heard, Timer::JobRuns(job as u32));
-                    return;
-                }
-                self.started(index);
-            }
-            Step::LastMerge => self.last_merge_ended(index),
-            Step::Sort => self.begin_work(index),
-            Step::Work => {
-                self.attempts[index as usize].segment += 1;
-                let attempt = &self.attempts[index as usize];
-                if attempt.segment < attempt.segments {
-                    self.next_segment(index);
-                } else if !self.is_running(index, SPILL) {
-                    self.work_ended(index);
-                }
-            }
-            Step::Spill => self.spill_ended(index),
-            Step::Merge => {
-                let seconds = self.step_seconds(index);
-                self.attempts[index as usize].phases.merge_s += seconds;
-                self.hand_over(index);
-            }
-            Step::Ending => self.task_ended(index),
-        }
-    }
-
-    fn started(&mut self, index: u32) {
-        let now = self.engine.now;
-        let attempt = &mut self.attempts[index as usize];
-        attempt.phases.start_s = now - attempt.start_s;
-        attempt.step_s = now;
-        let (job, stage) = (attempt.job as usize, attempt.stage as usize);
-        let state = &mut self.jobs[job].stages[stage];
-        if state.start_s == 0.0 || attempt.start_s < state.start_s {
-            state.start_s = attempt.start_s;
-        }
-        if matches!(self.scenario.jobs[job].stages[stage].input, Input::Stages(_)) {
-            self.begin_shuffle(index);
-        } else {
-            self.begin_work(index);
-        }
     }
 
     /// All work is done: commit, report, end of the JVM.
@@ -300,54 +252,6 @@ impl Sim<'_> {
         self.parts.push(Use::Cpu { node, seconds });
         self.parts.push(Use::Wait { seconds: wait, limit: Limit::Fixed });
         self.run_lane(index, MAIN, 1);
-    }
-
-    fn task_ended(&mut self, index: u32) {
-        let seconds = self.step_seconds(index);
-        self.attempts[index as usize].phases.end_s += seconds;
-        let attempt = &self.attempts[index as usize];
-        let (job, stage, task, node) = (attempt.job as usize, attempt.stage as usize, attempt.task, attempt.node);
-        let spec = &self.scenario.jobs[job].stages[stage];
-        if self.scenario.engine.speculation || !self.scenario.failures.is_empty() {
-            self.kill_others(index);
-        }
-        let now = self.engine.now;
-        let attempt = &self.attempts[index as usize];
-        let output = match spec.output {
-            Output::Shuffle { .. } => {
-                let bytes: f64 = attempt.files.iter().map(|file| file.bytes).sum();
-                Some((bytes, attempt.files.last().map_or(crate::world::NEVER_CACHED, |file| file.cache_position)))
-            }
-            _ => Some((0.0, crate::world::NEVER_CACHED)),
-        };
-        let run_s = now - attempt.start_s;
-        let state = &mut self.jobs[job].stages[stage];
-        if let (Some((bytes, position)), Some(outputs)) = (output, state.outputs) {
-            self.outputs[outputs].add(node, bytes, position);
-            if !self.scenario.failures.is_empty() {
-                self.made_on.push((outputs, node, task));
-            }
-        }
-        state.finished[task as usize] = true;
-        state.done += 1;
-        state.running -= 1;
-        state.run_s += run_s;
-        if state.done == 1 {
-            state.first_end_s = now;
-        }
-        self.retire(index, "succeeded");
-        self.release(node, spec.memory_bytes, spec.cores);
-        let state = &self.jobs[job].stages[stage];
-        if state.done == state.tasks {
-            self.stage_ended(job, stage);
-        } else {
-            for later in stage + 1..self.jobs[job].stages.len() {
-                let waits = self.jobs[job].stages[later].requested < self.jobs[job].stages[later].tasks;
-                if waits {
-                    self.check_ready(job, later);
-                }
-            }
-        }
     }
 
     /// Take an attempt out of the running ones, and keep its record if that is wanted.

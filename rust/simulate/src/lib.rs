@@ -29,6 +29,7 @@ mod series;
 #[cfg(test)]
 mod shares_test;
 mod sim;
+mod steps;
 mod table;
 mod text;
 mod traces;

@@ -5,7 +5,7 @@
 //! written out, unless as many files as can be merged at once are there already.
 
 use crate::activity::{Limit, Use};
-use crate::attempt::{File, Step, DISK_MERGE, FETCH, MAIN, MEMORY_MERGE};
+use crate::attempt::{Fetch, File, Reduce, Source, Step, DISK_MERGE, FETCH, MAIN, MEMORY_MERGE};
 use crate::mapside::merge_plan;
 use crate::sim::{Sim, Timer};
 
@@ -22,47 +22,6 @@ const FETCH_SHARE: f64 = 0.25;
 /// Disks that one fetch is spread over, where each node is fetched from alone; else fetches take them by turns.
 const SPREAD: usize = 4;
 const FILES_PER_FETCH: u32 = 50;
-
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    outputs: u32,
-    group: u32,
-    fetched_bytes: f64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Fetch {
-    bytes: f64,
-    to_memory: bool,
-    segments: u32,
-    written: Option<File>,
-}
-
-#[derive(Debug)]
-pub struct Reduce {
-    pub share: f64,
-    pub fetched_bytes: f64,
-    pub files: Vec<File>,
-    expected_bytes: f64,
-    expansion: f64,
-    sources: Vec<Source>,
-    turn: usize,
-    fetches: Vec<Fetch>,
-    /// A bit for each copy that runs.
-    active: u128,
-    /// Uncompressed, come in and not merged.
-    memory_bytes: f64,
-    reserved_bytes: f64,
-    limit_bytes: f64,
-    merge_bytes: f64,
-    segment_bytes_max: f64,
-    merging_bytes: f64,
-    merging_files: usize,
-    factor: u32,
-    kept_bytes: f64,
-    polling: bool,
-    complete: bool,
-}
 
 impl Sim<'_> {
     pub fn begin_shuffle(&mut self, index: u32) {
