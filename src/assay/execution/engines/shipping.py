@@ -12,6 +12,7 @@ from assay.execution.engines.contract import Show
 from assay.execution.hosts.transport import Transport
 
 _COMMAND_TIMEOUT_S = 60.0
+"""Maximum time of a check of the files on a host, in seconds."""
 _NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC_ALL=C sort | sha256sum'
 
 

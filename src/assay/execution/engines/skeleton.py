@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # rules are used at plan time, which needs no transports
     from assay.execution.hosts.transport import RemoteProcess, Transport
 
 COMMAND_TIMEOUT_S = 60.0
+"""Maximum time of a short command on a host, in seconds."""
 _PROGRESS_INTERVAL_S = 1.0
 """Time between two queries of a program's progress, in seconds."""
 _END_JOBS_TIMEOUT_S = 8.0

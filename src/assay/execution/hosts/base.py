@@ -36,6 +36,7 @@ REAP_TIMEOUT_S = 2.0
 CONCURRENT_COMMANDS = 6
 """Maximum number of concurrent commands. sshd's MaxSessions is 10: four are left for foreground processes and kills."""
 _CHUNK_BYTES = 1 << 18
+"""Bytes of a stream that are read or sent at a time."""
 _STDERR_TAIL_BYTES = 1 << 16
 """Maximum number of bytes of stderr that are kept."""
 

@@ -15,7 +15,9 @@ from typing import TypeVar
 from assay.foundation.errors import LabError
 
 COMMAND_TIMEOUT_S = 30.0
+"""Maximum time of one command, in seconds."""
 PARALLEL_COMMANDS = 8
+"""Maximum number of commands that run at the same time."""
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 """Environment of all commands: a search path with the sbin directories, and English output."""
 KILL_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")

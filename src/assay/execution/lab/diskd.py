@@ -31,7 +31,9 @@ READY = "ready"
 READY_TIMEOUT_S = 10.0
 """Maximum time until the daemon's files exist after its start, in seconds."""
 TERMINATE_WAIT_S = 3.0
+"""Maximum wait for the end of a terminated daemon, in seconds; then it is killed."""
 POLL_S = 0.01
+"""Pause between two checks of a daemon, in seconds."""
 NICENESS = "-15"
 """Priority of the daemon. Disks must respond in time when every core is busy."""
 

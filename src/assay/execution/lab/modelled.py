@@ -19,6 +19,7 @@ from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.model import Disks
 
 SEED = 1
+"""Seed of the modelled disks' random latencies."""
 
 
 class ModelledLoop:

@@ -21,6 +21,7 @@ SUBNET_RANGES = ("10.213.0.0/16", "198.18.0.0/16")
 NODES_MAX = 250
 """Maximum number of nodes in a lab; their addresses share a /24."""
 HOST_NUMBER = 254
+"""Last byte of the address of the machine itself in a lab's subnets."""
 BRIDGE = "switch"
 NODE_INTERFACE = "eth0"
 QUEUE_LATENCY_MS = 50

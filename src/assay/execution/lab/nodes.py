@@ -24,7 +24,9 @@ from assay.execution.lab.network import LabNetwork
 from assay.foundation.errors import LabError
 
 BOOT_TIMEOUT_S = 20.0
+"""Maximum wait for the sshds of all nodes, in seconds."""
 SSH_PORT = 22
+"""Port of each node's sshd."""
 SYSTEM_DIRECTORY = "/mnt/system"
 
 SSHD_CONFIG = """\

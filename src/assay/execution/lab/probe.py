@@ -23,6 +23,7 @@ from assay.foundation.errors import LabError
 FREE_BYTES_MIN = 2 * 10**9
 """Minimum free space for a lab, in bytes."""
 PROBE_IMAGE_BYTES = 16 * 2**20
+"""Size of the image with which throttled disks are tried, in bytes."""
 # Program to the Debian package that has it.
 PROGRAMS = {
     "ip": "iproute2",
@@ -46,6 +47,7 @@ WANTED_CONTROLLERS = {
     "cpuacct": ("CPU accounting", "there is no CPU trace per node", False),
 }
 PROBE_MODEL_BYTES = 2**20
+"""Size of the image with which the disk daemon is tried, in bytes."""
 # Starts the daemon in the background, waits until it is ready, and reads a page. It ends with the namespaces.
 PROBE_MODEL_SCRIPT = """\
 "$1" "$2" > "$2.log" 2>&1 &

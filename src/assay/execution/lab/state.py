@@ -20,6 +20,7 @@ MACHINE_LOCK = Path("/run/assay-lab.lock")
 MACHINE_LOCK_WAIT_S = 120.0
 """Maximum wait for the machine-wide lock, in seconds."""
 LOCK_POLL_S = 0.1
+"""Pause between two tries to take the lock of labs, in seconds."""
 LAB_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 
 

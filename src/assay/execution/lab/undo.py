@@ -30,6 +30,7 @@ a modelled disk: half a second's worth of sequential writes takes many times as 
 DETACH_WAIT_S = 60.0
 """Maximum wait for the last user of a loop device to unmount its file system, in seconds."""
 POLL_S = 0.05
+"""Pause between two checks whether a resource is gone, in seconds."""
 NETNS = Path("/run/netns")
 
 

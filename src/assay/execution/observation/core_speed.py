@@ -27,6 +27,7 @@ REFERENCE_NAME = "AMD EPYC of examples/profiles/lab.yaml"
 REFERENCE_S: Mapping[str, float] = {"sort": 0.0731, "count": 0.0221, "checksum": 0.0124, "compress": 0.0099}
 """CPU seconds of the fastest round of each kind on the reference processor: minimum of 21 rounds."""
 CONFIDENCE = 0.9
+"""Confidence of the interval of a core's speed."""
 
 
 async def core_speeds(transports: Mapping[str, Transport]) -> list[CoreSpeed]:

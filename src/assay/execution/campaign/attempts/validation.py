@@ -21,6 +21,7 @@ from assay.workloads.common.inputs import Input
 from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
 
 _CHECK_TIMEOUT_S = 600.0
+"""Minimum time limit of an output check, in seconds; a longer time limit of the run applies to its check too."""
 
 
 async def run_checks(

@@ -34,6 +34,7 @@ from assay.store.formats.spark.parameters import spark_parameters
 
 DEFAULT_CLIENT = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)
 PAGE_PORT = 8080
+"""Default port of the page of Spark's master."""
 _COMPARABILITY_SETTINGS = (
     settings.DYNAMIC,
     "spark.scheduler.minRegisteredResourcesRatio",

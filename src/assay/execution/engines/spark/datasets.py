@@ -26,6 +26,7 @@ LOCAL = "local"
 _TIMEOUT_S = 3600
 """Maximum time of a command of Hadoop or Spark, in seconds."""
 _ERROR_LINES_MAX = 3
+"""Maximum number of lines of Hadoop or Spark in an error message."""
 _SHELL = "org.apache.hadoop.fs.FsShell"
 
 

@@ -23,7 +23,9 @@ FETCHED_VERSION = "4.3.0"
 _SHA256 = "e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6"
 """SHA-256 of the package's source archive, the form in which it is published."""
 _FETCH_TIMEOUT_S = 1800
+"""Maximum time of the download of Spark, in seconds."""
 OLDEST_MAJOR = 3
+"""Oldest major version of Spark that runs assay's programs."""
 # Batch programs on YARN or standalone do not use these jars, and each JVM would open all of them at its start.
 _OMITTED_JARS = re.compile(
     r"kubernetes-|vertx-|spark-(kubernetes|connect|repl|mllib|graphx|streaming|hive|pipelines)|"

@@ -26,8 +26,11 @@ from assay.store.formats.spark.parameters import spark_parameters
 _JAR = "assay-spark-jobs.jar"
 _DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{SPARK_JOBS_PACKAGE}Defaults"
 _NAME_CHARS = 12
+"""Hexadecimal digits of a content's SHA-256 in a file's name."""
 _COMPILE_TIMEOUT_S = 300
+"""Maximum time of the compilation of assay's Spark programs, in seconds."""
 _ERROR_LINES_MAX = 5
+"""Maximum number of the compiler's lines in an error message."""
 
 
 def tool(name: str) -> bytes:

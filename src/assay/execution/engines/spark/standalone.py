@@ -26,6 +26,7 @@ _CORES = 1024
 """Cores that a worker offers, more than it needs. As with YARN here, memory limits the number of executors, and
 programs limit their number of tasks."""
 _POLL_S = 0.25
+"""Pause between two checks of Spark's daemons, in seconds."""
 _COMMAND_TIMEOUT_S = 60.0
 
 

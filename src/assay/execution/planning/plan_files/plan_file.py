@@ -34,6 +34,7 @@ from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Workload
 
 RETRIES_MAX = 100
+"""Maximum number of retries of a run in a plan."""
 
 
 def _parse_directories(value: object) -> dict[str, int]:

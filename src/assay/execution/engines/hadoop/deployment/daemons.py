@@ -47,7 +47,9 @@ cd "$1" && shift && for name; do
 done
 """
 _POLL_S = 0.25
+"""Pause between two checks of the daemons, in seconds."""
 _COMMAND_TIMEOUT_S = 60.0
+"""Maximum time of a short command on a host, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

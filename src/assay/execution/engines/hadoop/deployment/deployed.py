@@ -31,6 +31,7 @@ from assay.model import PROFILED, Configuration, Layout, Placement, StoragePolic
 FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
 """Messages of HDFS and Hadoop's disk checker about full devices."""
 JAVA_MINIMUM = 11
+"""Oldest Java version that runs Hadoop 3.4 for assay."""
 JAVA_MAXIMUM = 23
 """Newest supported Java. Hadoop 3.4 calls Subject.getSubject, which fails from Java 24 on without a security
 manager."""

@@ -30,10 +30,13 @@ _MIRRORS_OF_CENTRAL = frozenset({"central", "*", "external:*"})
 _AT_ONCE = 6
 """Maximum number of concurrent downloads."""
 _TRIES = 3
+"""Maximum number of downloads of one jar."""
 _PAUSE_S = 1.0
 """Pause before another attempt at a jar, in seconds."""
 _TIMEOUT_S = 60.0
+"""Maximum wait for a connection or for more bytes of a download, in seconds."""
 _CHUNK_BYTES = 1 << 20
+"""Bytes of a jar that are read at a time."""
 _HINT = (
     f"set {VARIABLE} to a Maven repository's address (https://… or file:///…), name a mirror of central in "
     "~/.m2/settings.xml, install Maven (apt-get install maven)"

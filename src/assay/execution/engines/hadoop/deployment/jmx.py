@@ -19,6 +19,7 @@ from assay.foundation.units import format_bytes
 from assay.model import CodedWarning, WarningCode
 
 AT_ONCE = 8
+"""Maximum number of daemons that are asked at the same time."""
 LOOK_TIMEOUT_S = 15.0
 """Maximum time for reading the metrics of all daemons, in seconds."""
 SOURCE = "daemons' JMX, before and after the program"

@@ -11,7 +11,9 @@ from pathlib import Path
 from assay.foundation.errors import EngineError
 
 _TIMEOUT_S = 900
+"""Maximum time of a Maven build, in seconds."""
 _ERROR_LINES_MAX = 3
+"""Maximum number of Maven's lines in an error message."""
 
 
 def installed() -> bool:

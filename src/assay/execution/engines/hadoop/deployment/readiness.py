@@ -28,6 +28,7 @@ DAEMON_BYTES = 128 << 20
 """Minimum memory of a daemon, in bytes."""
 CONTAINERS_MEMORY = "yarn.nodemanager.resource.memory-mb"
 _TIMEOUT_S = 60.0
+"""Maximum time of a check on a host, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,11 @@ from assay.model import KerberosLogin
 ASK_TIMEOUT_S = 20.0
 """Maximum time of a request with curl, in seconds."""
 _COMMAND_TIMEOUT_S = 60.0
+"""Maximum time of one request from the edge host, in seconds."""
 _EXIT_NO_COMMAND = 127
+"""Exit status of a shell for a command that does not exist."""
 _UNAUTHORISED = 401
+"""HTTP status of a request without valid credentials."""
 _REFUSED = 7
 _UNTRUSTED = (35, 51, 60, 77)
 """curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""

@@ -21,6 +21,7 @@ from assay.model import JOBS_PACKAGE, Program
 
 _JAR = "assay-jobs.jar"
 _NAME_CHARS = 12
+"""Hexadecimal digits of a content's SHA-256 in a file's name."""
 
 
 @dataclass(frozen=True, slots=True)

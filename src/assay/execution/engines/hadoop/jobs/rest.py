@@ -18,6 +18,7 @@ from assay.foundation.errors import EngineError
 
 PLAIN: Final = HttpAccess()
 _ERROR = 400
+"""Lowest HTTP status that is an error."""
 
 
 @dataclass(frozen=True, slots=True)

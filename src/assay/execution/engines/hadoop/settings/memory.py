@@ -20,6 +20,7 @@ SHARE = 0.5
 BYTES_MIN = 64 * 2**20
 """Minimum memory for blocks on each worker, in bytes."""
 _TIMEOUT_S = 30.0
+"""Maximum time of a command on a worker, in seconds."""
 # Kind of file system, free KiB in it, limit on locked memory in KiB or "unlimited", and whether the library is there.
 _PROBE = (
     'stat -f -c %T "$1"; df -k --output=avail "$1" | tail -n 1; ulimit -l; '

@@ -20,6 +20,7 @@ NAMENODE_HTTP, RESOURCEMANAGER_HTTP = 9870, 8088
 NAMENODE_HTTPS, RESOURCEMANAGER_HTTPS = 9871, 8090
 _STAGING = "/tmp/hadoop-yarn/staging"  # noqa: S108 - in HDFS, and Hadoop's own default
 _REFERENCES_MAX = 20
+"""Maximum number of replacements of references in one value, against endless loops."""
 
 
 @dataclass(frozen=True, slots=True)
