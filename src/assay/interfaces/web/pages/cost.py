@@ -52,13 +52,13 @@ def row_where(plane: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, s
     return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
 
 
-_FROM_NOTHING = 100.0
+_FREE_PRICE_DISTANCE = 100.0
 """Distance of a price of 0: its ratio to the break-even price is undefined. It sorts before prices without a
 break-even price."""
 ROWS_OF_YEARS_MAX = 12
 """Maximum number of jobs listed in the view of years."""
 _NOTHING: dict[str, Any] = {
-    "odd_kinds": tuple(TIME_KINDS),
+    "outlier_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
     "plane": None,
     "narrowed": {},
@@ -261,7 +261,7 @@ def _distance(price: BreakEvenPriceField) -> float:
     if not ends:
         return math.inf
     if not price.amount:
-        return _FROM_NOTHING
+        return _FREE_PRICE_DISTANCE
     return min(abs(math.log(max(end, 1e-9) / price.amount)) for end in ends)
 
 

@@ -18,8 +18,8 @@ from assay.questions.costs.changed_prices import prices_in
 PRICE = "price."
 YEARS = "3"
 _NAMES = ("view", "workload", "job", "cluster", DEVICE_CLASS, "by", "take", "years", "rounding", "unflagged")
-_USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
-_LONGEST = 300
+_DEFAULTS = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
+_FIELD_CHARACTERS_MAX = 300
 """Maximum length of a field or a price name, in characters."""
 _PRICES_MAX = 200
 """Maximum number of changed prices in an address or a form."""
@@ -29,7 +29,7 @@ _PRICES_MAX = 200
 class CostPageState:
     """State of the page Cost."""
 
-    state: dict[str, str] = field(default_factory=lambda: dict(_USUAL))
+    state: dict[str, str] = field(default_factory=lambda: dict(_DEFAULTS))
     """Form fields by name, as text; missing fields have their default values."""
     changes: dict[str, float] = field(default_factory=dict)
     """Changed prices by name, in the price book's currency."""
@@ -43,7 +43,7 @@ class CostPageState:
 
     def address(self, **other: str) -> str:
         """Return the page's address, with the fields in ``other`` changed."""
-        pairs = [(name, text) for name, text in {**self.state, **other}.items() if text and _USUAL.get(name) != text]
+        pairs = [(name, text) for name, text in {**self.state, **other}.items() if text and _DEFAULTS.get(name) != text]
         pairs += [(f"{PRICE}{name}", _plain(amount)) for name, amount in self.changes.items()]
         return f"/cost?{urlencode(pairs)}" if pairs else "/cost"
 
@@ -62,18 +62,18 @@ def _plain(amount: float) -> str:
 
 def asked_from(pairs: Iterable[tuple[str, str]]) -> CostPageState:
     """Return the state in an address or a form. Raises SpecificationError for a price that is not a number."""
-    state, text = dict(_USUAL), None
+    state, text = dict(_DEFAULTS), None
     changes: dict[str, float] = {}
     for name, value in pairs:
         if name in _NAMES:
-            state[name] = value[:_LONGEST]
+            state[name] = value[:_FIELD_CHARACTERS_MAX]
         elif name == "where" and value.partition("=")[0] in ("workload", "cluster", DEVICE_CLASS):  # filter bar
             column, _, level = value.partition("=")
-            state[column] = level[:_LONGEST]
+            state[column] = level[:_FIELD_CHARACTERS_MAX]
         elif name == "prices":
             text = value.replace("\r\n", "\n") if value.strip() else None
         elif name.startswith(PRICE) and value and len(changes) < _PRICES_MAX:
-            changes[name[len(PRICE) :][:_LONGEST]] = amount_of(name[len(PRICE) :], value)
+            changes[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
     return CostPageState(state, changes, text)
 
 
@@ -88,7 +88,7 @@ def amount_of(name: str, text: str) -> float:
         amount = _amount_in_words(text[:40])
     if not amount.is_finite() or not 0 <= amount < Decimal("1e15"):
         hint = "write a number from 0 up in the price book's currency, such as 1.2 or 100k"
-        raise SpecificationError(f"{text[:40]!r} is no price", where=name[:_LONGEST], hint=hint)
+        raise SpecificationError(f"{text[:40]!r} is no price", where=name[:_FIELD_CHARACTERS_MAX], hint=hint)
     return float(amount)
 
 

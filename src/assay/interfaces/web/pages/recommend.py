@@ -30,7 +30,7 @@ from assay.specs.fields import unknown
 from assay.workloads.catalogue import workloads
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
-_USUAL = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
+_DEFAULT_REQUEST = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
 _NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
 _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
@@ -127,7 +127,11 @@ def _fields_of(works: Sequence[str], rows: int) -> list[WorkFields]:
 def default_request(context: Context) -> RecommendRequest:
     """Return the default request of the form, with a catalogue that this server has."""
     catalogues = stored_catalogues(context.cluster_folders)
-    return _USUAL if _USUAL.catalogue in catalogues else replace(_USUAL, catalogue=next(iter(catalogues), ""))
+    return (
+        _DEFAULT_REQUEST
+        if _DEFAULT_REQUEST.catalogue in catalogues
+        else replace(_DEFAULT_REQUEST, catalogue=next(iter(catalogues), ""))
+    )
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:

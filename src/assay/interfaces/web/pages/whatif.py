@@ -31,7 +31,7 @@ from assay.questions.forecasts.whatif import Anchor
 from assay.questions.forecasts.whatif_page import AnchorChoice, Control, controls_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
-_LONGEST = 300
+_FIELD_CHARACTERS_MAX = 300
 """Maximum length of a name or a value, in characters."""
 _PAIRS_MAX = 100
 """Maximum number of query parameters that are read."""
@@ -90,11 +90,11 @@ def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
     run_id, values, prices = "", {}, {}
     for name, value in pairs[:_PAIRS_MAX]:
         if name == "run":
-            run_id = value[:_LONGEST]
+            run_id = value[:_FIELD_CHARACTERS_MAX]
         elif name.startswith(PRICE) and value:
-            prices[name[len(PRICE) :][:_LONGEST]] = amount_of(name[len(PRICE) :], value)
+            prices[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
         elif value.strip():
-            values[name[:_LONGEST]] = value.strip()[:_LONGEST]
+            values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
     return _Asked(run_id, values, prices)
 
 
