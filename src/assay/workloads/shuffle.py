@@ -18,26 +18,34 @@ from assay.workloads.workload import (
     SEED,
     DataFlow,
     Figure,
+    Option,
     Size,
     ValidationInput,
     ValidationResult,
     Workload,
 )
 
+_BURN = "CPU milliseconds that each {} task spends in the method burnCpu, to test profiles. 0 if left out."
+MAP_BURN_MS = Option("map_burn_ms", _BURN.format("map"))
+REDUCE_BURN_MS = Option("reduce_burn_ms", _BURN.format("reduce"))
+
 
 class Shuffle(Workload):
     """Send ``data`` bytes of keys and values from maps to reduces."""
 
     name, title = "shuffle", "Shuffle"
-    options = (MAPS, REDUCES, PAYLOAD, SEED)
+    options = (MAPS, REDUCES, PAYLOAD, SEED, MAP_BURN_MS, REDUCE_BURN_MS)
     flow = DataFlow(shuffled=1)
     figures = (Figure("shuffle_bytes", "counter of the bytes that reduces fetched"),)
     waved = ("maps", "reduces")
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Return the programs of the shuffle."""
-        options = {**generating(size), "assay.payload": size.payload, **reducing(size)}
-        counts = (size.data_bytes, size.maps or DEFAULT_MAPS, partitions(size), size.payload, size.seed)
+        map_burn_ms, reduce_burn_ms = (size.options.get(burn.name, "0") for burn in (MAP_BURN_MS, REDUCE_BURN_MS))
+        burns = {"assay.shuffle.map-burn-ms": map_burn_ms, "assay.shuffle.reduce-burn-ms": reduce_burn_ms}
+        options = {**generating(size), "assay.payload": size.payload, **reducing(size), **burns}
+        maps = size.maps or DEFAULT_MAPS
+        counts = (size.data_bytes, maps, partitions(size), size.payload, size.seed, map_burn_ms, reduce_burn_ms)
         return {
             "hadoop": assay_program("Shuffle", size.data_bytes, options=options),
             "spark": spark_program("Shuffle", *counts, options={}),

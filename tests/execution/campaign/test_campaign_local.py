@@ -26,7 +26,7 @@ WORKLOADS = {
     "wordcount": "{data: 5MB, maps: 1, reduces: 1}",
     "teravalidate": "{data: 5MB, maps: 1, reduces: 1}",
     "teraread": "{data: 20MB, maps: 1}",
-    "shuffle": "{data: 2MB, maps: 2, reduces: 2, payload: random}",
+    "shuffle": "{data: 2MB, maps: 2, reduces: 2, payload: random, reduce_burn_ms: 2000}",
     "hdfs-write": "{data: 2MB, maps: 1}",
     "hdfs-write-random": "{data: 2MB, maps: 1, payload: random, label: hdfs-write-random}",
     "randomtextwriter": "{data: 2MB, maps: 1}",
@@ -39,6 +39,7 @@ WORKLOADS = {
     "sql-aggregation": "{data: 2MB, maps: 1}",
     "sql-join": "{data: 2MB, maps: 1}",
 }
+BURNED = "io/github/assay/jobs/Burner.burnCpu"
 IN_OTHER_TESTS = {"dfsio-write", "teragen", "terasort", "decision-support"}
 """Those of the lab, and of Spark."""
 BODY = """
@@ -126,6 +127,18 @@ def test_a_profile_has_the_stacks_of_each_phase_of_each_attempt(
     assert phases >= {"map", "shuffle"}
     stacks = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("*.map.collapsed.gz"))
     assert b"YarnChild" in stacks
+
+
+def test_a_slow_method_of_one_phase_tops_this_phase_and_no_other(
+    repository: Path, runs: dict[str, dict[str, Any]]
+) -> None:
+    top = {}
+    for phase in ("map", "shuffle", "reduce"):
+        shuffle = runs["shuffle"]["run_id"]
+        answer = assay_json("profile", shuffle, "--phase", phase, "--repository", repository)
+        top[phase] = [row["frame"] for row in answer["frames"]]
+    assert top["reduce"][0] == BURNED
+    assert BURNED not in top["map"] + top["shuffle"]
 
 
 def test_a_job_in_its_application_masters_jvm_is_valid_without_a_profile(

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.hadoop
 
 OPTIONS = {
     "terasort": "maps: 2, reduces: 2",
-    "shuffle": "maps: 2, reduces: 2, payload: random",
+    "shuffle": "maps: 2, reduces: 2, payload: random, map_burn_ms: 1500",
     "sql-join": "maps: 1, reduces: 2",
 }
 DECISIONS = {"decision-support": "maps: 1, streams: 1"}
@@ -76,6 +76,12 @@ def test_workloads_are_valid_on_spark_and_their_event_logs_are_whole(folder: Pat
         stage: assay_json("profile", sort, "--stage", str(stage), "--repository", repository) for stage in (0, 1)
     }
     assert all("driver" in answer["attempts"] and answer["total"] for answer in answers.values())
+    burned = next(run["run_id"] for run in runs if run["workload"] == "shuffle")
+    first, second = (
+        assay_json("profile", burned, "--stage", stage, "--repository", repository)["frames"] for stage in ("0", "1")
+    )
+    assert first[0]["frame"] == "io/github/assay/jobs/Burner.burnCpu"
+    assert first[0]["frame"] not in {row["frame"] for row in second}
     whole = assay_json("profile", sort, "--repository", repository)
     assert whole["named_share"] == 1
     assert "user code" in {row["category"] for row in whole["categories"]}

@@ -22,7 +22,8 @@ import org.apache.hadoop.util.ToolRunner;
  * <p>Kambatla and Chen (LISA'14), table 2: "Shuffle-only job, modified from randomtextwriter in hadoop-examples." As
  * there, a key has 5 to 9 words and a value 10 to 99, from a list of 1000. With {@code assay.payload=random} the bytes
  * are random and can't be compressed. Keys and values of all maps have exactly the bytes that were asked for. Both sides
- * count bytes and a checksum (the sum of the records' CRC32), which must agree.
+ * count bytes and a checksum (the sum of the records' CRC32), which must agree. A map or a reduce can spend additional CPU
+ * time in {@link Burner}, to test profiles.
  */
 public final class Shuffle extends Configured implements Tool {
     static final String SENT_BYTES = "SHUFFLE_SENT_BYTES";
@@ -31,6 +32,8 @@ public final class Shuffle extends Configured implements Tool {
     static final String RECEIVED_CHECKSUM = "SHUFFLE_RECEIVED_CHECKSUM";
     private static final String BYTES = "assay.shuffle.bytes";
     private static final String SHARES = "assay.shuffle.shares";
+    private static final String MAP_BURN_MS = "assay.shuffle.map-burn-ms";
+    private static final String REDUCE_BURN_MS = "assay.shuffle.reduce-burn-ms";
     private static final int WORDS = 1000;
     private static final int KEY_WORDS_MIN = 5;
     private static final int KEY_WORDS_END = 10;
@@ -42,6 +45,11 @@ public final class Shuffle extends Configured implements Tool {
         private final Text key = new Text();
         private final Text value = new Text();
         private final Tally tally = new Tally();
+
+        @Override
+        protected void setup(Context context) {
+            Burner.burnCpu(context.getConfiguration().getLong(MAP_BURN_MS, 0));
+        }
 
         @Override
         protected void map(LongWritable row, NullWritable nothing, Context context)
@@ -71,6 +79,11 @@ public final class Shuffle extends Configured implements Tool {
     /** Takes the records and forgets them. */
     public static final class ReceiveReducer extends Reducer<Text, Text, NullWritable, NullWritable> {
         private final Tally tally = new Tally();
+
+        @Override
+        protected void setup(Context context) {
+            Burner.burnCpu(context.getConfiguration().getLong(REDUCE_BURN_MS, 0));
+        }
 
         @Override
         protected void reduce(Text key, Iterable<Text> values, Context context) {

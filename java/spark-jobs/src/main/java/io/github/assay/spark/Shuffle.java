@@ -1,5 +1,6 @@
 package io.github.assay.spark;
 
+import io.github.assay.jobs.Burner;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -13,7 +14,7 @@ import scala.Tuple2;
 
 /**
  * Moves generated records from one stage to the next, and neither reads nor writes the distributed file system:
- * {@code Shuffle BYTES MAPS PARTITIONS PAYLOAD SEED}. Keys have 5 to 9 words and values 10 to 99 of a list of 1000, as in
+ * {@code Shuffle BYTES MAPS PARTITIONS PAYLOAD SEED MAP_BURN_MS REDUCE_BURN_MS}. Keys have 5 to 9 words and values 10 to 99 of a list of 1000, as in
  * Hadoop's RandomTextWriter, or random bytes of that length. Both sides count bytes and the sum of the records' CRC32.
  */
 public final class Shuffle {
@@ -28,6 +29,8 @@ public final class Shuffle {
         int partitions = Integer.parseInt(arguments[2]);
         boolean random = arguments[3].equals("random");
         long seed = Long.parseLong(arguments[4]);
+        long mapBurnMs = Long.parseLong(arguments[5]);
+        long reduceBurnMs = Long.parseLong(arguments[6]);
         List<Integer> numbers = new ArrayList<>();
         for (int map = 0; map < maps; map++) {
             numbers.add(map);
@@ -39,6 +42,7 @@ public final class Shuffle {
             LongAccumulator receivedSum = context.sc().longAccumulator("checksum received");
             context.parallelize(numbers, maps)
                     .mapPartitionsToPair(given -> {
+                        Burner.burnCpu(mapBurnMs);
                         int map = given.next();
                         long share = bytes / maps * (map + 1) + bytes % maps * (map + 1) / maps
                                 - (bytes / maps * map + bytes % maps * map / maps);
@@ -46,6 +50,7 @@ public final class Shuffle {
                     })
                     .repartitionAndSortWithinPartitions(new HashPartitioner(partitions))
                     .foreachPartition(given -> {
+                        Burner.burnCpu(reduceBurnMs);
                         CRC32 crc = new CRC32();
                         while (given.hasNext()) {
                             Tuple2<Bytes, byte[]> record = given.next();
