@@ -27,6 +27,7 @@ from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text, 
         ("spilled_records", 2e6, ("spilled records", "2,000,000")),
         ("tasks", 6.0, ("tasks", "6")),
         ("spill_ratio", 1.03125, ("spill ratio", "1.031")),
+        ("started_unix_s", 1_795_632_225.3, ("start time (UTC)", "2026-11-25 18:43:45")),
     ],
 )
 def test_a_metrics_unit_comes_from_its_name(name: str, value: float, text: tuple[str, str]) -> None:

@@ -6,6 +6,7 @@ endings. Terminal, page and report all show the result of :func:`metric_text`.
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from assay.foundation.units import format_bit_rate, format_byte_rate, format_bytes
@@ -69,6 +70,8 @@ def metric_group(name: str) -> str:
 
 def metric_text(name: str, value: float) -> tuple[str, str]:
     """Return a metric's name in words and its value with its unit: ``disk read request``, ``64 kB``."""
+    if name == STARTED:
+        return "start time (UTC)", f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M:%S}"
     for ending, unit in UNITS.items():
         if name.endswith(ending):
             words = name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")

@@ -129,8 +129,8 @@ def test_an_empty_repository_is_refused_with_the_reason(tmp_path: Path) -> None:
 def test_with_nothing_changed_the_page_shows_the_measured_time(client: TestClient, run_id: str) -> None:
     page = client.get("/whatif", params={"run": run_id}).text
     times = re.findall(r"<b>([0-9.]+) s</b> <span class=\"badge origin-([a-z]+)", page)
-    assert [kind for _, kind in times] == ["measured", "measured"]
-    assert times[0][0] == times[1][0]
+    assert [kind for _, kind in times] == ["measured"]
+    assert "geometric mean of 3 runs" in page
     assert "<b>1.00×</b>" in page
     assert 'id="whatif-plane"' not in page, "two equal points"
     changed = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text

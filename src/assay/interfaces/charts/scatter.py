@@ -58,7 +58,7 @@ def _drawn_value(name: str, value: float) -> float:
 def _axis(name: str) -> Spec:
     axis: Spec = {"field": name, "title": metric_title(name)}
     if name == STARTED:
-        return {**axis, "type": "temporal", "scale": {"type": "utc"}}
+        return {**axis, "type": "temporal", "scale": {"type": "utc", "nice": True}}
     return {**axis, "type": "quantitative", "scale": {"zero": False}, "axis": {"format": "~s"}}
 
 

@@ -140,7 +140,7 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorCh
     then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
     values["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
     sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
-    values["limits"] = limit_bars(sides)
+    values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
 
 def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:

@@ -33,6 +33,13 @@ function narrowColour(encoding) {
   return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } } };
 }
 
+function narrowPanel(spec, panelPx, widthPx) {
+  const sized = { ...spec, width: panelPx, title: wrappedTitle(spec.title, panelPx) };
+  const legend = sized.encoding?.color?.legend;
+  if (widthPx >= NARROW_PX || !legend?.columns) return sized;
+  return { ...sized, encoding: { ...sized.encoding, color: { ...sized.encoding.color, legend: { ...legend, columns: 1 } } } };
+}
+
 // A title that is wider than its panel continues on further lines: Vega would cut it at the edge.
 function wrappedTitle(title, panelPx) {
   if (typeof title?.text !== "string") return title;
@@ -60,7 +67,7 @@ export async function draw(place, spec) {
     const room = width < NARROW_PX ? Math.min(NARROW_NAMES_PX, spec.config.axisY.minExtent) : spec.config.axisY.minExtent;
     const axisY = { ...spec.config.axisY, minExtent: room, maxExtent: room, labelLimit: room - 10 };
     const panel = width - room - PANEL_EDGE_PX;
-    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => ({ ...each, width: panel, title: wrappedTitle(each.title, panel) })) });
+    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => narrowPanel(each, panel, width)) });
   }
   if (spec.facet && typeof spec.spec?.width === "number") {
     // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.
