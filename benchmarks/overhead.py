@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.execution.campaign.attempts.attempt import attempt
-from assay.execution.campaign.attempts.run_environment import RunEnvironment
+from assay.execution.campaign.attempts.run_context import RunContext
 from assay.execution.campaign.attempts.runner import connect
 from assay.execution.campaign.attempts.sampling import sampler_options
 from assay.execution.campaign.cluster_hosts import hosts_for
@@ -39,7 +39,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 SAMPLED_S = 30.0
 
 
-async def overhead(plan: Plan, setting: RunEnvironment, pairs: int) -> None:
+async def overhead(plan: Plan, setting: RunContext, pairs: int) -> None:
     """Print assay's own time per run and the job's time inside and outside of assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
     planned = next(run for run in reads if run.configuration.layout.name == "SS2")
@@ -107,7 +107,7 @@ async def measure(plan: Plan, pairs: int) -> None:
             await provider.open(lambda _: None)
             stack.push_async_callback(provider.close)
             nothing = Environment({})
-            setting = RunEnvironment(
+            setting = RunContext(
                 plan, cluster, transports, provider, options, "benchmark", nothing, None, lambda _: None
             )
             await overhead(plan, setting, pairs)

@@ -13,7 +13,7 @@ import pytest
 from assay.interfaces.report.hardware import hardware_chapter
 from assay.interfaces.report.output.document import ReportFigure, Table, plain
 from assay.interfaces.report.output.pictures import svg
-from assay.model.clusters.baseline import Baseline, Measurement
+from assay.model.clusters.device_baseline import DeviceBaseline, Measurement
 from assay.questions.runs.hardware import READ, hardware_of
 from assay.store import Repository
 from builders import make_run
@@ -31,7 +31,7 @@ def kept(root: Path, *, described: bool = True, text: str | None = None) -> Repo
     repository = Repository.create(root)
     run = replace(make_run(1), cluster=NAME, campaign_id="campaign-1", baseline_id="b-1")
     reads = [read_of("worker1", "hdd1", 5e6), read_of("worker1", "hdd2", 6e6), read_of("worker2", "hdd1", 2e6)]
-    baseline = Baseline("b-1", NAME, "2026-11-22T12:00:00Z", {"fio": "3"}, tuple(reads))
+    baseline = DeviceBaseline("b-1", NAME, "2026-11-22T12:00:00Z", {"fio": "3"}, tuple(reads))
     repository.publish(run, files={"baseline.json": msgspec.json.encode(baseline)})
     folder = repository.folders.campaigns / "campaign-1"
     folder.mkdir(parents=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.analysis.outliers.anomalies import Kind
-from assay.analysis.outliers.flagging import time_outliers
+from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run

@@ -26,7 +26,7 @@ from assay.execution.engines.spark.engine import SparkEngine
 from assay.execution.hosts.transport import Transport
 from assay.model.clusters.cluster import Attachment, Cluster, SparkClient
 from assay.model.clusters.layout import Directories, Layout
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 
 LAUNCHER = """\
 #!/bin/sh

@@ -22,7 +22,7 @@ from assay.execution.engines.spark.distribution import find as find_spark
 from assay.execution.hosts.local import LocalTransport
 from assay.model.clusters.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
 from assay.model.clusters.layout import Directories, Layout
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Program
 from assay.workloads.workload import Size, WorkloadProgram
 from attached_subject import external_kind

@@ -10,7 +10,7 @@ from assay.analysis.comparison.claims.findings import findings
 from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.comparison.joint import network_of
-from assay.analysis.statistics.factors import level_of
+from assay.analysis.statistics.factors_of_runs import level_of
 from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.interfaces.report.compose import compose
 from assay.interfaces.report.output.document import ReportDocument

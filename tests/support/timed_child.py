@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import assay.execution.engines.timing
-from assay.execution.campaign.attempts.run_environment import AttemptState
+from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.attempts.validation import status_of
 from assay.execution.engines.contract import EngineFacts, ProgramResult
 from assay.execution.hosts import LocalTransport

@@ -12,7 +12,7 @@ from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramRes
 from assay.execution.engines.skeleton import ClientEngine, DefaultRules, LockedProvider, SingleCopyStorage
 from assay.foundation.errors import EngineError
 from assay.model.clusters.cluster import Cluster
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from assay.model.plans.program import Program
 from assay.model.plans.rules import Default, Mistake
 from assay.model.runs.run import Job, Phase, Task

@@ -3,7 +3,6 @@
 The package does no I/O and reads no clock.
 """
 
-from assay.model.clusters.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
 from assay.model.clusters.cluster import (
     Address,
     Attachment,
@@ -22,6 +21,7 @@ from assay.model.clusters.cluster import (
     Role,
     SparkClient,
 )
+from assay.model.clusters.device_baseline import DEVIATION_MAX, CoreSpeed, DeviceBaseline, Measurement
 from assay.model.clusters.device_model import LINEAR_SEEK_SHARE, FlashModel, HddModel, default_flash, default_hdd
 from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
@@ -30,6 +30,7 @@ from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices
 from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
+from assay.model.plans.configuration import Configuration
 from assay.model.plans.engine_parameters import (
     BLOCK_SIZE,
     COMPRESSION,
@@ -60,7 +61,6 @@ from assay.model.plans.plan import (
     RETRIES,
     WORKERS_FACTOR,
     WORKLOAD,
-    Configuration,
     Factor,
     Plan,
     PrecisionGoal,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from assay.foundation.errors import FormatError
 from assay.model import Check, Outcome, Program
+from assay.model.runs.throughput import PER_STREAM
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
 from assay.workloads.common.hadoop_options import storing
 from assay.workloads.common.inputs import INPUT, Input
@@ -20,7 +21,7 @@ _CLASS = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = f"{INPUT}/dfsio"
 _MIB = 2**20
 _FIGURES = (
-    Figure("per_stream_mb_per_s", "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes"),
+    Figure(PER_STREAM, "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes"),
     Figure("stream_rate_mean_mb_per_s", "TestDFSIO's own 'Average IO rate mb/sec', in 10^6 bytes"),
     Figure("stream_rate_stddev_mb_per_s", "TestDFSIO's own 'IO rate std deviation', in 10^6 bytes"),
     Figure("dfsio_exec_time_s", "TestDFSIO's own 'Test exec time sec'"),
@@ -83,7 +84,7 @@ def _metrics(result: DfsioResult | None) -> dict[str, float]:
     if result is None:
         return {}
     return {
-        "per_stream_mb_per_s": result.throughput_mib_per_s * _MIB / 1e6,
+        PER_STREAM: result.throughput_mib_per_s * _MIB / 1e6,
         "stream_rate_mean_mb_per_s": result.average_io_rate_mib_per_s * _MIB / 1e6,
         "stream_rate_stddev_mb_per_s": result.io_rate_stddev_mib_per_s * _MIB / 1e6,
         "dfsio_exec_time_s": result.exec_time_s,

@@ -2,7 +2,7 @@
 
 HiBench's enhanced DFSIO reports the throughput of the whole cluster while enough tasks run. assay has its own program
 for this purpose: each map stores the bytes that it moved in each second of the NameNode's clock, which all maps query.
-:func:`assay.analysis.run_profile.throughput.gated_aggregate` computes the aggregate. docs/reference/workloads.md
+:func:`assay.analysis.run_profile.gated_aggregate.gated_aggregate` computes the aggregate. docs/reference/workloads.md
 describes the differences from HiBench's program.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from assay.model import Check, CountedStream, Outcome, Program
+from assay.model.runs.throughput import GATED_AGGREGATE, PER_STREAM
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
 from assay.workloads.common.hadoop_options import assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input
@@ -33,10 +34,8 @@ CLOCK_ERROR_MAX_MS = 500.0
 _WRITTEN = f"{OUTPUT}/dfsioe-write"
 _READ = f"{OUTPUT}/dfsioe-read"
 _FIGURES = (
-    Figure(
-        "gated_aggregate_mb_per_s", "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"
-    ),
-    Figure("per_stream_mb_per_s", "bytes over streams' times (streams.jsonl)"),
+    Figure(GATED_AGGREGATE, "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"),
+    Figure(PER_STREAM, "bytes over streams' times (streams.jsonl)"),
     Figure("stream_rate_mean_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
     Figure("stream_rate_stddev_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
     Figure("clock_error_max_ms", "half of the quickest round trip to the NameNode, and the drift (streams.jsonl)"),
@@ -123,7 +122,7 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
     if not streams or taken_s <= 0:
         return {}
     return {
-        "per_stream_mb_per_s": sum(stream.moved_bytes for stream in streams) / taken_s / 1e6,
+        PER_STREAM: sum(stream.moved_bytes for stream in streams) / taken_s / 1e6,
         "stream_rate_mean_mb_per_s": statistics.fmean(rates) / 1e6,
         "stream_rate_stddev_mb_per_s": statistics.pstdev(rates) / 1e6,
         "clock_error_max_ms": max(stream.time_error_ms for stream in streams),

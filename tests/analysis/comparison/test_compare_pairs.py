@@ -14,7 +14,7 @@ from assay.analysis.comparison.matched import PAIRED
 from assay.analysis.comparison.result import Exclusion, clearest
 from assay.analysis.run_profile.traffic import counter_growth, disk_traffic
 from assay.analysis.statistics import Verdict
-from assay.analysis.statistics.factors import (
+from assay.analysis.statistics.factors_of_runs import (
     default_baseline,
     factors_of,
     layout_devices,

@@ -1,4 +1,4 @@
-"""Test cost per run, the Pareto front with its probabilities, and break-even prices."""
+"""Test cost per run, the Pareto front with its probabilities, and switching prices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.cost.break_even import compute_break_even_prices
 from assay.analysis.cost.pareto import drawn_times_s, estimate_time_and_cost, on_front, priced
 from assay.analysis.cost.rate import Price, Rate, RatedItem
 from assay.analysis.cost.run_cost import (
@@ -21,6 +20,7 @@ from assay.analysis.cost.run_cost import (
     spread_by,
     times_of,
 )
+from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.analysis.statistics import Floats, Ints
 from assay.analysis.statistics.intervals import geometric_mean
 
@@ -149,7 +149,7 @@ def test_at_a_flip_both_cost_the_same_and_beyond_it_the_other_is_cheaper(points:
     times = np.array([t for t, _, _ in points])
     book = priced([rate((price("disk", "1"), disks), (price("node", "1"), nodes)) for _, disks, nodes in points])
     winner = int(np.argmin(times * book.rates_per_h))
-    for change in compute_break_even_prices(times, book):
+    for change in compute_switching_prices(times, book):
         column = book.prices.index(change.price)
         for at, other, beyond in ((change.above, change.above_winner, 1.01), (change.below, change.below_winner, 0.99)):
             if at is None or other is None:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.devices.directories import DirectoryUse, available_space, bandwidths, fill, split, spread_of
-from assay.model.clusters.baseline import Baseline, Measurement
 from assay.model.clusters.cluster import Device, DeviceKind
+from assay.model.clusters.device_baseline import DeviceBaseline, Measurement
 from assay.store import Repository
 from builders import make_run
 from lab_support import SCALE, small_cluster
@@ -103,9 +103,9 @@ def test_volume_choosing_by_space_steers_away_from_the_smaller_ssd() -> None:
     assert (alike.preferred, alike.shares) == ((), {"hdd1": 0.25, "hdd2": 0.75})
 
 
-def measured(cluster: str = "small") -> Baseline:
+def measured(cluster: str = "small") -> DeviceBaseline:
     figures = [("hdd", "read", 10e6), ("hdd", "write", 5e6), ("ssd", "read", 40e6), ("ssd", "write", 40e6)]
-    return Baseline(
+    return DeviceBaseline(
         "b",
         cluster,
         "2026-01-01T00:00:00+00:00",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
+from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun
 from assay.execution.campaign.loop import CallResult, CampaignWork, RunSequence
 from assay.execution.campaign.overheads import begins_s, measured_overheads
 from assay.execution.campaign.prepare import PreparedCampaign, prepare, recover_unpublished
@@ -24,7 +24,7 @@ from assay.execution.planning.next_run import NextRuns, remaining_planned
 from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, HostError, RepositoryError, UnusableHostError
-from assay.model.clusters.baseline import Baseline
+from assay.model.clusters.device_baseline import DeviceBaseline
 from assay.model.clusters.host_checks import HostCheckReport
 from assay.model.plans.plan import RETRIES, Plan
 from assay.model.runs.run import FailureClass, Run, RunStatus
@@ -50,7 +50,7 @@ class FakeHands:
     made: list[tuple[str, int]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     mended: int = 0
-    baseline: Baseline | None = None
+    baseline: DeviceBaseline | None = None
     host_checks: HostCheckReport | None = None
     before_job: Callable[[], None] = lambda: None
 

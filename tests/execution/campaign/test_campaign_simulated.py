@@ -18,7 +18,7 @@ from assay.execution.engines.catalogue import engine_kind
 from assay.execution.engines.contract import ProviderKind
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from assay.model.runs.environment import Environment
 from assay.model.runs.run import Origin, RunStatus
 from assay.specs.profiles import profile_text, shipped_profile

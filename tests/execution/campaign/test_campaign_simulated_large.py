@@ -16,7 +16,7 @@ from assay.estimation.simulator.reduced_cluster import smaller
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from assay.specs.profiles import shipped_profile
 from assay.store import Repository
 from assay.workloads.workload import Size

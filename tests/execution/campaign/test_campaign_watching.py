@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 
 from assay.execution.campaign.attempts.health_watch import HealthMonitor
-from assay.execution.campaign.attempts.run_environment import AttemptState
+from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.attempts.validation import status_of
 from assay.execution.campaign.failures import of_hosts, of_memory
 from assay.execution.engines.contract import Engine, ProgramResult

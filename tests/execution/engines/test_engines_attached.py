@@ -20,7 +20,7 @@ from assay.execution.hosts import LocalTransport
 from assay.foundation.errors import EngineError
 from assay.model.clusters.cluster import Address, Attachment, Cluster, Nic, Node, NodeType, Placement, Role
 from assay.model.clusters.layout import Directories, Layout
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from assay.model.plans.program import Program
 from assay.model.runs.warning import WarningCode
 from played_hadoop import CLIENT, Theirs, serving, site_xml

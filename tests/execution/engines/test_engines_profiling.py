@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.code_profile.stacks import parse_collapsed
-from assay.analysis.statistics.factors import matching_factors
+from assay.analysis.statistics.factors_of_runs import matching_factors
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.parts import (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.campaign.attempts.run_environment import AttemptState
+from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.attempts.validation import status_of
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive, _merge_class_lists

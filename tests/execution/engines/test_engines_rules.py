@@ -15,7 +15,7 @@ from assay.execution.engines.hadoop.settings.configuration import properties
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
 from assay.model.clusters.cluster import Attachment, Placement
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from campaign_support import assay, write_local_plan
 from engine_samples import CLUSTER, HYBRID, deployment
 

@@ -18,7 +18,7 @@ from assay.execution.hosts import LocalTransport
 from assay.foundation.errors import EngineError
 from assay.model.clusters.cluster import Attachment, Cluster, KerberosLogin, Nic, Node, NodeType, Placement, Role
 from assay.model.clusters.layout import Directories, Layout
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 from assay.model.plans.program import Program
 from campaign_support import assay
 from secured_hadoop import Secured, secured_hadoop

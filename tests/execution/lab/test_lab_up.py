@@ -11,10 +11,10 @@ import pytest
 
 from assay.execution.hosts import connect_ssh
 from assay.execution.lab.lifecycle import Lab, labs
-from assay.execution.observation.baseline import FOLDER, measure_baseline
+from assay.execution.observation.device_baseline import FOLDER, measure_baseline
 from assay.foundation.errors import LabError
-from assay.model.clusters.baseline import Baseline
 from assay.model.clusters.cluster import Cluster, Disks
+from assay.model.clusters.device_baseline import DeviceBaseline
 from lab_support import (
     EITHER,
     MEMORY_FLOOR_BYTES,
@@ -52,7 +52,7 @@ def lab(state: Path, disks: Disks) -> Iterator[Lab]:
     assert left_of(name, state) == []
 
 
-async def _baseline(cluster: Cluster) -> Baseline:
+async def _baseline(cluster: Cluster) -> DeviceBaseline:
     transports = {}
     for node in cluster.nodes:
         assert node.address

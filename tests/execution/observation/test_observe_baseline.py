@@ -16,10 +16,9 @@ from assay.analysis.devices import rates as device_rates
 from assay.analysis.devices.rates import BaselineSettings
 from assay.execution.hosts import LocalTransport
 from assay.execution.hosts.transport import CommandResult
-from assay.execution.observation import baseline
+from assay.execution.observation import device_baseline
 from assay.foundation.errors import HostError
 from assay.interfaces.cli.measure import baseline as cli
-from assay.model.clusters.baseline import Baseline
 from assay.model.clusters.cluster import (
     Cluster,
     Device,
@@ -32,12 +31,13 @@ from assay.model.clusters.cluster import (
     Placement,
     Role,
 )
+from assay.model.clusters.device_baseline import DeviceBaseline
 
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FILE_S", "RANDOM_S"):
-        monkeypatch.setattr(baseline, name, 1)
+        monkeypatch.setattr(device_baseline, name, 1)
 
 
 def _cluster(directory: Path) -> Cluster:
@@ -59,8 +59,8 @@ def _programs_without_fio(folder: Path) -> Path:
     return folder
 
 
-async def _measure(directory: Path) -> Baseline:
-    return await baseline.measure_baseline(_cluster(directory), {"here": LocalTransport("here")})
+async def _measure(directory: Path) -> DeviceBaseline:
+    return await device_baseline.measure_baseline(_cluster(directory), {"here": LocalTransport("here")})
 
 
 @pytest.mark.slow
@@ -136,8 +136,8 @@ def _fio_report(argv: Sequence[str]) -> bytes:
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs}).encode()
 
 
-async def _baseline_of(host: Recorder, cluster: Cluster | None = None) -> Baseline:
-    return await baseline.measure_baseline(cluster or _cluster(Path("/data")), {"here": host})  # type: ignore[dict-item]
+async def _baseline_of(host: Recorder, cluster: Cluster | None = None) -> DeviceBaseline:
+    return await device_baseline.measure_baseline(cluster or _cluster(Path("/data")), {"here": host})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("knows", [True, False])
@@ -171,7 +171,8 @@ async def test_a_real_hdds_short_seeks_are_not_compared_with_the_whole_disks_req
     cluster = _with_hdd(None)
     expected = {m.metric: (m.expected, m.modelled) for m in (await _baseline_of(Recorder(), cluster)).measurements}
     hdd = cluster.nodes[0].type.devices[0]
-    how = BaselineSettings(int(150e6 * baseline.FILE_S) // 2**22 * 2**22, 8, 2 * baseline.HOST_READAHEAD_BYTES, 4096, 1)
+    readahead = 2 * device_baseline.HOST_READAHEAD_BYTES
+    how = BaselineSettings(int(150e6 * device_baseline.FILE_S) // 2**22 * 2**22, 8, readahead, 4096, 1)
     by_model = device_rates.modelled(hdd, 1.0, how)
     assert expected == {
         "sequential_read_bytes_per_s": (150e6, False),
@@ -224,5 +225,5 @@ async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:
     device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**12, directory=str(tmp_path))
     node = Node("n1", NodeType("t", 2, 2**30, (device,), Nic(1e9)), frozenset(Role))
     with pytest.raises(HostError, match="would take more than 10% of the free space"):
-        await baseline.measure_baseline(Cluster("full", Placement.LOCAL, (node,)), {"n1": Full("n1")})
+        await device_baseline.measure_baseline(Cluster("full", Placement.LOCAL, (node,)), {"n1": Full("n1")})
     assert os.listdir(tmp_path) == []  # noqa: PTH208

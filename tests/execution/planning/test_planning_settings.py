@@ -13,7 +13,8 @@ from assay.execution.planning.order import restarts, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import SpecificationError
 from assay.model.clusters.layout import StoragePolicy
-from assay.model.plans.plan import Configuration, Plan
+from assay.model.plans.configuration import Configuration
+from assay.model.plans.plan import Plan
 from assay.specs import load_cluster
 from cluster_texts import HDD, cluster_text
 

@@ -3,7 +3,7 @@
 In: a price book and the priced parts. Out: a :class:`Rate`: the cost per hour of each item, in the book's currency. A
 purchase costs price × ((1 - residual) / years + maintenance) / 8760 per hour. A rent costs its price over the period's
 hours (a month has 730). Power costs W / 1000 × kWh price × PUE, day and night. Every line is linear in one price, so
-ranges and break-even prices need only its factor: ``per_h = price × factor``.
+ranges and switching prices need only its factor: ``per_h = price × factor``.
 """
 
 from dataclasses import dataclass, replace

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from assay.model import Baseline, Cluster, Device
+from assay.model import Cluster, Device, DeviceBaseline
 
 BALANCED_THRESHOLD_BYTES = 10 * 2**30
 """Hadoop's dfs.datanode.available-space-volume-choosing-policy.balanced-space-threshold."""
@@ -28,7 +28,7 @@ class Bandwidth:
     measured: bool
 
 
-def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwidth]:
+def bandwidths(cluster: Cluster, baseline: DeviceBaseline | None) -> dict[str, Bandwidth]:
     """Return device name to bandwidth over all workers, if each byte is written once and read once.
 
     The bandwidth is the harmonic mean of the sequential read and write rates, over the workers if they were measured.

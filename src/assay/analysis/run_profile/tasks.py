@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
-from assay.analysis.run_profile.throughput import at_once_max
+from assay.analysis.run_profile.gated_aggregate import at_once_max
 from assay.model import Task
 
 STRAGGLER_RATIO = 1.5

@@ -3,7 +3,7 @@
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.certainty import offsets_in, offsets_of
 from assay.analysis.statistics.facets import LevelCount, conditions_of, counts_by, level_counts, matching
-from assay.analysis.statistics.factors import (
+from assay.analysis.statistics.factors_of_runs import (
     DEPENDENT_PROPERTIES,
     FACTOR_SYNONYMS,
     LAYOUT_DEVICES,
@@ -28,6 +28,7 @@ from assay.analysis.statistics.imported_rows import (
     groups_of,
     table_of_rows,
 )
+from assay.analysis.statistics.inference_scope import InferenceScope
 from assay.analysis.statistics.intervals import (
     LEVEL,
     Estimate,
@@ -72,12 +73,4 @@ from assay.analysis.statistics.run_table import (
     started_unix_s,
     table_of,
 )
-from assay.analysis.statistics.verdicts import (
-    ALPHA,
-    MARGIN,
-    RUNS_MIN,
-    InferenceScope,
-    Verdict,
-    too_few_runs,
-    verdict_of,
-)
+from assay.analysis.statistics.verdicts import ALPHA, MARGIN, RUNS_MIN, Verdict, too_few_runs, verdict_of

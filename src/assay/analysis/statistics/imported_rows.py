@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors import LAYOUT_DEVICES, determined_parameters
+from assay.analysis.statistics.factors_of_runs import LAYOUT_DEVICES, determined_parameters
 from assay.analysis.statistics.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
 from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.runs.imported import like

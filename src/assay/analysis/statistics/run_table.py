@@ -14,7 +14,12 @@ from datetime import datetime
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, layout_devices, matching_factors
+from assay.analysis.statistics.factors_of_runs import (
+    LAYOUT_DEVICES,
+    LAYOUT_PARAMETERS,
+    layout_devices,
+    matching_factors,
+)
 from assay.model import Run
 
 ABSENT = -1

@@ -1,4 +1,4 @@
-"""Turn an estimate of a speedup into a verdict, and define the scopes of intervals.
+"""Turn an estimate of a speedup into a verdict.
 
 In: a ratio (baseline time / candidate time) with its 95 % interval, its p value after Holm's correction, and the runs
 behind it. Out: a :class:`Verdict`. Every verdict of assay comes from :func:`verdict_of`.
@@ -15,16 +15,6 @@ MARGIN: Final = 0.05
 """Maximum difference, as a share, of the times of equivalent options."""
 RUNS_MIN: Final = 3
 """Minimum number of runs per side of a single matched group for a verdict."""
-
-
-class InferenceScope(StrEnum):
-    """The settings and clusters that an interval covers."""
-
-    TESTED = "tested_settings"
-    SIMILAR = "similar_settings"
-    """Similar settings on the same clusters."""
-    OTHER_CLUSTERS = "other_clusters"
-    OTHER_DEPLOYMENTS = "other_deployments"
 
 
 class Verdict(StrEnum):

@@ -1,7 +1,7 @@
 """Observe hosts during an external job or for a fixed time, and record a measured run with workload ``observed``.
 
 In: a cluster, open transports and an :class:`ObservationRequest`. Out: a
-:class:`~assay.execution.campaign.attempts.run_environment.CompletedRun` with the samples of every node, and with jobs,
+:class:`~assay.execution.campaign.attempts.run_context.CompletedRun` with the samples of every node, and with jobs,
 tasks and phases if an engine describes them. Nothing is submitted, dropped or changed. A command is stored as the
 program's name only, because arguments may hold secrets.
 """
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from assay import __version__
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
-from assay.execution.campaign.attempts.run_environment import CompletedRun
+from assay.execution.campaign.attempts.run_context import CompletedRun
 from assay.execution.campaign.attempts.sampling import sampler_options, sampling, unseen
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.hosts.transport import Transport

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun
+from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun
 from assay.execution.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.execution.campaign.prepare import PreparedCampaign
 from assay.execution.planning.forecast.estimate import expected, remaining_s, time_limit
@@ -25,7 +25,7 @@ from assay.execution.planning.order import PlannedRun, restarts
 from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.foundation.units import format_duration
-from assay.model import Baseline, Configuration, FailureClass, HostCheckReport, Plan, Run, RunStatus
+from assay.model import Configuration, DeviceBaseline, FailureClass, HostCheckReport, Plan, Run, RunStatus
 from assay.specs.shared import carried_files
 from assay.store import Repository
 from assay.store.bundles.bundle import Contents
@@ -61,7 +61,7 @@ class RunExecutor(Protocol):
         """Reconnect to the cluster after a host was out of reach. Raises HostError or EngineError if that fails."""
 
     @property
-    def baseline(self) -> Baseline | None:
+    def baseline(self) -> DeviceBaseline | None:
         """The measured devices and links of the cluster, stored in each bundle."""
 
     @property

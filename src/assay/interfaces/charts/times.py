@@ -8,12 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from assay.analysis.comparison.details.level_summary import LevelSummary
 from assay.interfaces.charts.drawing.style import HALF_PX, INK, Spec, chart, colour_scale, grouped_bars, opacity_scale
+from assay.model.runs.throughput import GATED_AGGREGATE, JOB_THROUGHPUT, PER_STREAM
 
-THROUGHPUT_TITLES = {
-    "per_stream_mb_per_s": "Per stream",
-    "gated_aggregate_mb_per_s": "Gated aggregate",
-    "job_throughput_mb_per_s": "Over job wall time",
-}
+THROUGHPUT_TITLES = {PER_STREAM: "Per stream", GATED_AGGREGATE: "Gated aggregate", JOB_THROUGHPUT: "Over job wall time"}
 
 
 def _level_scale(palette: Mapping[str, str], levels: Sequence[str]) -> Spec:

@@ -124,7 +124,7 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
                 "The answers compare runs that are equal in everything except what makes a row. Tables and charts are "
                 "details: means over all valid runs of each row, ranked by the answer. ",
                 Code("assay cost"),
-                f" also shows break-even prices. Prices: {first.book}, {first.date} ({first.source}).",
+                f" also shows switching prices. Prices: {first.book}, {first.date} ({first.source}).",
             )
         )
     ]

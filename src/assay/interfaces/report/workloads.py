@@ -25,6 +25,7 @@ from assay.interfaces.report.output.document import (
     TableColumn,
 )
 from assay.interfaces.report.tables import shortened, table
+from assay.model.runs.throughput import GATED_AGGREGATE, JOB_THROUGHPUT, PER_STREAM
 from assay.questions.comparisons.result_sentences import exclusions_text, name_of
 from assay.questions.decisions.sentences import result_sentence
 from assay.questions.report.request import Fact
@@ -34,12 +35,12 @@ from assay.text import NO_VALUE, language, numbers, ratios, titles
 TABLE_ROWS_MAX = 12
 """Maximum number of rows of a table about single runs."""
 THROUGHPUT_MEANINGS = {
-    "per_stream_mb_per_s": "Bytes divided by the sum of the tasks' I/O times: the rate of one file's stream while "
+    PER_STREAM: "Bytes divided by the sum of the tasks' I/O times: the rate of one file's stream while "
     'others run concurrently. Stock TestDFSIO prints it as "Throughput".',
-    "gated_aggregate_mb_per_s": "The rate of the whole cluster, averaged over the seconds in which at least half of "
+    GATED_AGGREGATE: "The rate of the whole cluster, averaged over the seconds in which at least half of "
     "the maximum number of tasks was active. Each task's bytes are spread evenly over its time, as Enhanced DFSIO "
     "does.",
-    "job_throughput_mb_per_s": "The job's data divided by its wall time, with start-up and stragglers: the rate that "
+    JOB_THROUGHPUT: "The job's data divided by its wall time, with start-up and stragglers: the rate that "
     "its user sees.",
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.model.clusters.cluster import Cluster
 from assay.model.clusters.layout import Layout
+from assay.model.plans.configuration import Configuration
 from assay.model.runs.run import FailureClass
 
 if TYPE_CHECKING:  # avoids a circular import: rules use plans
@@ -118,24 +119,3 @@ class Plan:
     def rules_of(self, configuration: Configuration) -> Rules:
         """Return the rules of the engine that runs ``configuration``."""
         return self.varied_engines.get(configuration.engine, self.rules)
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """One level for each factor, with the resulting parameters."""
-
-    levels: dict[str, str]
-    layout: Layout
-    parameters: dict[str, str]
-    """Engine parameters of the plan, overridden by the parameters of the factors."""
-    network: str | None = None
-    """Name of a network of the cluster, or in a lab a link rate, for example ``1Gbit/s``; None: the cluster's own."""
-    workers: int | None = None
-    """Number of workers in use, counted from the first; None: all."""
-    engine: str = ""
-    """The engine that runs the workloads if the plan varies it; empty: the plan's."""
-
-    @property
-    def key(self) -> str:
-        """Factors and levels in the plan's order, for example ``layout=HD2 dfs.blocksize=64MB``."""
-        return " ".join(f"{name}={level}" for name, level in self.levels.items())

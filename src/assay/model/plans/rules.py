@@ -12,7 +12,7 @@ from typing import Protocol
 
 from assay.model.clusters.cluster import Cluster, NodeType
 from assay.model.clusters.layout import Directories, Layout
-from assay.model.plans.plan import Configuration
+from assay.model.plans.configuration import Configuration
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.comparison.claims.findings import Finding, findings
 from assay.analysis.cost.rate import hourly_rate
-from assay.analysis.outliers.flagging import time_outliers
+from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook

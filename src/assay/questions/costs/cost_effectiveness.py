@@ -23,10 +23,10 @@ import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
-from assay.analysis.cost.break_even import compute_break_even_prices
 from assay.analysis.cost.pareto import CostAndTime, Quadrants, estimate_time_and_cost, priced, quadrants
 from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
+from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
 from assay.analysis.statistics import (
     ABSENT,
@@ -124,7 +124,7 @@ class CostEffectivenessRow:
 
 
 @dataclass(frozen=True, slots=True)
-class BreakEvenRow:
+class SwitchingPriceRow:
     """Prices of an item, below and above the present price, at which another configuration has the lowest mean cost.
 
     None: at no price.
@@ -150,7 +150,7 @@ class JobCostEffectiveness:
     by: tuple[str, ...]
     take: Take
     rows: tuple[CostEffectivenessRow, ...]
-    break_even_prices: tuple[BreakEvenRow, ...]
+    break_even_prices: tuple[SwitchingPriceRow, ...]
     unpriced: dict[str, str]
     """Configurations without a price in the book, and why."""
     set_apart: dict[str, str]
@@ -294,7 +294,7 @@ def _rows(
 def _of_job(
     table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, request: CostEffectivenessRequest
 ) -> JobCostEffectiveness:
-    """Return times, costs, Pareto front and break-even prices of one job, not yet ranked."""
+    """Return times, costs, Pareto front and switching prices of one job, not yet ranked."""
     chosen = choose(table, job.counted, job.flagged, request.by, request.take)
     levels = _shared_levels(table, chosen, table.factors)
     rates, unpriced = _rates(levels, facts, book, request)
@@ -319,7 +319,7 @@ def _of_job(
     rows = _rows(means, times, known, levels, chosen, kept, request.by)
     labels = [row.label for row in rows]
     break_even_prices = tuple(
-        BreakEvenRow(
+        SwitchingPriceRow(
             change.price,
             change.below,
             None if change.below_winner is None else labels[change.below_winner],
@@ -327,7 +327,7 @@ def _of_job(
             None if change.above_winner is None else labels[change.above_winner],
             change.within_range,
         )
-        for change in compute_break_even_prices(times.mean_s, prices)
+        for change in compute_switching_prices(times.mean_s, prices)
     )
     return replace(empty, rows=tuple(rows), break_even_prices=break_even_prices, draws=means.draws)
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from assay.analysis.cost.run_cost import spread_by, times_of
-from assay.analysis.outliers.flagging import time_outliers
+from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import (
     Floats,
     Groups,

@@ -16,10 +16,11 @@ from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import LayoutPrice, run_price
 from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, spread_by, times_of
 from assay.analysis.cost.tco import Rounding, Runtime, TcoRow, tco
-from assay.analysis.outliers.flagging import time_outliers
+from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
+from assay.model.runs.throughput import GATED_AGGREGATE
 from assay.questions.decisions.option_words import context_of, workload_in_context
 from assay.questions.decisions.values import CostVerdict, Decision
 from assay.store import Repository
@@ -94,7 +95,7 @@ class CostView:
     def aggregate_mb_per_s(self, row: TcoRow) -> float | None:
         """Return the gated aggregate throughput of a row's runs, as in SanDisk's table 4."""
         summaries = (s for s in self.summaries if (name_of(s), s.level) == (row.workload, row.layout))
-        return next(summaries).throughputs_mb_per_s["gated_aggregate_mb_per_s"]
+        return next(summaries).throughputs_mb_per_s[GATED_AGGREGATE]
 
 
 def name_of(summary: LevelSummary) -> str:

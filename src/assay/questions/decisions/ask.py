@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.comparison.matched import session_spread
-from assay.analysis.outliers.flagging import time_outliers
+from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.analysis.cost.break_even import compute_break_even_prices
+from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.estimation.recommendation.candidates import candidates
 from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, PriceBook
 from assay.questions.recommendation.finalists import Finalists
@@ -24,7 +24,7 @@ SIMULATIONS_AGAIN = 40
 """Maximum number of clusters to simulate in one repeated search."""
 _CODEC = "snappy"
 _PRICE_SHARE_MIN = 1e-6
-"""Minimum break-even price, as a share of today's: below it the two clusters are not distinguished."""
+"""Minimum switching price, as a share of today's: below it the two clusters are not distinguished."""
 _NO_CLUSTER = "no cluster of the catalogue keeps every constraint"
 Hardware = tuple[tuple[str, str], ...]
 
@@ -76,7 +76,7 @@ def changes_of(
 
 
 def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, book: PriceBook) -> list[AnswerChange]:
-    """Return, for each price, the break-even prices at which other hardware becomes the best."""
+    """Return, for each price, the switching prices at which other hardware becomes the best."""
     eligible = search.in_time(finalists.times_s * finalists.margin(), 1.0)
     if search.constraints.budget is not None:
         eligible &= finalists.prices.rates_per_h * search.constraints.years * YEAR_H <= search.constraints.budget
@@ -88,7 +88,7 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
     changes = []
-    for change in compute_break_even_prices(day_s, prices):
+    for change in compute_switching_prices(day_s, prices):
         price = float(change.price.amount)
         for at, winner in ((change.below, change.below_winner), (change.above, change.above_winner)):
             if at is None or winner is None or at <= _PRICE_SHARE_MIN * price:

@@ -15,7 +15,7 @@ import numpy as np
 from assay.analysis.changes import ChangePoint, histories
 from assay.analysis.comparison.details.side_by_side import same_configuration
 from assay.analysis.cost.rate import hourly_rate
-from assay.analysis.outliers.flagging import time_outliers
+from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.outliers.spread import configurations_of
 from assay.analysis.statistics import (
     ANOMALY,

@@ -22,7 +22,7 @@ from assay.analysis.devices.directories import (
 )
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
-from assay.model import Baseline, Cluster, Device
+from assay.model import Cluster, Device, DeviceBaseline
 from assay.specs.fields import unknown
 from assay.store import Repository
 
@@ -72,10 +72,10 @@ def newest_baseline(repository: Repository, cluster: str) -> Path | None:
     return repository.bundle_path(newest.run_id) / "baseline.json" if newest else None
 
 
-def read_baseline(path: Path, cluster: str) -> Baseline:
+def read_baseline(path: Path, cluster: str) -> DeviceBaseline:
     """Return the baseline in a file. Raises SpecificationError if it is not a baseline, or not of ``cluster``."""
     try:
-        baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
+        baseline = msgspec.json.decode(path.read_bytes(), type=DeviceBaseline)
     except OSError as error:
         raise SpecificationError(f"the baseline can't be read: {error.strerror}", where=str(path)) from None
     except msgspec.MsgspecError as error:
@@ -101,7 +101,7 @@ def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]
     return wanted
 
 
-def directory_plan(cluster: Cluster, baseline: Baseline | None, asked: DirectoryRequest) -> DirectoryPlan:
+def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, asked: DirectoryRequest) -> DirectoryPlan:
     """Split the devices of a worker in proportion to their bandwidth, from the baseline or else the specification."""
     devices = cluster.workers[0].type.devices
     rates = bandwidths(cluster, baseline)

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from assay.foundation.errors import AssayError
-from assay.model import Baseline, Cluster, Device, Measurement, Run
+from assay.model import Cluster, Device, DeviceBaseline, Measurement, Run
 from assay.questions.runs.directories import read_baseline
 from assay.questions.runs.plans import run_files
 from assay.specs.cluster import cluster_of
@@ -108,7 +108,8 @@ def _measured(repository: Repository, runs: Iterable[Run]) -> Sequence[Measureme
     if newest is None:
         return ()
     try:
-        baseline: Baseline = read_baseline(repository.bundle_path(newest.run_id) / "baseline.json", newest.cluster)
+        path = repository.bundle_path(newest.run_id) / "baseline.json"
+        baseline: DeviceBaseline = read_baseline(path, newest.cluster)
     except AssayError:
         return ()
     return baseline.measurements

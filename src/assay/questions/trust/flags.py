@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomalies, Anomaly, find_anomalies
-from assay.analysis.outliers.flagging import flagged
+from assay.analysis.outliers.anomaly_column import flagged
 from assay.analysis.statistics import ANOMALY, NO_ANOMALY, Ints, RunTable, usable
 from assay.model import Run
 from assay.questions.runs.runs import METRICS_USED, in_order_of_start, selected

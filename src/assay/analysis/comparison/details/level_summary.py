@@ -14,8 +14,7 @@ from assay.analysis.comparison.details.run_groups import RunGroup
 from assay.analysis.run_profile.phases import rank
 from assay.analysis.statistics import geometric_mean, offsets_of
 from assay.model import Origin, Run
-
-THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughput_mb_per_s")
+from assay.model.runs.throughput import THROUGHPUTS
 
 
 @dataclass(frozen=True, slots=True)

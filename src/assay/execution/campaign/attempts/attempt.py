@@ -1,6 +1,6 @@
 """Make one attempt at a planned run: configuration, input, cold caches, observation, job, checks and record.
 
-In: a :class:`PlannedRun` and the campaign's :class:`RunEnvironment`. Out: a :class:`CompletedRun`. Failures of the job,
+In: a :class:`PlannedRun` and the campaign's :class:`RunContext`. Out: a :class:`CompletedRun`. Failures of the job,
 the engine or the hosts are recorded, not raised: the :class:`Run` has the status and its cause. The campaign decides
 whether to make another attempt.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from assay.execution.campaign.attempts.before_job import configure, ensure_input, in_use
 from assay.execution.campaign.attempts.health_watch import watching
 from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
-from assay.execution.campaign.attempts.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
+from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import drop_all, sampling
 from assay.execution.campaign.attempts.validation import reference_answers, run_checks, validate_run
 from assay.execution.engines.contract import Engine, ProgramResult
@@ -32,33 +32,33 @@ _DEFAULT_CONTEXT = AttemptContext()
 
 
 async def attempt(
-    planned: PlannedRun, number: int, run_environment: RunEnvironment, context: AttemptContext = _DEFAULT_CONTEXT
+    planned: PlannedRun, number: int, run_context: RunContext, context: AttemptContext = _DEFAULT_CONTEXT
 ) -> CompletedRun:
     """Execute one attempt and return its record, also if the run failed.
 
     Raises RepositoryError when a result can't be stored; the run itself has not failed then.
     """
-    cluster, transports = in_use(planned.configuration, run_environment.cluster, run_environment.transports)
-    run_environment = replace(run_environment, cluster=cluster, transports=transports)
-    workload = run_environment.workloads[planned.workload.name]
-    size = size_of(planned, run_environment.plan)
+    cluster, transports = in_use(planned.configuration, run_context.cluster, run_context.transports)
+    run_context = replace(run_context, cluster=cluster, transports=transports)
+    workload = run_context.workloads[planned.workload.name]
+    size = size_of(planned, run_context.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
     state = AttemptState()
     cause: AssayError | None = None
     try:
-        await _Attempt(planned, workload, size, run_environment, context, state).execute()
+        await _Attempt(planned, workload, size, run_context, context, state).execute()
     except RepositoryError:
         raise
     except AssayError as error:
         cause = error
     ended_well = state.finished is not None and state.finished.outcome.exit_status == 0
-    engine = run_environment.provider.engine
+    engine = run_context.provider.engine
     if engine and (not ended_well or state.problem or cause):
         state.logs |= await engine.logs()
     attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
     # With a million task attempts this takes seconds, which would block the event loop.
     published = await asyncio.to_thread(
-        recorded, planned, workload, workload.data_bytes(size), run_environment, context, state, attempted
+        recorded, planned, workload, workload.data_bytes(size), run_context, context, state, attempted
     )
     errors = tuple(change.words for seen in state.seen for change in seen.devices)
     return replace(
@@ -73,14 +73,14 @@ class _Attempt:
     planned: PlannedRun
     workload: Workload
     size: Size
-    run_environment: RunEnvironment
+    run_context: RunContext
     context: AttemptContext
     state: AttemptState
 
     async def execute(self) -> None:
         needed = self.workload.input(self.size)
         engine = await self._configured()
-        async with watching(self.run_environment, engine) as monitor:
+        async with watching(self.run_context, engine) as monitor:
             try:
                 await monitor.guard(self._on_engine(needed, engine), self.context.report_problem)
             finally:
@@ -98,14 +98,14 @@ class _Attempt:
                 await self._judge(needed, manifest, engine, finished)
 
     async def _configured(self) -> Engine:
-        run_environment, state = self.run_environment, self.state
+        run_context, state = self.run_context, self.state
         with state.exclude_time(), self.context.step("restart") as step:
             configured = await configure(
                 self.planned.configuration,
-                run_environment.cluster,
-                run_environment.provider,
-                run_environment.links,
-                run_environment.show,
+                run_context.cluster,
+                run_context.provider,
+                run_context.links,
+                run_context.show,
             )
             state.network = configured.network
             if not configured.restarted:
@@ -117,30 +117,26 @@ class _Attempt:
             if needed is None or not engine.facts.real:
                 return {}
             parameters = self.planned.configuration.parameters
-            return await ensure_input(
-                needed, engine, parameters, timeout_s=self._limit_s, show=self.run_environment.show
-            )
+            return await ensure_input(needed, engine, parameters, timeout_s=self._limit_s, show=self.run_context.show)
 
     @property
     def _limit_s(self) -> float:
         """The time limit of the steps other than the timed job."""
-        return self.run_environment.plan.timeout_s or DEFAULT_TIMEOUT_S
+        return self.run_context.plan.timeout_s or DEFAULT_TIMEOUT_S
 
     async def _observed_job(self, needed: Input | None, engine: Engine) -> ProgramResult:
-        run_environment, context, state = self.run_environment, self.context, self.state
+        run_context, context, state = self.run_context, self.context, self.state
         async with AsyncExitStack() as stack:
             with context.step("clear"):
                 for path in (*self.workload.outputs, *self.workload.leaves(self.size)):
                     await engine.storage.delete(path)
-                watched = sampling(run_environment.transports, run_environment.samplers, self._keep)
+                watched = sampling(run_context.transports, run_context.samplers, self._keep)
                 samplers = await stack.enter_async_context(watched)
             with context.step("caches"):
-                if run_environment.transports:
-                    run_environment.show("dropping caches")
+                if run_context.transports:
+                    run_context.show("dropping caches")
                 await context.settled()
-                state.caches = await drop_all(
-                    run_environment.cluster, run_environment.transports, engine.data_directories
-                )
+                state.caches = await drop_all(run_context.cluster, run_context.transports, engine.data_directories)
             finished = await self._job(needed, engine)
             with context.step("samples"):
                 await samplers.stop()
@@ -149,14 +145,14 @@ class _Attempt:
 
     async def _job(self, needed: Input | None, engine: Engine) -> ProgramResult:
         program = self._program(needed, engine)
-        self.run_environment.show("the job starts")
+        self.run_context.show("the job starts")
         with self.context.step("job and history"):
             finished = await engine.run(
                 program,
                 self.planned.configuration.parameters,
                 timeout_s=self.context.limit.seconds,
                 label="job",
-                show=self.run_environment.show,
+                show=self.run_context.show,
             )
         self.state.finished = finished
         self.context.ended("job", finished.started_unix_s, finished.outcome.duration_s)
@@ -167,7 +163,7 @@ class _Attempt:
         not real."""
         if engine.facts.real:
             return self.workload.programs(self.size, needed.path if needed else None)[engine.facts.name]
-        seed = self.run_environment.plan.seed * 1000 + self.planned.repetition
+        seed = self.run_context.plan.seed * 1000 + self.planned.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
 
     def _keep(self, raw: Mapping[str, bytes]) -> None:
@@ -181,17 +177,17 @@ class _Attempt:
     async def _judge(
         self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
     ) -> None:
-        run_environment, state = self.run_environment, self.state
+        run_context, state = self.run_context, self.state
         if not engine.facts.real:
             state.validation = ValidationResult(())  # no output was written
             return
-        run_environment.show("validating")
+        run_context.show("validating")
         with state.exclude_time():
             parameters, timeout_s = self.planned.configuration.parameters, self._limit_s
             checked = await run_checks(
-                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=run_environment.show
+                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=run_context.show
             )
-            reference = await reference_answers(self.workload, self.size, run_environment.show)
+            reference = await reference_answers(self.workload, self.size, run_context.show)
         if checked:
             state.logs["check.log"] = checked.logs.get("check.log", b"")
         outcome, input_path = checked.outcome if checked else None, needed.path if needed else None

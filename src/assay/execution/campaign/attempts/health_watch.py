@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from assay.execution.campaign.attempts.run_environment import RunEnvironment
+from assay.execution.campaign.attempts.run_context import RunContext
 from assay.execution.engines.contract import Engine
 from assay.execution.hosts.transport import Transport
 from assay.execution.lab.health import LabHealth
@@ -55,16 +55,14 @@ _DOWN_CHECKS_MIN = 2
 
 
 @asynccontextmanager
-async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIterator[HealthMonitor]:
+async def watching(run_context: RunContext, engine: Engine) -> AsyncIterator[HealthMonitor]:
     """Watch every node until the block ends. Raises HostError if a node can't be watched."""
-    options = watch_options(run_environment, engine)
-    names = list(run_environment.transports)
-    starting = (NodeWatch.start(run_environment.transports[name], options[name]) for name in names)
+    options = watch_options(run_context, engine)
+    names = list(run_context.transports)
+    starting = (NodeWatch.start(run_context.transports[name], options[name]) for name in names)
     results = await asyncio.gather(*starting, return_exceptions=True)
     monitor = HealthMonitor(
-        {watch.transport.name: watch for watch in results if isinstance(watch, NodeWatch)},
-        engine,
-        run_environment.health,
+        {watch.transport.name: watch for watch in results if isinstance(watch, NodeWatch)}, engine, run_context.health
     )
     try:
         for result in results:
@@ -75,22 +73,22 @@ async def watching(run_environment: RunEnvironment, engine: Engine) -> AsyncIter
         await finish(monitor.stop(), "ending the watch of the nodes", STOP_S)
 
 
-def watch_options(run_environment: RunEnvironment, engine: Engine) -> dict[str, WatchOptions]:
+def watch_options(run_context: RunContext, engine: Engine) -> dict[str, WatchOptions]:
     """Return the options of each node's watch: daemons, folders, other nodes and control group."""
-    groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_environment.samplers.items()}
+    groups = {name: (sampler.cgroup or {}).get("memory") for name, sampler in run_context.samplers.items()}
     return {
         name: WatchOptions(
             daemons=engine.pid_files.get(name, {}),
-            directories=run_environment.samplers[name].disks,
+            directories=run_context.samplers[name].disks,
             peers={
                 node.name: node.address.host
-                for node in run_environment.cluster.nodes
-                if node.address and node.name != name and node.name in run_environment.transports
+                for node in run_context.cluster.nodes
+                if node.address and node.name != name and node.name in run_context.transports
             },
             cgroup=groups.get(name),
-            shared=run_environment.links is not None,
+            shared=run_context.links is not None,
         )
-        for name in run_environment.transports
+        for name in run_context.transports
     }
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from assay.analysis.comparison.details.differences import CPU_LIMIT_SHARE
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
-from assay.execution.campaign.attempts.aggregate import gated_metrics
-from assay.execution.campaign.attempts.run_environment import AttemptContext, AttemptState, CompletedRun, RunEnvironment
+from assay.execution.campaign.attempts.gated_metrics import gated_metrics
+from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import unseen
 from assay.execution.campaign.attempts.validation import status_of
 from assay.execution.engines.contract import Engine, EngineFacts
@@ -23,6 +23,7 @@ from assay.execution.planning.order import PlannedRun
 from assay.foundation.errors import AssayError
 from assay.foundation.units import format_bytes
 from assay.model import CacheState, Cluster, ClusterFacts, CodedWarning, Environment, Placement, Run, WarningCode
+from assay.model.runs.throughput import GATED_AGGREGATE, JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE, job_throughput_mb_per_s
 from assay.text.control_characters import printable
 from assay.workloads.workload import Workload
 
@@ -44,29 +45,29 @@ def recorded(
     planned: PlannedRun,
     workload: Workload,
     data_bytes: int,
-    run_environment: RunEnvironment,
+    run_context: RunContext,
     context: AttemptContext,
     state: AttemptState,
     attempted: FinishedAttempt,
 ) -> CompletedRun:
-    """Return the record of an attempt. ``run_environment`` is limited to the nodes in use."""
-    facts = _facts(planned, run_environment)
+    """Return the record of an attempt. ``run_context`` is limited to the nodes in use."""
+    facts = _facts(planned, run_context)
     status, why, failure_class = status_of(state, attempted.cause, context.limit, facts.full_disk)
     finished, validation = state.finished, state.validation
     began = finished.started_unix_s if finished else attempted.started_unix_s
-    metrics, sources = _metrics(workload, data_bytes, state, run_environment.cluster, observed=facts.real)
+    metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, observed=facts.real)
     if finished and facts.real:
         metrics["assay_own_s"] = attempted.took_s - state.excluded_s - finished.outcome.duration_s
-    warm = cache_warnings(state.caches, run_environment.cluster, data_bytes) if facts.real else None
+    warm = cache_warnings(state.caches, run_context.cluster, data_bytes) if facts.real else None
     run = Run(
         run_id=attempted.run_id,
-        campaign_id=run_environment.campaign_id,
-        plan=run_environment.plan.name,
+        campaign_id=run_context.campaign_id,
+        plan=run_context.plan.name,
         origin=facts.origin,
         status=status,
         cause=printable(why) if why else why,  # the cause may quote a client's coloured output
-        cluster=run_environment.cluster.name,
-        lab_scale=run_environment.cluster.lab.scale if run_environment.cluster.lab else None,
+        cluster=run_context.cluster.name,
+        lab_scale=run_context.cluster.lab.scale if run_context.cluster.lab else None,
         engine=facts.name,
         engine_version=facts.version,
         workload=planned.workload.key,
@@ -89,10 +90,10 @@ def recorded(
         warnings=(
             *_warnings(state, metrics),
             *([CodedWarning(WarningCode.CACHES, warm)] if warm else []),
-            *(unseen(run_environment.cluster) if facts.real else ()),
+            *(unseen(run_context.cluster) if facts.real else ()),
         ),
-        environment=_environment(planned, run_environment, state),
-        baseline_id=run_environment.baseline.baseline_id if run_environment.baseline else None,
+        environment=_environment(planned, run_context, state),
+        baseline_id=run_context.baseline.baseline_id if run_context.baseline else None,
         sources={**sources, "time limit": str(context.limit)},
         failure_class=failure_class,
         jobs=finished.jobs if finished else (),
@@ -116,8 +117,8 @@ def _metrics(
     made = {figure.metric: figure.source for figure in workload.figures}
     sources = {**finished.sources, **{name: made[name] for name in metrics if name in made}}
     if finished.outcome.duration_s > 0:
-        metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
-        sources["job_throughput_mb_per_s"] = "data_bytes / duration_s"
+        metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, finished.outcome.duration_s)
+        sources[JOB_THROUGHPUT] = JOB_THROUGHPUT_SOURCE
     if finished.jobs:
         last = finished.jobs[-1]
         metrics["job_s"] = last.finish_s - finished.jobs[0].submit_s
@@ -125,7 +126,7 @@ def _metrics(
         gated, source = gated_metrics(tasks, workload, validation, finished.started_unix_s, state.trace)
         metrics |= gated
         if gated:
-            sources["gated_aggregate_mb_per_s"] = made.get("gated_aggregate_mb_per_s", source)
+            sources[GATED_AGGREGATE] = made.get(GATED_AGGREGATE, source)
     sampled = _sampled(state, cluster, finished.outcome.duration_s)
     return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLER_SOURCE if observed else sources["duration_s"])
 
@@ -175,20 +176,20 @@ def cache_warnings(caches: Sequence[CacheState], cluster: Cluster, data_bytes: i
     return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
 
 
-def _environment(planned: PlannedRun, run_environment: RunEnvironment, state: AttemptState) -> dict[str, Any]:
+def _environment(planned: PlannedRun, run_context: RunContext, state: AttemptState) -> dict[str, Any]:
     return {
-        **run_environment.environment.tree,
-        "engine": _facts(planned, run_environment).record(),
-        "cluster": ClusterFacts.of_layout(run_environment.cluster, planned.configuration.layout).tree(),
+        **run_context.environment.tree,
+        "engine": _facts(planned, run_context).record(),
+        "cluster": ClusterFacts.of_layout(run_context.cluster, planned.configuration.layout).tree(),
         **({"network": state.network} if state.network else {}),
         **(state.finished.environment if state.finished else {}),
-        "parameters": _effective(planned, run_environment.provider.engine),
+        "parameters": _effective(planned, run_context.provider.engine),
     }
 
 
-def _facts(planned: PlannedRun, run_environment: RunEnvironment) -> EngineFacts:
+def _facts(planned: PlannedRun, run_context: RunContext) -> EngineFacts:
     """Return the facts of the engine that this run was planned for; a plan can vary engines."""
-    provider = run_environment.provider
+    provider = run_context.provider
     wanted = planned.configuration.engine or provider.facts.name
     if provider.engine and provider.engine.facts.name == wanted:
         return provider.engine.facts

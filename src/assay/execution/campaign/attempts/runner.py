@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from assay import __version__
 from assay.execution.campaign.attempts.attempt import attempt
-from assay.execution.campaign.attempts.run_environment import AttemptContext, CompletedRun, RunEnvironment
+from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import sampler_options
 from assay.execution.campaign.loop import CampaignWork, ProgressObserver, RunSequence
 from assay.execution.campaign.prepare import PreparedCampaign, recover_unpublished
@@ -24,16 +24,16 @@ from assay.execution.hosts import LocalTransport, Transport, connect_ssh
 from assay.execution.lab.health import LabHealth
 from assay.execution.lab.links import LabLinks
 from assay.execution.lab.state import lab_directory
-from assay.execution.observation.baseline import measure_baseline
 from assay.execution.observation.checking import check_reached
+from assay.execution.observation.device_baseline import measure_baseline
 from assay.execution.observation.environment import capture
 from assay.execution.planning.forecast.forecast import update_schedule
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.cancellation import finish
 from assay.foundation.errors import HostError, LabLostError
 from assay.model import (
-    Baseline,
     Cluster,
+    DeviceBaseline,
     Environment,
     Grade,
     HostCheckReport,
@@ -125,8 +125,8 @@ class _ConnectedCluster:
         self._campaign_id = campaign_id
         self._watcher = watcher
         self._stack = AsyncExitStack()
-        self._setting: RunEnvironment | None = None
-        self.baseline: Baseline | None = None
+        self._setting: RunContext | None = None
+        self.baseline: DeviceBaseline | None = None
         self.host_checks: HostCheckReport | None = None
 
     async def open(self, *, with_baseline: bool) -> None:
@@ -144,7 +144,7 @@ class _ConnectedCluster:
                 self.baseline = await _baseline(cluster, transports, watcher)
             environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
             groups = self._lab.control_groups if self._lab else {}
-            self._setting = RunEnvironment(
+            self._setting = RunContext(
                 plan=self._plan,
                 cluster=cluster,
                 transports=transports,
@@ -296,7 +296,7 @@ async def _host_checks(
 
 async def _baseline(
     cluster: Cluster, transports: Mapping[str, Transport], watcher: ProgressObserver
-) -> Baseline | None:
+) -> DeviceBaseline | None:
     if cluster.placement is Placement.LOCAL or cluster.simulated:
         return None
     if cluster.attached:

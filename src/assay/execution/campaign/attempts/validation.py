@@ -9,7 +9,7 @@ import signal
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from assay.execution.campaign.attempts.run_environment import AttemptState
+from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, problems_during_job
 from assay.execution.engines.contract import Engine, ProgramResult, Show, Storage
 from assay.execution.planning.forecast.call_limits import TimeLimit

@@ -1,4 +1,4 @@
-"""``assay cost``: print the cheapest configuration: per run with break-even prices, or over years of use."""
+"""``assay cost``: print the cheapest configuration: per run with switching prices, or over years of use."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,10 +21,10 @@ from assay.interfaces.cli.decide.cost_over_years import print_costs_over_years
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import PriceBook
 from assay.questions.costs.cost_effectiveness import (
-    BreakEvenRow,
     CostEffectivenessRequest,
     CostEffectivenessRow,
     JobCostEffectiveness,
+    SwitchingPriceRow,
     cost_effectiveness,
 )
 from assay.questions.costs.years_of_use import JobCostRequest
@@ -67,19 +67,19 @@ def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, 
     )
 
 
-def _flip_text(price: float | None, winner: str | None, currency: str) -> str:
+def _switching_price_text(price: float | None, winner: str | None, currency: str) -> str:
     return NO_VALUE if price is None else f"{money(price, currency)}: {winner}"
 
 
-def _flip_cells(row: BreakEvenRow, currency: str) -> tuple[str, ...]:
+def _switching_price_cells(row: SwitchingPriceRow, currency: str) -> tuple[str, ...]:
     low, high = float(row.price.low), float(row.price.high)
     return (
         row.price.name,
         row.price.per,
         money(float(row.price.amount), currency),
         money_interval(low, high, currency) if low < high else NO_VALUE,
-        _flip_text(row.below, row.below_winner, currency),
-        _flip_text(row.above, row.above_winner, currency),
+        _switching_price_text(row.below, row.below_winner, currency),
+        _switching_price_text(row.above, row.above_winner, currency),
     )
 
 
@@ -148,7 +148,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     click.echo()
     print_rows(
         ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
-        [_flip_cells(row, view.currency) for row in view.break_even_prices],
+        [_switching_price_cells(row, view.currency) for row in view.break_even_prices],
         limit=limit,
         title="Details: the price at which another row has the lowest mean cost, all other prices equal",
     )
@@ -222,7 +222,7 @@ def cost(
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Decide which configuration costs least: per run, with the Pareto front and break-even prices, or over years.
+    """Decide which configuration costs least: per run, with the Pareto front and switching prices, or over years.
 
     Per run, prices by the hour apply. With --years, the purchase prices of the hardware apply.
     """

@@ -11,7 +11,7 @@ import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, row_limit, say
-from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
+from assay.model import DEVIATION_MAX, Cluster, CoreSpeed, DeviceBaseline, Measurement
 from assay.text import metric_text, plural
 
 
@@ -38,10 +38,10 @@ def baseline(cluster: Path, every: bool, as_json: bool) -> None:
         _print_speeds(described, speeds)
 
 
-async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
+async def _measure(cluster: Cluster) -> tuple[DeviceBaseline, list[CoreSpeed]]:
     from assay.execution.hosts import LocalTransport, Transport, connect_ssh
-    from assay.execution.observation.baseline import measure_baseline
     from assay.execution.observation.core_speed import core_speeds
+    from assay.execution.observation.device_baseline import measure_baseline
 
     async with AsyncExitStack() as stack:
         transports: dict[str, Transport] = {}
@@ -71,7 +71,7 @@ def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
         )
 
 
-def _json(measured: Baseline) -> dict[str, Any]:
+def _json(measured: DeviceBaseline) -> dict[str, Any]:
     return {
         "baseline_id": measured.baseline_id,
         "cluster": measured.cluster,
@@ -97,7 +97,7 @@ def _marks(measurement: Measurement) -> str:
     return ", ".join(word for word, holds in (("modelled", measurement.modelled), ("off", measurement.is_off)) if holds)
 
 
-def _print(measured: Baseline, limit: int | None) -> None:
+def _print(measured: DeviceBaseline, limit: int | None) -> None:
     """Print the number of deviations, then the measurements, with deviations first."""
     off = sum(measurement.is_off for measurement in measured.measurements)
     figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"

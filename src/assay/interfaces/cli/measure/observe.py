@@ -17,7 +17,7 @@ from assay.interfaces.cli.common import repository_option, say
 from assay.text import plural
 
 if TYPE_CHECKING:
-    from assay.execution.campaign.attempts.run_environment import CompletedRun
+    from assay.execution.campaign.attempts.run_context import CompletedRun
     from assay.model import Cluster
 
 

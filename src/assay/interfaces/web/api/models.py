@@ -146,13 +146,13 @@ class CostRow(Model):
     pareto_front_probability: float | None
 
 
-class BreakEvenPriceField(Model):
+class SwitchingPriceField(Model):
     """The price of an item at which another configuration becomes the cheapest; null if there is none."""
 
     name: str = Field(validation_alias=AliasPath("price", "name"))
     per: str = Field(validation_alias=AliasPath("price", "per"))
     amount: float = Field(validation_alias=AliasPath("price", "amount"))
-    within_range: bool = Field(description="Whether the break-even price is within the range of plausible prices.")
+    within_range: bool = Field(description="Whether the switching price is within the range of plausible prices.")
     below: float | None
     below_winner: str | None
     above: float | None
@@ -170,7 +170,7 @@ class CostEffectivenessAnswer(Model):
     by: list[str]
     take: str
     rows: list[CostRow]
-    break_even_prices: list[BreakEvenPriceField]
+    break_even_prices: list[SwitchingPriceField]
     quadrants: Quadrants | None = Field(description="Limits between fast and slow, cheap and expensive.")
     unpriced: dict[str, str]
     set_apart: dict[str, str] = Field(description="Rows without a rank, with the reason: an implausible data size.")

@@ -183,7 +183,7 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
 
 @router.post("/cost")
 def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswer]:
-    """Price runs: ranking, Pareto front with probabilities, break-even prices. Nothing is stored."""
+    """Price runs: ranking, Pareto front with probabilities, switching prices. Nothing is stored."""
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostEffectivenessAnswer]:

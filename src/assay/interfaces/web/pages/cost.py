@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.outliers.flagging import TIME_KINDS
+from assay.analysis.outliers.anomaly_column import TIME_KINDS
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.money import cost_bars
@@ -24,10 +24,10 @@ from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.charts.storage import storage_costs
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import (
-    BreakEvenPriceField,
     CostEffectivenessAnswer,
     CostQuestion,
     CostRow,
+    SwitchingPriceField,
     TcoQuestion,
 )
 from assay.interfaces.web.pages.cost_asked import CostPageState, asked_from
@@ -53,8 +53,8 @@ def row_where(plane: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, s
 
 
 _FREE_PRICE_DISTANCE = 100.0
-"""Distance of a price of 0: its ratio to the break-even price is undefined. It sorts before prices without a
-break-even price."""
+"""Distance of a price of 0: its ratio to the switching price is undefined. It sorts before prices without a
+switching price."""
 ROWS_OF_YEARS_MAX = 12
 """Maximum number of jobs listed in the view of years."""
 _NOTHING: dict[str, Any] = {
@@ -79,7 +79,7 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PriceField:
-    """An editable price: its price in the book, current price and break-even price, in the book's currency."""
+    """An editable price: its price in the book, current price and switching price, in the book's currency."""
 
     name: str
     per: str
@@ -87,8 +87,8 @@ class PriceField:
     now: float
     most: float
     """Upper end of the slider."""
-    break_even: BreakEvenPriceField | None = None
-    """Break-even price; None in the view of years, which has no break-even prices."""
+    break_even: SwitchingPriceField | None = None
+    """Switching price; None in the view of years, which has no switching prices."""
 
     @property
     def now_text(self) -> str:
@@ -102,7 +102,7 @@ class PriceField:
 
     @property
     def matters(self) -> bool:
-        """Whether the price was changed or has a break-even price. The page collapses all other prices."""
+        """Whether the price was changed or has a switching price. The page collapses all other prices."""
         if self.now != self.book_price:
             return True
         return self.break_even is not None and (self.break_even.below is not None or self.break_even.above is not None)
@@ -234,7 +234,7 @@ def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
 def _prices(
     before: CostEffectivenessAnswer, plane: CostEffectivenessAnswer, book_prices: Mapping[str, float]
 ) -> tuple[PriceField, ...]:
-    """Return the editable prices of the plane's rows, closest to their break-even price first.
+    """Return the editable prices of the plane's rows, closest to their switching price first.
 
     The prices of the book define the order, so a price stays in its place while you change it.
     """
@@ -255,7 +255,7 @@ def _plain(amount: float) -> str:
     return f"{int(amount)}" if amount == int(amount) else repr(amount)
 
 
-def _distance(price: BreakEvenPriceField) -> float:
+def _distance(price: SwitchingPriceField) -> float:
     """Return the logarithm of the factor by which a price must change until another row is the cheapest."""
     ends = [end for end in (price.below, price.above) if end is not None]
     if not ends:

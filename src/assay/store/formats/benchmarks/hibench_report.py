@@ -20,6 +20,7 @@ from decimal import Decimal
 
 from assay.foundation.errors import FormatError
 from assay.model import CodedWarning, ImportedRun, SkippedItem, WarningCode, foreign_run
+from assay.model.runs.throughput import JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE, job_throughput_mb_per_s
 from assay.store.formats.format import Format, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import duration_problem
@@ -76,7 +77,7 @@ def _row(fields: list[str], where: str) -> ImportedRun:
             engine=engine,
             data_bytes=data_bytes if has_size else None,
             workload_parameters={"api": api.lower()} if api else {},
-            metrics={"job_throughput_mb_per_s": data_bytes / duration_s / 1e6} if has_size else {},
+            metrics={JOB_THROUGHPUT: job_throughput_mb_per_s(data_bytes, duration_s)} if has_size else {},
             warnings=() if has_size else (CodedWarning(WarningCode.LEFT_OUT, _NO_INPUT),),
             environment={
                 "finished_at_as_printed": f"{date} {time}",
@@ -86,7 +87,7 @@ def _row(fields: list[str], where: str) -> ImportedRun:
             sources={
                 "duration_s": "Duration(s)",
                 "data_bytes": "Input_data_size",
-                "job_throughput_mb_per_s": "data_bytes / duration_s",
+                JOB_THROUGHPUT: JOB_THROUGHPUT_SOURCE,
             },
         ),
     )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from assay.foundation.errors import FormatError
 from assay.model import ImportedRun, Run, SkippedItem, foreign_run
+from assay.model.runs.throughput import JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE, PER_STREAM, job_throughput_mb_per_s
 from assay.store.formats.format import Format, Reads, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import (
@@ -76,10 +77,10 @@ def block_run(result: DfsioResult, program: str) -> Run:
     sources = {
         "duration_s": "Test exec time sec",
         "data_bytes": "Total MBytes processed, in units of 2^20 bytes",
-        "per_stream_mb_per_s": "Throughput mb/sec: bytes over the sum of the tasks' I/O times, in 10^6 bytes",
+        PER_STREAM: "Throughput mb/sec: bytes over the sum of the tasks' I/O times, in 10^6 bytes",
         "stream_rate_mean_mb_per_s": "Average IO rate mb/sec, in 10^6 bytes",
         "stream_rate_stddev_mb_per_s": "IO rate std deviation, in 10^6 bytes",
-        "job_throughput_mb_per_s": "data_bytes / duration_s",
+        JOB_THROUGHPUT: JOB_THROUGHPUT_SOURCE,
     }
     if started_at:
         sources["started_at"] = "Date & time, which is the end, less Test exec time sec"
@@ -91,10 +92,10 @@ def block_run(result: DfsioResult, program: str) -> Run:
         data_bytes=data_bytes,
         workload_parameters={"files": str(result.files)},
         metrics={
-            "per_stream_mb_per_s": mib_to_mb(result.throughput_mib_per_s),
+            PER_STREAM: mib_to_mb(result.throughput_mib_per_s),
             "stream_rate_mean_mb_per_s": mib_to_mb(result.average_io_rate_mib_per_s),
             "stream_rate_stddev_mb_per_s": mib_to_mb(result.io_rate_stddev_mib_per_s),
-            "job_throughput_mb_per_s": data_bytes / result.exec_time_s / 1e6,
+            JOB_THROUGHPUT: job_throughput_mb_per_s(data_bytes, result.exec_time_s),
         },
         environment={"finished_at_as_printed": result.date},
         sources=sources,

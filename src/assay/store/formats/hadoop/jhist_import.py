@@ -19,6 +19,7 @@ from typing import Final
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
 from assay.foundation.errors import FormatError
 from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, Trace, WarningCode, foreign_run
+from assay.model.runs.throughput import JOB_THROUGHPUT, job_throughput_mb_per_s
 from assay.store.formats.format import Format
 from assay.store.formats.hadoop.configuration import Property, parameters, read_conf
 from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
@@ -132,7 +133,7 @@ def _run(
     metrics, odd = _metrics(history)
     metrics["job_s"] = duration_s
     if data_bytes:
-        metrics["job_throughput_mb_per_s"] = data_bytes / duration_s / 1e6
+        metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, duration_s)
     run = foreign_run(
         jobs=(job_of(history, submit_s),),
         workload=workload,

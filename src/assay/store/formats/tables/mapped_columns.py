@@ -16,12 +16,12 @@ import numpy as np
 
 from assay.analysis.statistics import Codes, Distinct, Floats, ImportedRows, Item, Mask, Shared, groups_of
 from assay.model import Run, SkippedItem
+from assay.model.runs.throughput import JOB_THROUGHPUT
 from assay.store.formats.tables.columns import Aspect, Aspects, RowSplitter, SplitRows, plain_numbers
 from assay.store.formats.tables.mapped_rows import (
     DURATION_MIN_S,
     DURATIONS,
     HARDWARE,
-    THROUGHPUT_METRIC,
     RowProblems,
     bytes_of,
     cell_text,
@@ -226,9 +226,9 @@ class MappedReader:
             known, codes = parsed.texts["data_bytes"]
             shared["data_bytes"] = Shared(codes, known.values)
             data = np.array([known.values[code] or 0 for code in codes.tolist()], dtype=np.float64)
-            before = metrics.get(THROUGHPUT_METRIC, np.full(count, np.nan))
+            before = metrics.get(JOB_THROUGHPUT, np.full(count, np.nan))
             added = (data > 0) & np.isnan(before)
-            metrics[THROUGHPUT_METRIC] = np.where(added, data / duration_s / 1e6, before)
+            metrics[JOB_THROUGHPUT] = np.where(added, data / duration_s / 1e6, before)
             shared["sources"] = self._sources_of(shared.get("sources"), added, common)
         if "started_at" in parsed.texts:
             known, codes = parsed.texts["started_at"]

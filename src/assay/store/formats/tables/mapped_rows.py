@@ -13,6 +13,7 @@ from typing import Final
 
 from assay.foundation.units import parse_bytes
 from assay.model import SOURCE_ID_LENGTH_MAX, Origin, Run, RunStatus, SkippedItem, foreign_run, unescaped_text
+from assay.model.runs.throughput import JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE
 from assay.specs.fields import unknown
 from assay.store.formats.tables.durations import written_duration_s
 from assay.store.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
@@ -31,8 +32,6 @@ HARDWARE: Final = ("workers", "cores", "memory_bytes", "instance_type", "provide
 """Fields that describe the workers of the run's cluster; cores and memory are of one worker."""
 _COUNT_MAX: Final = 1_000_000
 DURATION_MIN_S: Final = 0.001
-THROUGHPUT_METRIC: Final = "job_throughput_mb_per_s"
-"""The metric that follows from ``data_bytes`` and the duration."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]+\.0+")
 _COMMA = re.compile(r"[+-]?(?P<whole>[0-9]+),(?P<decimals>[0-9]+)")
@@ -148,7 +147,7 @@ def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
 
 def sources_of(source: str, *, added: bool) -> dict[str, str]:
     """Return the sources of a row's figures; ``added``: the throughput is derived from the duration."""
-    return {"duration_s": source, **({THROUGHPUT_METRIC: "data_bytes / duration_s"} if added else {})}
+    return {"duration_s": source, **({JOB_THROUGHPUT: JOB_THROUGHPUT_SOURCE} if added else {})}
 
 
 def started_of(text: str) -> tuple[str, dict[str, str]]:

@@ -22,6 +22,7 @@ from pydantic import Field, field_validator, model_validator
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.foundation.units import parse_byte_rate
 from assay.model import CodedWarning, ImportedRun, Origin, Run, RunStatus, SkippedItem, WarningCode, foreign_run
+from assay.model.runs.throughput import JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE, job_throughput_mb_per_s
 from assay.specs.document import Document, document_of
 from assay.specs.fields import (
     ByteRate,
@@ -204,9 +205,9 @@ def _run(file: ResultsFile, section: ResultSection) -> Run:
     if section.throughput is not None:
         sources["duration_s"] = f"data over the throughput that is printed in {printed}"
         warnings = (CodedWarning(WarningCode.TIME, "the duration follows from a printed throughput"),)
-    if section.data is not None and "job_throughput_mb_per_s" not in metrics:
-        metrics["job_throughput_mb_per_s"] = section.data / section.duration_s / 1e6
-        sources["job_throughput_mb_per_s"] = printed if section.throughput else "data_bytes / duration_s"
+    if section.data is not None and JOB_THROUGHPUT not in metrics:
+        metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(section.data, section.duration_s)
+        sources[JOB_THROUGHPUT] = printed if section.throughput else JOB_THROUGHPUT_SOURCE
     if section.data is not None:
         sources["data_bytes"] = printed
     return foreign_run(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.run_profile.throughput import Transfer, gated_aggregate, transfers
+from assay.analysis.run_profile.gated_aggregate import Transfer, gated_aggregate, transfers
 from assay.model.runs.run import Task
 from assay.model.runs.stream import CountedStream
 

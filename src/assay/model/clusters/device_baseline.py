@@ -1,4 +1,4 @@
-"""Baselines: measured throughput of bare devices (fio) and links (iperf3), with the specified values."""
+"""Device baselines: measured throughput of bare devices (fio) and links (iperf3), with the specified values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class DeviceBaseline:
     """All measurements of one cluster at one time."""
 
     baseline_id: str

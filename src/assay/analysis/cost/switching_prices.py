@@ -1,4 +1,4 @@
-"""Compute break-even prices: the prices of an item at which another configuration becomes the cheapest.
+"""Compute switching prices: the prices of an item at which another configuration becomes the cheapest.
 
 In: times and hourly rates as factors of prices. Out: for each price, the nearest price below and above today's at which
 another configuration becomes the cheapest per run, with all other prices and the times unchanged. The cost of a run is
@@ -16,7 +16,7 @@ from assay.analysis.statistics import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class BreakEvenPrice:
+class SwitchingPrice:
     """Prices of an item at which the cheapest configuration changes; None if no price changes it."""
 
     price: Price
@@ -28,7 +28,7 @@ class BreakEvenPrice:
 
     @property
     def within_range(self) -> bool:
-        """Whether a break-even price is within the range of the price."""
+        """Whether a switching price is within the range of the price."""
         low, high = float(self.price.low), float(self.price.high)
         return (self.below is not None and self.below >= low and low < high) or (
             self.above is not None and self.above <= high and low < high
@@ -43,8 +43,8 @@ def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | 
     return float(crossings[nearest]), nearest
 
 
-def compute_break_even_prices(times_s: Floats, book: Priced) -> list[BreakEvenPrice]:
-    """Return a :class:`BreakEvenPrice` for each price that a configuration pays. Prices can't fall below 0."""
+def compute_switching_prices(times_s: Floats, book: Priced) -> list[SwitchingPrice]:
+    """Return a :class:`SwitchingPrice` for each price that a configuration pays. Prices can't fall below 0."""
     costs = times_s * book.rates_per_h / HOUR_S
     winner = int(np.argmin(costs))
     nearest = []
@@ -59,5 +59,5 @@ def compute_break_even_prices(times_s: Floats, book: Priced) -> list[BreakEvenPr
         above, above_winner = _nearest(crossings, gain > 0, above=True)
         below, below_winner = _nearest(crossings, (gain < 0) & (crossings >= 0), above=False)
         if bool(np.any(slopes > 0)):
-            nearest.append(BreakEvenPrice(price, below, below_winner, above, above_winner))
+            nearest.append(SwitchingPrice(price, below, below_winner, above, above_winner))
     return nearest

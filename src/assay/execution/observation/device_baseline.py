@@ -1,7 +1,7 @@
 """Measure each device and link of a cluster with fio and iperf3, and compare it with its specification.
 
 In: a cluster whose devices have directories, and a transport for each node. Out: a
-:class:`~assay.model.clusters.baseline.Baseline` in bytes/s, requests/s and bits/s.
+:class:`~assay.model.clusters.device_baseline.DeviceBaseline` in bytes/s, requests/s and bits/s.
 
 All devices are measured at the same time, as jobs use them. fio writes a file for a few seconds, then reads it
 sequentially, then with eight streams that each read a different part, then at random. Only the streams use the page
@@ -30,7 +30,7 @@ from assay.execution.hosts.transport import RemoteProcess, Transport
 from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import FormatError, HostError
 from assay.foundation.units import format_bytes
-from assay.model import Baseline, Cluster, Device, DeviceKind, Disks, Measurement, Node, Placement, request_bytes
+from assay.model import Cluster, Device, DeviceBaseline, DeviceKind, Disks, Measurement, Node, Placement, request_bytes
 from assay.store.formats.bare.fio import FioDirection, FioReport, parse_fio
 from assay.store.formats.bare.iperf3 import Iperf3Report, parse_iperf3
 
@@ -72,7 +72,7 @@ T = TypeVar("T")
 
 async def measure_baseline(
     cluster: Cluster, transports: Mapping[str, Transport], *, progress: Callable[[str], None] = lambda _: None
-) -> Baseline:
+) -> DeviceBaseline:
     """Measure every device that has a directory, and the links between different hosts.
 
     Raises HostError if a host lacks fio or iperf3, a directory is not writable, or a measurement takes too long.
@@ -87,7 +87,7 @@ async def measure_baseline(
         reports = await _all(_measure_link(pair, transports) for pair in pairs)
         tools["iperf3"] = reports[0].version.removeprefix("iperf ")
         measurements += [_link(cluster, pair, report) for pair, report in zip(pairs, reports, strict=True)]
-    return Baseline(
+    return DeviceBaseline(
         baseline_id=str(uuid.uuid4()),
         cluster=cluster.name,
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),

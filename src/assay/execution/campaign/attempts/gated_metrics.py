@@ -6,8 +6,9 @@ holds the number of active streams, their rate in bytes/s, and 1 if the second c
 
 from collections.abc import Iterable
 
-from assay.analysis.run_profile.throughput import gated_aggregate, transfers
+from assay.analysis.run_profile.gated_aggregate import gated_aggregate, transfers
 from assay.model import Task, Trace
+from assay.model.runs.throughput import GATED_AGGREGATE
 from assay.workloads.workload import ValidationResult, Workload
 
 _NODE, _SUBJECT = "cluster", "streams"
@@ -30,7 +31,7 @@ def gated_metrics(
         for metric, value in row.items():
             trace.append(slot.start_s - origin_s, _NODE, _SUBJECT, metric, counter=False, value=value)
     metrics = {
-        "gated_aggregate_mb_per_s": gated.mean_mb_per_s,
+        GATED_AGGREGATE: gated.mean_mb_per_s,
         "gated_aggregate_stddev_mb_per_s": gated.stddev_mb_per_s,
         "gated_aggregate_slots": gated.slots,
         "gated_aggregate_slots_total": gated.slots_total,

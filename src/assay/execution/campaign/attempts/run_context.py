@@ -1,4 +1,4 @@
-"""Values that the steps of an attempt share: the campaign's environment, the attempt's context, state and result."""
+"""Values that the steps of an attempt share: the campaign's run context, the attempt's context, state and result."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -14,14 +14,14 @@ from assay.execution.observation.node_health import NodeObservations
 from assay.execution.observation.sampling import SamplerOptions
 from assay.execution.planning.forecast.call_limits import NO_HISTORY, TimeLimit
 from assay.foundation.errors import UnusableHostError
-from assay.model import Baseline, CacheState, Cluster, CodedWarning, Environment, Plan, Run, Task, Trace
+from assay.model import CacheState, Cluster, CodedWarning, DeviceBaseline, Environment, Plan, Run, Task, Trace
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationResult, Workload
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnvironment:
-    """The environment that all runs of a campaign share."""
+class RunContext:
+    """The plan, cluster, transports and provider that all runs of a campaign share."""
 
     plan: Plan
     cluster: Cluster
@@ -30,7 +30,7 @@ class RunEnvironment:
     samplers: Mapping[str, SamplerOptions]
     campaign_id: str
     environment: Environment
-    baseline: Baseline | None
+    baseline: DeviceBaseline | None
     show: Show
     links: LabLinks | None = None
     """The lab's links; None on other hosts."""
