@@ -158,6 +158,24 @@ def test_a_cluster_whose_data_size_is_implausible_wins_no_ranking() -> None:
     assert plausible.rows[0].levels["cluster"] == "al-05"
 
 
+def test_the_headline_names_rows_with_lower_means_that_no_matched_run_compares(tmp_path: Path) -> None:
+    """The cluster al-9 has other settings, so no run of it matches one of al-0, and its mean costs less."""
+    store = Repository.create(tmp_path / "r")
+    for first, cluster, layout, time_s, size in (
+        (0, "al-0", "HDD", 100.0, "64"),
+        (10, "al-0", "SSD", 90.0, "64"),
+        (20, "al-9", "HDD", 20.0, "128"),
+    ):
+        for run in times_of(first, layout, [time_s + n / 10 for n in range(4)], cluster=cluster):
+            store.publish(replace(run, levels={**run.levels, "block": size}))
+    (view,) = cost_effectiveness(store, flags_in(store).table, BOOK, CostEffectivenessRequest(("layout", "cluster")))
+    cheap = next(row for row in view.rows if row.levels["cluster"] == "al-9")
+    assert cheap.verdict is RowVerdict.NOT_COMPARED
+    assert view.headline.startswith("Of 2 rows with matched runs: ")
+    assert "the only other option compared costs more. 1 of 3 rows are not compared with these" in view.headline
+    assert f"Their means can be lower: HDD al-9 (${cheap.cost:.4f}" in view.headline
+
+
 def test_cost_and_decide_exclude_the_same_implausible_runs_and_print_the_same_sentence(tmp_path: Path) -> None:
     store = Repository.create(tmp_path / "r")
     for number, factor in enumerate((1.0, 1.2, 0.8, 1.1, 0.05)):

@@ -29,7 +29,7 @@ from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, question
+from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, question, row_verdict
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
@@ -228,7 +228,7 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
         (
             workload_title(result.workload),
             option_text(decision.factor, result.option),
-            result.verdict.value,
+            row_verdict(decision, result),
             _ratio(result.time),
             basis_text(result.time) if result.time else NO_VALUE,
             scope_text(result.time.scope) if result.time and result.time.low is not None else NO_VALUE,

@@ -51,6 +51,7 @@ from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import FactsByHardware, facts_by_hardware, implausible_runs, priced_parts
 from assay.store import Repository
+from assay.text import joined, money
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class RowVerdict(StrEnum):
     """No run of the row is equal in everything else to a run of the compared rows."""
 
 
+ROWS_NAMED = 3
+"""Maximum number of rows named in a headline."""
 _ORDER = (RowVerdict.CHEAPEST, RowVerdict.TIE, RowVerdict.DEARER, RowVerdict.NOT_ENOUGH_RUNS, RowVerdict.NOT_COMPARED)
 
 
@@ -164,6 +167,8 @@ class JobCostEffectiveness:
     draws: int
     decision: Decision | None
     """Which row costs least; None where no two rows can be compared."""
+    further_decisions: tuple[Decision, ...]
+    """Decisions between rows that no matched runs compare with those of ``decision``."""
 
     @property
     def note(self) -> str | None:
@@ -183,13 +188,29 @@ class JobCostEffectiveness:
             return ""
         if len(self.rows) == 1:
             return f"Nothing to compare with: {self.rows[0].label} is the only row with a price."
-        sentence = cheapest_sentence(self.decision) if self.decision else None
+        sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
         if sentence is None:
             return "Not compared: no two runs of different rows are equal in everything else."
-        apart = sum(row.verdict in (RowVerdict.NOT_COMPARED, RowVerdict.NOT_ENOUGH_RUNS) for row in self.rows)
+        apart = [row for row in self.rows if row.verdict in (RowVerdict.NOT_COMPARED, RowVerdict.NOT_ENOUGH_RUNS)]
+        ranked = [row for row in self.rows if row not in apart]
         if apart:
-            sentence += f" {apart} of {len(self.rows)} rows are not compared with these."
+            if any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
+                sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
+            sentence += f" {len(apart)} of {len(self.rows)} rows are not compared with these: too few of their runs, "
+            sentence += "or none, are equal in everything else."
+        first = min((row.cost for row in ranked if row.rank == 1), default=Decimal(0))
+        for further in self.further_decisions:
+            sentence += f" Among themselves: {cheapest_sentence(further, count_others=False)}"
+        if lower := [row for row in apart if row.cost < first]:
+            sentence += f" Their means can be lower: {self._named(lower)}."
+        if lower := [row for row in ranked if row.rank != 1 and row.cost < first]:
+            sentence += f" A lower mean over runs with other settings, not over matched runs: {self._named(lower)}."
         return sentence
+
+    def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:
+        """Return the first rows with their mean costs: ``SSD IB m1000-01 ($0.61)``."""
+        texts = [f"{row.label} ({money(float(row.cost), self.currency)})" for row in rows[:ROWS_NAMED]]
+        return joined([*texts, *([f"{len(rows) - ROWS_NAMED} more"] if len(rows) > ROWS_NAMED else [])])
 
     @property
     def quadrants(self) -> Quadrants | None:
@@ -355,6 +376,7 @@ def _without_rows(
         flagged_count=not request.exclude_flagged,
         draws=0,
         decision=None,
+        further_decisions=(),
     )
 
 
@@ -364,7 +386,8 @@ def _ranked(
     """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it."""
     varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
     decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
-    decision = next((made for made in decisions if made.cheapest), None)
+    ranking = [made for made in decisions if made.cheapest]
+    decision = ranking[0] if ranking else None
     rows = [
         replace(row, verdict=_row_verdict(decision, " + ".join(row.levels.get(name, "") for name in varied)))
         for row in view.rows
@@ -379,7 +402,7 @@ def _ranked(
         else row
         for row in rows
     ]
-    return replace(view, rows=tuple(rows), decision=decision)
+    return replace(view, rows=tuple(rows), decision=decision, further_decisions=tuple(ranking[1:]))
 
 
 def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:

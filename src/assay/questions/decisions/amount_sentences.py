@@ -8,7 +8,7 @@ of the ratio.
 from dataclasses import dataclass
 
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.values import CaveatKind, Decision, OptionResult
+from assay.questions.decisions.values import CaveatKind, CostVerdict, Decision, OptionResult
 from assay.text import money, money_interval, plural, scale_text, workload_title
 
 
@@ -46,6 +46,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     costs, currency = decision.baseline_costs, decision.currency
     if costs is None or currency is None or chosen is None or chosen.cost is None or chosen.time is None:
         return None
+    if chosen.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+        return None
     ratio, time = chosen.cost, chosen.time
     name, baseline = (option_text(decision.factor, level) for level in (chosen.option, decision.baseline))
     years = plural(round(costs.years), "year") if costs.years == round(costs.years) else f"{costs.years:g} years"
@@ -62,18 +64,20 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         if result.option == chosen.option and result.cost and result.workload in jobs
     ]
     job, of_job = max(results, key=lambda pair: pair[0].runs)
-    scale = f" on the lab's scale model ({scale_text(float(decision.lab_scale))})" if decision.lab_scale else ""
+    scale = scale_text(float(decision.lab_scale)) if decision.lab_scale else ""
+    warning = f"Scale model, {scale}: use the ratios, not the amounts. " if scale else ""
     known = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
-        f"A job of {workload_title(job.workload)}{scale} costs {money(job.cost, currency)} "
+        f"{warning}A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
         f"({known}{plural(job.runs, 'run')}) on {baseline}, and {on_option} on {name}."
     )
     average = " on average" if costs.hardware_prices > 1 else ""
     over_years = (
         f"Over {years}, a cluster costs {money(costs.hardware, currency)}{average} with {baseline}, and "
-        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. The jobs that the cluster with {baseline} "
-        f"completes in that time cost {amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
+        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. The work that costs "
+        f"{money(costs.hardware, currency)} with {baseline} costs "
+        f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
     )
     limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
     break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."
@@ -85,5 +89,8 @@ def missing_amounts(decision: Decision) -> str:
     """Return why a decision has no amounts of money."""
     if decision.currency is None:
         return "Not priced: no price book is loaded. The option --prices FILE adds costs."
+    chosen = priced_option(decision)
+    if chosen and chosen.cost and chosen.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+        return "Not enough runs for a verdict on costs, so no amounts are stated."
     unpriced = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.UNPRICED]
     return " ".join(["Not priced.", *unpriced])

@@ -86,9 +86,11 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
     smallest_p = smallest_reachable_p(few, few)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
+        reach = "no rank test is possible" if few < 2 else "no rank test can reach 5 %"
+        smallest = f" (its smallest p is {smallest_p:.2g})" if few > 1 else ""
         yield Caveat(
             CaveatKind.FEW_RUNS,
-            f"{plural(few, 'run')} per option: no rank test can reach 5 % (its smallest p is {smallest_p:.2g}). "
+            f"{plural(few, 'run')} per option: {reach}{smallest}. "
             "The interval assumes that the logarithms of run times are normally distributed.",
         )
     if len(decision.shared_workloads) == 1:

@@ -20,21 +20,22 @@ def _sentence(decision: Decision, runs: FurtherRuns) -> str:
     names = joined([_short(decision.factor, option) for option in runs.options])
     duration = f"(about {about_duration(runs.duration_s)})"
     if runs.new_groups:
-        missing = "completed by 1 run of the missing option" + (" each" if runs.groups > 1 else "")
-        what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where}, "
-        what += f"{missing} {duration},"
+        each = " each" if runs.groups > 1 else ""
+        what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where} "
+        what += f"(1 run of the missing option{each}, about {about_duration(runs.duration_s)})"
     else:
         in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
         more = f"{runs.repetitions} more repetition{'s' if runs.repetitions != 1 else ''}"
         what = f"{more} of {title} with {names}{where}{in_each} {duration}"
-    return f"{what} would {_effect(decision, runs)}."
+    return f"{what} would {_effect(decision, runs, title)}."
 
 
-def _effect(decision: Decision, runs: FurtherRuns) -> str:
+def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
+    of_workload = f" of {title}" if len(decision.shared_workloads) > 1 else ""
     if runs.expected_half_width is None:
-        return "give a first interval"
+        return f"give a first interval{of_workload}"
     now = "" if runs.half_width is None else f" from ±{_share(runs.half_width)}"
-    narrower = f"bring the 95 % interval{now} to about ±{_share(runs.expected_half_width)}"
+    narrower = f"bring the 95 % interval{of_workload}{now} to about ±{_share(runs.expected_half_width)}"
     equivalence = f"equivalence within {100 * decision.margin:g} %"
     aim = equivalence if runs.aim is RunGoal.EQUIVALENCE else "the difference"
     return f"{narrower}, and show {aim} if the ratio stays at {format_ratio(runs.ratio)}×"

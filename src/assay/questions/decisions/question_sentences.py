@@ -18,6 +18,7 @@ from assay.questions.decisions.sentences import (
     cost_sentence,
     evidence,
     headline,
+    shared_by_leaders,
 )
 from assay.questions.decisions.values import Decision
 from assay.text import joined, plural, workload_title
@@ -138,7 +139,7 @@ def answer_confidence(answer: QuestionAnswer) -> str:
         return ""
     first = answer.decisions[0]
     if answer.question.name == CHEAPEST:
-        decided = first.cheapest is not None and not first.cheapest.ties
+        decided = first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
     else:
         decided = _has_verdict(first)
     compared = [option for option in first.options if option.time]

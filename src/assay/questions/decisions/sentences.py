@@ -1,5 +1,6 @@
 """Decisions as sentences, which the terminal, pages, the API and reports share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
@@ -49,15 +50,33 @@ def time_text(time: TimeRatio) -> str:
     return evidence_text(time.low, time.high, basis_text(time), time.scope)
 
 
-def _where(workloads: tuple[str, ...]) -> str:
-    if len(workloads) == 1:
-        return f" on {workload_title(workloads[0])}"
-    return f" over {plural(len(workloads), 'workload')}"
+def _where(decision: Decision) -> str:
+    """Return the workloads of the headline: `` on TeraSort``, `` over 3 workloads``, `` over 7 of 10 workloads``."""
+    shared = decision.shared_workloads
+    if len(shared) == 1:
+        return f" on {workload_title(shared[0])}"
+    every = len(_compared_workloads(decision))
+    return f" over {plural(len(shared), 'workload') if len(shared) == every else f'{len(shared)} of {every} workloads'}"
+
+
+def _compared_workloads(decision: Decision) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(result.workload for result in decision.results if result.time))
+
+
+def row_verdict(decision: Decision, result: WorkloadResult) -> str:
+    """Return the verdict of a row: ``faster``, or ``not distinguishable after correction for 38 comparisons``."""
+    return f"{result.verdict}{_correction(decision, result.verdict, result.time)}"
+
+
+def _correction(decision: Decision, verdict: Verdict, time: TimeRatio | None) -> str:
+    """Return that the correction changed the verdict, where the 95 % interval excludes 1; else an empty text."""
+    changed = verdict is Verdict.NOT_DISTINGUISHABLE and time is not None and _excludes_one(time)
+    return f" after correction for {plural(decision.family, 'comparison')}" if changed else ""
 
 
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
     """Return the verdict on ``level`` as text, without its evidence and full stop."""
-    changed = time is not None and _excludes_one(time)
+    changed = bool(_correction(decision, verdict, time))
     return verdict_text(
         verdict,
         ComparedNames(
@@ -90,9 +109,9 @@ def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, boo
 def headline(decision: Decision) -> str:
     """Return the answer in one sentence."""
     compared, best, named = _compared(decision)
-    where = _where(decision.shared_workloads)
+    where = _where(decision)
     if named:
-        text = _claim(decision, best.option, best.verdict, best.time, where)
+        text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_cost_clause(best)}"
     elif faster := [option for option in compared if option.verdict is Verdict.FASTER]:
         # The option with the highest estimate has no verdict, and others are faster.
         first = faster[0].option
@@ -106,6 +125,16 @@ def headline(decision: Decision) -> str:
     return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
 
 
+def _cost_clause(option: OptionResult) -> str:
+    """Return the cost per job where the times do not decide and the costs do; else an empty text."""
+    cost, undecided = option.cost, (Verdict.NOT_DISTINGUISHABLE, Verdict.EQUIVALENT)
+    if option.verdict not in undecided or cost is None:
+        return ""
+    if cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
+        return ""
+    return f", and a job {cost.verdict} on it: {format_ratio(cost.ratio)}× ({interval_text(cost)})"
+
+
 def evidence(decision: Decision) -> str:
     """Return the evidence for the headline: interval, runs and scope, single workloads, and ties with the leader."""
     compared, best, named = _compared(decision)
@@ -114,7 +143,7 @@ def evidence(decision: Decision) -> str:
         more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
         return capitalised(f"{'; '.join(briefs)}{more}.")
     assert best.time is not None
-    text = f"{capitalised(time_text(best.time))}.{_spread(decision, best.option)}"
+    text = f"{capitalised(time_text(best.time))}.{_spread(decision, best.option)}{_left_out(decision)}"
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
     if ties and best.option == decision.leader:
         names = joined([_tie_text(decision, option) for option in ties])
@@ -126,13 +155,12 @@ def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = option_text(decision.factor, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
-    open_verdict = option.verdict is Verdict.NOT_DISTINGUISHABLE and _excludes_one(option.time)
-    after = f" after correction for {plural(decision.family, 'comparison')}" if open_verdict else ""
+    after = _correction(decision, option.verdict, option.time)
     return f"{name}: {option.verdict}{after} ({format_ratio(option.time.ratio)}×{sure})"
 
 
-def _excludes_one(time: TimeRatio) -> bool:
-    return time.low is not None and time.high is not None and not time.low <= 1 <= time.high
+def _excludes_one(ratio: TimeRatio | CostRatio) -> bool:
+    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
 def _spread(decision: Decision, option: str) -> str:
@@ -147,10 +175,22 @@ def _spread(decision: Decision, option: str) -> str:
     faster, slower = (
         sum(result.verdict is verdict for result in results) for verdict in (Verdict.FASTER, Verdict.SLOWER)
     )
+    known = sorted((result.time.ratio, workload_title(result.workload)) for result in results if result.time)
+    least, most = (f"{format_ratio(value)}× ({workload})" for value, workload in (known[0], known[-1]))
+    speeds = f"the ratio is {least} to {most}"
     if not faster and not slower:
-        return f" Not shown to differ on any single one of the {len(results)}."
+        return f" Not shown to differ on any single one of the {len(results)}: {speeds}."
     on = f" Faster on {faster} of {len(results)}" if faster else f" Slower on {slower} of {len(results)}"
-    return f"{on}{f', slower on {slower}' if faster and slower else ''}."
+    return f"{on}{f', slower on {slower}' if faster and slower else ''}: {speeds}."
+
+
+def _left_out(decision: Decision) -> str:
+    """Return the compared workloads that are not part of the headline, and why."""
+    shared = decision.shared_workloads
+    names = [workload_title(name) for name in _compared_workloads(decision) if name not in shared]
+    if not names or len(shared) < 2:
+        return ""
+    return f" Left out, as not every option has an interval there, or as the job only makes input: {joined(names)}."
 
 
 def _tie_text(decision: Decision, option: OptionResult) -> str:
@@ -164,7 +204,7 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
     """Return the cost of a job on an option, and its break-even price, as a sentence."""
     option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
     amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
-    break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price of {baseline}"
+    break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price"
     if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
         return capitalised(
             f"not enough runs for a verdict on the cost per job of {option}: the estimate is "
@@ -172,28 +212,43 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
             f"{format_ratio(cost.price_ratio)}× the price."
         )
     if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE:
+        after = " after correction for several comparisons" if _excludes_one(cost) else ""
         return capitalised(
-            f"the cost per job of {option} and {baseline} is not distinguishable: {amount}. "
-            f"It is equal at {break_even}."
+            f"the cost per job of {option} and {baseline} is not distinguishable{after}: {amount}; it would be equal "
+            f"at {break_even}."
         )
     if cost.verdict is CostVerdict.CHEAPER:
-        return capitalised(
-            f"a job on {option} costs less than on {baseline}: {amount}. It stays cheaper below {break_even}."
-        )
+        return capitalised(f"a job on {option} costs less than on {baseline}: {amount}, and less up to {break_even}.")
     return capitalised(
-        f"a job on {option} costs more than on {baseline}: {amount}. It becomes cheaper below {break_even}."
+        f"a job on {option} costs more than on {baseline}: {amount}; it would cost less below {break_even}."
     )
 
 
-def cheapest_sentence(decision: Decision) -> str | None:
-    """Return which option has the lowest cost per job, or which options tie; None without prices."""
+def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str | None:
+    """Return which option has the lowest cost per job, or which options tie; None without prices.
+
+    ``count_others``: also state the number of options without a cost ratio.
+    """
     if decision.cheapest is None:
         return None
     factor, baseline = decision.factor, decision.baseline
     cheapest, ties = decision.cheapest.option, decision.cheapest.ties
     costs = {option.option: option.cost for option in decision.options if option.cost}
-    where = _where(decision.shared_workloads)
-    if ties:
+    where = _where(decision)
+    apart = sum(option.cost is None for option in decision.options)
+    unknown = (
+        f" {plural(apart, 'option')} {'is' if apart == 1 else 'are'} not compared in cost."
+        if apart and count_others
+        else ""
+    )
+    if ties and (shared := shared_by_leaders(decision)):
+        text = f"{_shared_text(shared)}{where}"
+        ratios = [costs[name].ratio for name in (cheapest, *ties)]
+        text = (
+            f"{text}: {format_ratio(min(ratios))}× to {format_ratio(max(ratios))}× the cost of "
+            f"{option_text(factor, baseline)}; {_undecided_text(decision, shared)}"
+        )
+    elif ties:
         named = [
             f"{option_text(factor, name)} ({f'{format_ratio(costs[name].ratio)}×' if name in costs else '1×'})"
             for name in (cheapest, *ties[: OPTIONS_NAMED - 1])
@@ -201,14 +256,56 @@ def cheapest_sentence(decision: Decision) -> str | None:
         more = len(ties) + 1 - len(named)
         names = joined([*named, f"{more} more"] if more else named)
         text = f"no option is shown to be the cheapest per job{where}: not distinguishable are {names}"
+        if baseline not in (cheapest, *ties):
+            text += f", relative to {option_text(factor, baseline)}"
     else:
         text = f"{option_text(factor, cheapest)} {option_verb(factor, cheapest)} the cheapest per job{where}"
         if cheapest == baseline:
-            text += ": every other option costs more"
+            text += f": {'the only other option' if len(costs) == 1 else f'the {len(costs)} other options'} compared "
+            text += "costs more" if len(costs) == 1 else "cost more"
         else:
             cost = costs[cheapest]
             text += f": {format_ratio(cost.ratio)}× the cost of {option_text(factor, baseline)} ({interval_text(cost)})"
-    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
+    start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
+    return f"{start}{unknown}"
+
+
+def shared_by_leaders(decision: Decision) -> dict[str, str]:
+    """Return the levels that the cheapest option and all its ties share and the baseline lacks, by factor.
+
+    Empty without ties, and unless all of them cost less than the baseline. Only options of several factors share
+    levels.
+    """
+    cheapest, factors = decision.cheapest, decision.factor.split(" + ")
+    if cheapest is None or not cheapest.ties or len(factors) < 2:
+        return {}
+    names = (cheapest.option, *cheapest.ties)
+    cheaper = [o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER]
+    if not set(names) <= set(cheaper):
+        return {}
+    leaders = [dict(zip(factors, name.split(" + "), strict=True)) for name in names]
+    baseline = dict(zip(factors, decision.baseline.split(" + "), strict=True))
+    alike = {name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)}
+    return alike if any(baseline[name] != level for name, level in alike.items()) else {}
+
+
+def _shared_text(shared: Mapping[str, str]) -> str:
+    """Return the shared levels as the subject of a sentence: ``1 SSD per worker (SSD) is the cheapest per job``."""
+    factor, level = " + ".join(shared), " + ".join(shared.values())
+    verb = option_verb(*next(iter(shared.items())))
+    return f"{option_text(factor, level)} {verb} the cheapest per job"
+
+
+def _undecided_text(decision: Decision, shared: Mapping[str, str]) -> str:
+    """Return what stays open between the leaders: ``InfiniBand and Ethernet are not distinguishable there``."""
+    assert decision.cheapest is not None
+    factors = decision.factor.split(" + ")
+    names = []
+    for option in (decision.cheapest.option, *decision.cheapest.ties):
+        levels = dict(zip(factors, option.split(" + "), strict=True))
+        names.append(joined([option_text(name, levels[name]) for name in factors if name not in shared]))
+    more = len(names) - OPTIONS_NAMED
+    return f"{joined([*names[:OPTIONS_NAMED], *([f'{more} more'] if more > 0 else [])])} are not distinguishable there"
 
 
 def cost_headline(decision: Decision) -> str | None:

@@ -14,7 +14,15 @@ from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import QuestionView
-from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, interval_text, question
+from assay.questions.decisions.sentences import (
+    basis_text,
+    cost_headline,
+    evidence,
+    headline,
+    interval_text,
+    question,
+    row_verdict,
+)
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.text import NO_VALUE, column_title, interval, origin_badge, plural, ratio, workload_title
 
@@ -77,7 +85,8 @@ def _print_curve(decision: Decision, curve: Curve) -> None:
 
 def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
     time, cost = result.time, result.cost
-    cells = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
+    option = option_text(decision.factor, result.option)
+    cells = [workload_title(result.workload), option, row_verdict(decision, result)]
     if time is None:
         cells += [NO_VALUE] * 4
     else:

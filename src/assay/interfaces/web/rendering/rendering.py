@@ -22,7 +22,7 @@ from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.option_words import option_text
-from assay.questions.decisions.sentences import basis_text
+from assay.questions.decisions.sentences import basis_text, row_verdict
 from assay.questions.runs import task_durations
 from assay.text import amounts, language, meanings, metric_text, metric_title, numbers, ratios, titles
 
@@ -129,6 +129,7 @@ def _environment() -> Environment:
         meanings=meanings,
         option_text=option_text,
         basis_text=basis_text,
+        row_verdict=row_verdict,
         scope_text=scope_text,
         name_of=name_of,
         limit_title=lambda name: LIMIT_TITLES.get(name, name),
