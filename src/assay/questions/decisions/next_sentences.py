@@ -20,9 +20,9 @@ def _sentence(decision: Decision, runs: FurtherRuns) -> str:
     names = joined([_short(decision.factor, option) for option in runs.options])
     duration = f"(about {about_duration(runs.duration_s)})"
     if runs.new_groups:
-        each = " each" if runs.groups > 1 else ""
+        per_group = " each" if runs.groups > 1 else ""
         what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where} "
-        what += f"(1 run of the missing option{each}, about {about_duration(runs.duration_s)})"
+        what += f"(1 run of the missing option{per_group}, about {about_duration(runs.duration_s)})"
     else:
         in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
         more = f"{runs.repetitions} more repetition{'s' if runs.repetitions != 1 else ''}"
