@@ -386,6 +386,10 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     text = next(headline(unsure))
     assert text.startswith("Too close to call between")
     assert text.endswith(f"one of them has {OBJECTIVES[unsure.objective]} in 74% of simulated draws.")
+    for factor in (0.9, 1.1):
+        other = replace(result.runner_up, bill=result.chosen.bill * factor)
+        texts = list(headline(replace(near, objective=Objective.PRICE, runner_up=other)))
+        assert any("not in the mean over all draws" in line for line in texts) == (factor < 1)
 
 
 def test_old_names_of_options_are_accepted_and_not_shown() -> None:

@@ -74,6 +74,18 @@ def test_times_of_other_layouts_have_interval_limit_cost_and_assumptions(measure
 
 
 @needs_simulator
+def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(measured: Path) -> None:
+    plain = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4")
+    assert all("the data stays as measured" in answer["assumptions"][-1] for answer in plain)
+    shown = [answer for answer in plain if not answer["ratio_low"] <= 1 <= answer["ratio_high"]]
+    text = _asked("whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)).output
+    some = f"A difference is shown for {len(shown)} of {len(plain)}: "
+    assert (some if shown else f"No difference is shown: all {len(plain)} intervals include 1.") in text
+    grown = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
+    assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])
+
+
+@needs_simulator
 def test_runs_excluded_by_conditions_are_not_read(measured: Path, tmp_path: Path) -> None:
     asked = ("--where", "layout=HD2", "--set", "layout=SS2")
     alone = tmp_path / "alone"

@@ -35,12 +35,13 @@ from assay.execution.planning.plan_files.changed_plan import Change, altered, on
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model import PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
+from assay.model import CONTAINERS, PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.runs.plans import recorded_plan, run_files
 from assay.questions.runs.runs import selected
 from assay.specs.document import document_of
 from assay.store import Repository
+from assay.text import joined, workload_title
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
@@ -101,6 +102,20 @@ class WhatIf:
     assumptions: tuple[str, ...]
     extrapolation: float
     """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
+
+
+def verdict_of(answers: Sequence[WhatIf]) -> str:
+    """Return whether the changes are shown to change the time: where the interval of the ratio excludes 1."""
+    if all(answer.origin == Origin.MEASURED for answer in answers):
+        return "Nothing was changed."
+    shown = [answer for answer in answers if not answer.ratio_low <= 1 <= answer.ratio_high]
+    if len(answers) == 1:
+        return "A difference is shown." if shown else "No difference is shown: the interval includes 1."
+    if not shown:
+        return f"No difference is shown: all {len(answers)} intervals include 1."
+    names = joined([f"{workload_title(answer.workload)} on {answer.configuration}" for answer in shown])
+    rest = "; the other intervals include 1" if len(shown) < len(answers) else ""
+    return f"A difference is shown for {len(shown)} of {len(answers)}: {names}{rest}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +258,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
+    assumptions = (*assumptions, *_same_work(changes))
     cost_before, cost_after, cost_unknown = _costs(book, (before, after), (measured_s, middle_s))
     return WhatIf(
         workload=group.workload,
@@ -269,6 +285,17 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
         assumptions=(_UNCHANGED,) if unchanged else assumptions,
         extrapolation=1.0 if unchanged else max(1.0, *times_beyond(_asked(after, profile)).values()),
+    )
+
+
+def _same_work(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return the assumption that the data stay as measured, where the changes add or remove slots for tasks."""
+    names = {name for name, _ in changes}
+    if "data" in names or not names & {"workers.count", CONTAINERS}:
+        return ()
+    return (
+        "the data stays as measured: more workers or containers help only if tasks wait for them; --set data=SIZE "
+        "changes it",
     )
 
 

@@ -70,6 +70,8 @@ def headline(answer: Recommendation) -> Iterator[str]:
     if runner_up is not None:
         best = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
         yield f"Runner-up: {choice_text(runner_up, answer)}{best}."
+        if answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
+            yield "The runner-up is cheaper at these prices, but not in the mean over all draws, which sets the order."
     else:
         share = f"{answer.confidence:.0%} of the draws"
         yield f"There is no runner-up: no other hardware keeps every constraint in {share}."

@@ -107,9 +107,10 @@ def _headline(answers: tuple[WhatIf, ...]) -> str:
 
 
 def _show(answers: tuple[WhatIf, ...], limit: int | None) -> None:
+    from assay.questions.forecasts.whatif import verdict_of
     from assay.text import interval_s, seconds
 
-    click.secho(_headline(answers), bold=True)
+    click.secho(f"{_headline(answers)} {verdict_of(answers)}", bold=True)
 
     priced = any(answer.cost_before is not None for answer in answers)
     headers = ["Workload", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)", "Speedup"]

@@ -27,7 +27,7 @@ from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.question_sentences import QuestionView, view_of
-from assay.questions.forecasts.whatif import Anchor
+from assay.questions.forecasts.whatif import Anchor, verdict_of
 from assay.questions.forecasts.whatif_page import AnchorChoice, Control, controls_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -46,6 +46,7 @@ _NOTHING: dict[str, Any] = {
     "prices": (),
     "currency": "",
     "answer": None,
+    "verdict": "",
     "changed": False,
     "plane": None,
     "limits": None,
@@ -136,7 +137,11 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorCh
     if book is not None:
         values |= {"prices": _prices(book, asked.prices), "currency": book.currency}
     answer = api_whatif.answer_of(context, anchor, changes, asked.prices)
-    values |= {"answer": answer, "extrapolated": bar_of_multiple(answer.extrapolation, "data and workers")}
+    values |= {
+        "answer": answer,
+        "verdict": verdict_of([answer]),
+        "extrapolated": bar_of_multiple(answer.extrapolation, "data and workers"),
+    }
     then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
     values["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
     sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
