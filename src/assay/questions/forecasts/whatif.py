@@ -375,7 +375,7 @@ def _assumptions(
     how = "longer" if miss >= 0 else "shorter"
     words.append(
         f"the simulator's time for what was measured is {abs(miss):.0%} {how}; the answer is corrected for that by "
-        f"{correction_share:+.0%}"
+        f"{'0%' if round(100 * correction_share) == 0 else f'{correction_share:+.0%}'}"
     )
     if abs(miss) > MISS_WARNED:
         words.append("so large a miss means that something is not understood: take the answer as a hint")

@@ -135,8 +135,8 @@ def _show(answers: tuple[WhatIf, ...], limit: int | None) -> None:
     for reason in dict.fromkeys(answer.cost_unknown for answer in answers if answer.cost_unknown):
         click.echo(f"- no cost: {reason}")
     for assumption in dict.fromkeys(text for answer in answers for text in answer.assumptions):
-        workloads = [answer.workload for answer in answers if assumption in answer.assumptions]
-        named = "" if len(workloads) == len(answers) else f"{', '.join(dict.fromkeys(workloads))}: "
+        names = [f"{answer.workload} {answer.configuration}" for answer in answers if assumption in answer.assumptions]
+        named = "" if len(names) == len(answers) else f"{', '.join(dict.fromkeys(names))}: "
         click.echo(f"- {named}{assumption}")
 
 
