@@ -1,11 +1,10 @@
-"""Run every test in six sets: ``make test``.
+"""Run every test in five sets: ``make test``.
 
-The first set measures devices, links and caches, and runs alone. The other five run concurrently: campaigns of Hadoop
-on an emulated cluster, other tests on emulated clusters, tests with Hadoop on this machine, tests of pages in Chromium,
-and all other tests. Tests on emulated clusters mostly wait, so two sets of them take about half the time of one. The
-output of the last set is shown while it runs, the output of the others after their end. Arguments are passed to pytest.
+The first set measures devices, links and caches, and runs alone. The other four run concurrently: tests on an emulated
+cluster, tests with Hadoop on this machine, tests of pages in Chromium, and all other tests. The output of the last set
+is shown while it runs, the output of the others after their end. Arguments are passed to pytest.
 
-A few failed tests are tried a second time without concurrent tests: on two cores, six sets can be slower than a test
+A few failed tests are tried a second time without concurrent tests: on two cores, five sets can be slower than a test
 with real daemons waits. The last line names tests that passed only alone. The exit code is 0 if no test failed twice.
 """
 
@@ -22,10 +21,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ALONE, ON_LABS = "alone", "campaigns on labs"
+ALONE, ON_LABS = "alone", "on labs"
 CONCURRENT_SETS = {
-    ON_LABS: "lab and hadoop and not alone",
-    "on other labs": "(lab or later) and not (lab and hadoop) and not alone",
+    ON_LABS: "(lab or later) and not alone",
     "on this machine's Hadoop": "hadoop and not lab and not later and not alone",
     "in a browser": "browser and not lab and not hadoop and not alone",
     "everything else": "not lab and not hadoop and not alone and not browser",
@@ -49,8 +47,7 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
 def environment_of(name: str, state: str) -> dict[str, str]:
     """Return a set's environment.
 
-    The state directory has the labs, and every command removes abandoned labs. A set must not remove the labs that
-    tests of another set abandon, so only campaigns on labs use the machine's state directory.
+    The set that makes labs alone sees the machine's state directory, where every command removes abandoned labs.
     Scripts for hosts run by this Python, as a shim that looks for one takes ten times as long.
     """
     state_variable = {} if name == ON_LABS else {"ASSAY_STATE": state}
@@ -80,14 +77,13 @@ def try_again(codes: dict[str, int], arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the six sets and failed tests a second time; return 0 if no test failed twice."""
+    """Run the five sets and failed tests a second time; return 0 if no test failed twice."""
     began_s = time.monotonic()
     shutil.rmtree(ROOT / ".pytest_cache", ignore_errors=True)
     codes = {"what measures": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}
     with contextlib.ExitStack() as files:
         later = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*CONCURRENT_SETS][:-1]}
-        # Images of emulated disks are in it; /tmp can be in memory.
-        state = files.enter_context(tempfile.TemporaryDirectory(prefix="assay-tests-", dir="/var/tmp"))
+        state = files.enter_context(tempfile.TemporaryDirectory(prefix="assay-tests-"))
         # Not by a shell: its background jobs ignore SIGINT and hand that on, and campaigns are interrupted in tests.
         running = {
             name: subprocess.Popen(

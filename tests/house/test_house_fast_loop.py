@@ -19,9 +19,6 @@ PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/
 OTHER_FOLDERS = {"house", "support", "data", "faults"}
 
 
-ON_LABS = ("campaigns on labs", "on other labs")
-
-
 def test_every_package_has_fast_tests(request: pytest.FixtureRequest) -> None:
     if request.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         pytest.skip("only a part of the tests was asked for")
@@ -97,12 +94,8 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     ("text", "asked_for_by"),
     [
         ("def test_a(): ...\n", {"everything else"}),
-        ("pytestmark = pytest.mark.lab\n", {"on other labs", "everything else"}),
-        (
-            "pytestmark = [pytest.mark.lab, pytest.mark.hadoop]\n",
-            {*ON_LABS, "on this machine's Hadoop", "everything else"},
-        ),
-        ("@pytest.mark.alone\n@pytest.mark.lab\n", {"alone", "on other labs", "everything else"}),
+        ("pytestmark = pytest.mark.lab\n", {"on labs", "everything else"}),
+        ("@pytest.mark.alone\n@pytest.mark.lab\n", {"alone", "on labs", "everything else"}),
         ("from contract_subjects import SUBJECTS\n", {"on this machine's Hadoop", "everything else"}),
         ("def test_a(watched): ...\n", {"in a browser", "everything else"}),
     ],
@@ -117,14 +110,13 @@ def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by
     assert not can_be_asked_for(module, "slow and later")
 
 
-def test_sets_share_no_labs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command removes abandoned labs; tests of a set check what another set's commands must not remove."""
+def test_only_the_set_that_makes_labs_sees_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command removes abandoned labs, which that set makes, and names them first."""
     tool = tools_test()
     monkeypatch.delenv("ASSAY_STATE", raising=False)
-    states = {name: tool.environment_of(name, f"/{name}").get("ASSAY_STATE") for name in tool.CONCURRENT_SETS}
+    states = {name: tool.environment_of(name, "/own").get("ASSAY_STATE") for name in tool.CONCURRENT_SETS}
     assert states.pop(tool.ON_LABS) is None
-    assert states == {name: f"/{name}" for name in states}
-    assert {tool.ON_LABS, *states} >= {*ON_LABS}
+    assert set(states.values()) == {"/own"}
 
 
 def tools_test() -> ModuleType:
