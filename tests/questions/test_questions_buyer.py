@@ -24,6 +24,7 @@ from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 from builders import build_repository, interleaved, make_run, price_book
+from simulator_support import measured_repository
 from web_support import client_of
 
 
@@ -233,3 +234,13 @@ def test_the_curve_of_workers_is_the_same_on_every_surface_and_marks_extrapolati
         for point in curve.points[1:]:
             assert point.efficiency is not None
             assert f"{point.efficiency:.0%}" in surface
+
+
+def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_path: Path) -> None:
+    repository = measured_repository(tmp_path / "r")
+    answers = answer_questions(repository, flags_in(repository).table, DecisionRequest())
+    steps = {answer.question.name: next_step(answer) or "" for answer in answers}
+    assert "`assay whatif --set nic=25Gbit/s` simulates it." in steps["network"]
+    assert "`assay whatif --set workers.count=6` simulates it." in steps["nodes"]
+    assert "factors: {layout: [HD2, HD4]}" in steps["disks"]
+    assert "simulates" not in steps["disks"]  # a worker of this cluster has two hard disks

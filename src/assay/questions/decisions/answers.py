@@ -10,6 +10,8 @@ from enum import StrEnum
 import numpy as np
 
 from assay.analysis.statistics import ABSENT, RUNS_MIN, RunTable, usable
+from assay.execution.planning.plan_files.changed_plan import altered, parse_question
+from assay.foundation.errors import SpecificationError
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
@@ -22,9 +24,9 @@ from assay.questions.decisions.buyer import (
 )
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import facts_by_hardware, recorded_workers
+from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository
-from assay.store.campaigns.plan_texts import plan_texts
 
 
 class Obstacle(StrEnum):
@@ -63,7 +65,8 @@ class MissingAnswer:
     unrecorded: int
     """Valid runs without a recorded level."""
     simulable: bool
-    """Whether the repository has a plan that ``assay whatif`` can change."""
+    """Whether the repository has a plan that ``assay whatif`` can change as the question asks: its cluster has the
+    hardware."""
     planned: PlannedRuns | None
     """Runs that would measure it; None where a price book answers the question, or no run has a time."""
 
@@ -105,8 +108,27 @@ def _missing_answer(
         obstacle = Obstacle.NOT_RECORDED
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
-    simulable = bool(question.change) and bool(plan_texts(repository.folders.campaigns))
-    return MissingAnswer(obstacle, factor, levels, runs, len(valid) - runs, simulable, _planned(valid, question))
+    return MissingAnswer(
+        obstacle,
+        factor,
+        levels,
+        runs,
+        len(valid) - runs,
+        _is_simulable(repository, question),
+        _planned(valid, question),
+    )
+
+
+def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:
+    """Return whether the question's change is valid for the newest plan and its cluster."""
+    if not question.change:
+        return False
+    try:
+        plan = newest_plan(repository, None)
+        altered(plan, {}, plan.workloads[0].key, parse_question([question.change]))
+    except SpecificationError:
+        return False
+    return True
 
 
 def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:

@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 
 from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import schedule
-from assay.execution.planning.plan_files.plan_reader import made_plan, plan_of_texts
-from assay.execution.planning.plan_files.plan_text import PLAN_FILE, content_of
+from assay.execution.planning.plan_files.plan_reader import made_plan
+from assay.execution.planning.plan_files.plan_text import content_of
 from assay.execution.planning.plan_files.settings import settable_words
 from assay.foundation.errors import SpecificationError
 from assay.model import COMPRESSION, LAYOUT_FACTOR, WORKLOAD, Plan
-from assay.specs.document import Value, document_of
+from assay.specs.document import Value
 from assay.specs.fields import DOTTED
 from assay.specs.layouts import fitting_codes
-from assay.store import Repository
-from assay.store.campaigns.plan_texts import cluster_text, plan_texts
 
 ABSENT_LEVEL = "none"
 CLUSTER = "cluster"
@@ -36,23 +34,6 @@ class NextPlan:
     left_out: Mapping[str, int]
     """Reason to number of configurations."""
     notices: tuple[str, ...]
-
-
-def newest_plan(repository: Repository, cluster: str | None) -> Plan:
-    """Return the newest plan, on ``cluster`` unless that is None. Raises SpecificationError if there is none."""
-    for stored in plan_texts(repository.folders.campaigns):
-        text = cluster_text(repository.folders.campaigns, stored.campaign_id)
-        try:
-            plan = plan_of_texts(document_of(stored.text.encode(), PLAN_FILE).content, text)
-        except SpecificationError:
-            continue
-        if cluster in (None, plan.cluster.name):
-            return plan
-    on = f" on {cluster}" if cluster else ""
-    raise SpecificationError(
-        f"the repository has no plan{on} to start from",
-        hint="name a plan file, which gives cluster, data and options: --like PLAN",
-    )
 
 
 def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str = "next") -> NextPlan:

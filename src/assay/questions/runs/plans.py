@@ -1,4 +1,4 @@
-"""Find the plan and the cluster file of a run, which a simulation of the run starts from.
+"""Find the plan and the cluster file of a run, which a simulation of the run starts from, and the newest plan.
 
 In: a repository and a run. Out: the texts of both, from the campaign that made the run, or else from the run's own
 bundle, which holds copies of them.
@@ -8,11 +8,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.foundation.errors import RepositoryError
-from assay.model import Run, devices_of_code
+from assay.execution.planning.plan_files.plan_reader import plan_of_texts
+from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.model import Plan, Run, devices_of_code
+from assay.specs.document import document_of
 from assay.specs.shared import CLUSTER_FILE, PLAN_FILE
 from assay.store import Repository
-from assay.store.campaigns.plan_texts import cluster_text, plan_text
+from assay.store.campaigns.plan_texts import cluster_text, plan_text, plan_texts
 
 _BYTES_MAX = 1_000_000
 """Maximum number of bytes read from a file."""
@@ -64,6 +66,23 @@ def recorded_plan(run: Run) -> str:
         layout = {"hdfs": dict(recorded.layout.hdfs), "intermediate": dict(recorded.layout.intermediate)}
         content["layouts"] = {run.layout: layout}
     return json.dumps(content)
+
+
+def newest_plan(repository: Repository, cluster: str | None) -> Plan:
+    """Return the newest plan, on ``cluster`` unless that is None. Raises SpecificationError if there is none."""
+    for stored in plan_texts(repository.folders.campaigns):
+        text = cluster_text(repository.folders.campaigns, stored.campaign_id)
+        try:
+            plan = plan_of_texts(document_of(stored.text.encode(), PLAN_FILE).content, text)
+        except SpecificationError:
+            continue
+        if cluster in (None, plan.cluster.name):
+            return plan
+    on = f" on {cluster}" if cluster else ""
+    raise SpecificationError(
+        f"the repository has no plan{on} to start from",
+        hint="name a plan file, which gives cluster, data and options: --like PLAN",
+    )
 
 
 def _text(path: Path) -> str:

@@ -153,7 +153,8 @@ def _write(repository: Repository, configurations: list[dict[str, str]], output:
     """Write a plan for the configurations, and a cluster file unless ``like`` has one; print what was left out."""
     from assay.execution.planning.plan_files.plan_reader import load_plan
     from assay.foundation.output import write_whole
-    from assay.questions.forecasts.next_plan import newest_plan, next_plan
+    from assay.questions.forecasts.next_plan import next_plan
+    from assay.questions.runs.plans import newest_plan
 
     clusters = {configuration.get("cluster") for configuration in configurations}
     base = load_plan(like) if like else newest_plan(repository, clusters.pop() if len(clusters) == 1 else None)

@@ -19,10 +19,11 @@ from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
 from assay.questions.forecasts.importance import ImportanceView, combined_factors, what_matters_by
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
-from assay.questions.forecasts.next_plan import CLUSTER, newest_plan, next_plan
+from assay.questions.forecasts.next_plan import CLUSTER, next_plan
 from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.forecasts.prediction import Prediction, predicted_by
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
+from assay.questions.runs.plans import newest_plan
 from assay.store.formats.tables.asked_rows import ConfigurationRow
 
 router = APIRouter(
