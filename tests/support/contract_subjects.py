@@ -168,7 +168,7 @@ def _spark_subject(master: str) -> Subject:
         fails=lambda path: _spark("TeraSort", path, f"{path}-out", 2),
         endless=lambda path: _spark("Rows", 10**12, 1, path),
         left=HADOOP.left,
-        shuffles=lambda: _spark("Shuffle", SHUFFLED_BYTES, 2, 1, "random", 1),
+        shuffles=lambda: _spark("Shuffle", SHUFFLED_BYTES, 2, 1, "random", 1, 0, 0),
         disturb=HADOOP.disturb,
         gaps={"providing": "spark-standalone's provider does the same and starts more"} if master == "yarn" else {},
         lacking=lambda: None if find_spark() else "there is no Spark here: `assay spark fetch`, or set SPARK_HOME",

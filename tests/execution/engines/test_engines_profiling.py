@@ -181,10 +181,18 @@ import java.lang.management.*;
 public class Slow {
     static final Object LOCK = new Object();
     static volatile Object kept;
+    static volatile int rounds;
     static void slow() {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         while (threads.getCurrentThreadCpuTime() < 400_000_000L)
-            synchronized (LOCK) { kept = new byte[1000]; Thread.yield(); }
+            synchronized (LOCK) {
+                kept = new byte[1000];
+                if (++rounds % 1000 == 0) pause();
+            }
+    }
+    // While it holds the lock, the other thread waits longer than the shortest wait that Flight Recorder records.
+    static void pause() {
+        try { Thread.sleep(50); } catch (InterruptedException stopped) { throw new IllegalStateException(stopped); }
     }
     public static void main(String[] arguments) throws Exception {
         Thread other = new Thread(() -> slow());
