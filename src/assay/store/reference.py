@@ -22,6 +22,7 @@ from assay.foundation.output import write_whole
 from assay.model import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 
 _TIMEOUT_S = 3600
+"""Maximum time to generate the tables, in seconds: an hour."""
 
 
 def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> ReferenceAnswers:

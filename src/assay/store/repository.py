@@ -46,10 +46,14 @@ from assay.store.index.index import Filters, Index, bundle_names
 from assay.store.index.tables import DuckDBReader, Reading, connection
 
 VERSION: Final = 1
+"""Version of the repository's form. assay opens no other version."""
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
 _CANDIDATES_MAX = 10
+"""Maximum number of runs that a message lists for an ambiguous id."""
 _COUNTED_MAX = 10_000
+"""Maximum number of runs that are counted for an ambiguous id."""
 _IMPORTS_KEPT_MAX = 10_000
+"""Maximum number of run ids whose import is cached."""
 
 
 class Repository:

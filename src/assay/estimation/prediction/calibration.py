@@ -22,6 +22,7 @@ import numpy as np
 from assay.analysis.statistics import Floats, Ints
 
 LEVEL = 0.9
+"""Probability with which a new error stays below its quantile."""
 LEVEL_ERRORS_MIN = 20
 """Minimum number of errors for a level to get a separate quantile."""
 WIDENING = {2: 2.322, 3: 1.667, 4: 1.400, 5: 1.253, 6: 1.158, 7: 1.091, 8: 1.040}

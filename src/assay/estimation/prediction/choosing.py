@@ -18,6 +18,7 @@ from assay.estimation.prediction.forest import grow_forest
 SCATTER = 0.05
 """Assumed standard deviation of repetitions' log times."""
 TREES = 96
+"""Trees of the forest whose disagreement is the uncertainty of a candidate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from assay.foundation.errors import SpecificationError
 BACKGROUND_MAX = 150
 """Maximum number of measured configurations over which an effect is averaged."""
 LEVELS_MAX = 12
+"""Maximum number of levels of a factor that are evaluated, the most frequent first."""
 _CELLS_AT_ONCE = 64
 """Number of combinations that are evaluated together; one at a time takes twice as long."""
 SHRUNK_MAX = 2.0

@@ -23,11 +23,13 @@ Features = NDArray[np.float32]
 LEVELS_MAX = 60
 """Maximum number of levels of a factor that become features. The most frequent levels are selected."""
 NUMBERS_AS_LEVELS_MAX = 16
+"""Maximum number of levels of a numeric factor that each become a feature; with more, only the number is a feature."""
 NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
 """Texts are names of runs, not a factor, if they have more levels than this share of the runs, and at least 20 runs
 exist."""
 DEVICES = ("hdd", "ssd", "nvme", "remote")
 DEVICES_ALL = "devices:all"
+"""Feature for the number of devices of all kinds on all workers."""
 HARDWARE = "cluster."
 """Prefix of the values that describe the hardware of a run's cluster. ``cluster.FACT=TEXT`` is 1 if the fact has this
 text, else 0; other values are numbers."""

@@ -19,14 +19,19 @@ Features = NDArray[np.float32]
 FEATURE_SHARE = 0.5
 """Share of the features that are tried at each split."""
 COARSE_LEAF = 5
+"""Smallest number of rows in a leaf of a coarse tree."""
 BOOSTED_TREES = 120
+"""Number of boosted trees, each grown on the errors of those before it."""
 BOOSTED_LEAVES = 31
+"""Maximum number of leaves of a boosted tree."""
 BOOSTED_LEAF_MIN = 3
 """Smallest number of configurations in a leaf of a boosted tree."""
 LEARNING_RATE = 0.15
+"""Share of its estimate that each boosted tree contributes."""
 BOOSTED_ROWS_MAX = 8_000
 """Maximum number of configurations, sampled at random, from which boosted trees are grown."""
 DEPTH_MAX = 400
+"""Maximum number of nodes from a tree's root to a leaf. It bounds the evaluation of trees from a file."""
 _AT_ONCE = 4_000_000
 """Maximum of rows × trees that are evaluated together. It limits memory use."""
 

@@ -23,11 +23,15 @@ from assay.estimation.prediction.stack import TREES, Stack, stacked
 from assay.foundation.errors import SpecificationError
 
 SEED = 20_141_105
+"""Default seed of all random choices."""
 RUNS_MIN = 20
+"""Minimum number of valid runs to learn from."""
 CONFIGURATIONS_MIN = 8
+"""Minimum number of different configurations to learn from."""
 LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
 """Maximum number of levels that are left out in turn to estimate the error for a new level."""
 LEFT_OUT_PAIRS_MAX = 10
+"""Maximum number of pairs of levels that are left out in turn, for each two kinds of levels."""
 LEVELS_TRIED_MAX = 10
 """Maximum number of left-out levels with which a learner is chosen."""
 CHOICE_MIN = 5
@@ -35,10 +39,13 @@ CHOICE_MIN = 5
 HARDWARE_MIN = 5
 """Maximum number of clusters without hardware features, which would only identify the clusters."""
 LEFT_OUT_TREES = 8
+"""Trees of each forest that is grown without a level or a pair."""
 LEFT_OUT_ROWS_MAX = 2_000
+"""Maximum number of configurations that a forest without a level learns from. At most twice as many test it."""
 NAMELESS_ROWS_MAX = 10_000
 """Maximum number of configurations from which the trees without names are grown."""
 NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layout"))
+"""Kinds of levels whose pair may be new although each level was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,7 @@ class Learner:
 CLUSTER_LEARNERS = (Learner(lined=True), Learner(lined=False), Learner(lined=True, boosted=True), Learner(False, True))
 """The first learner is the most accurate on clusters made from a formula (``benchmarks/prediction_worlds.py``)."""
 LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
+"""Learners for a new layout."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from assay.estimation.prediction.stack import SCALE_FEATURES, Stack
 from assay.foundation.errors import RepositoryError
 
 VERSION = 5
+"""Version of the file format. Files of other versions are rejected."""
 MAGIC = f"assay model {VERSION}\n".encode()
 _PLAIN = ("configurations", "medians")
 

@@ -19,10 +19,13 @@ from assay.estimation.prediction.stack import out_of_fold, spread_of
 OUTLIER_ERRORS_MIN = 5.0
 """Minimum distance of an outlier from its expected time, in usual errors; :data:`OUTLIER_RATIO_MIN` applies too."""
 OUTLIER_RATIO_MIN = 1.25
+"""Minimum ratio of an outlier's time to its expected time, or of the expected time to its time."""
 NORMAL = 1.4826
+"""Standard deviation of a normal distribution, in multiples of its median absolute deviation."""
 ERROR_MIN = 0.02
 """Minimum usual error of a workload: 2 %."""
 ALIKE_MIN = 20
+"""Minimum number of runs of one workload on one cluster to get a separate usual error."""
 _REST_MIN = 0.5
 """Minimum share of runs that must remain for outliers to be left out the second time."""
 

@@ -28,9 +28,11 @@ from assay.estimation.prediction.forest import (
 )
 
 FOLDS: Final = 8
+"""Number of parts of the configurations. Each part is predicted from the others."""
 TREES: Final = 24
 """Extremely randomised trees in each fold."""
 SCALE_LEAF: Final = 2 * COARSE_LEAF
+"""Smallest number of rows in a leaf of the trees that learn the usual error."""
 SPREAD_MIN: Final = 0.02
 """Minimum spread of the trees' log times. Times of one configuration vary by as much, so a smaller spread is no
 evidence of a better estimate."""

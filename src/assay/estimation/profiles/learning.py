@@ -61,9 +61,13 @@ IDLE_TASK_CPU_S = 0.3
 PRIOR_STAGED = (4.0, 0.05, 5e-9)
 """Prior means on Spark: CPU seconds of an executor's JVM while tasks run, of a task, of a byte moved."""
 PRIOR_STAGED_SPREAD = (3.0, 0.05, 5e-9)
+"""Standard deviations of :data:`PRIOR_STAGED`."""
 IDLE_STAGED_CPU_S = 0.02
+"""Maximum CPU time of an idle task on Spark, in seconds."""
 _NOISE = 0.1
+"""Assumed relative error of the workers' measured CPU time."""
 _INTERVAL_Z = 1.645
+"""Half the width of a 90 % interval, in standard deviations of a normal distribution."""
 _SETUP_CORES = 1.3
 """Cores in use while a job is set up, for runs without a trace."""
 _PHASES = {"phase_overhead_s", "phase_setup_s", "phase_cleanup_s"}

@@ -14,9 +14,11 @@ from statistics import fmean
 from assay.model import COMPRESSED_SHARES, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
 
 _CODEC_ASSUMED = 0.5
+"""Assumed compressed share of data for a codec without a known share."""
 NEGLIGIBLE_SHARE = 0.01
 """Share of the data below which bytes count as none: control files, reports."""
 _TASK_MIN_BYTES = 1_000_000
+"""Minimum input of a task, in bytes, for its peak memory to count: smaller tasks measure the runtime's memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from assay.specs.document import Value
 from assay.specs.layouts import is_layout_code
 
 MACHINES_MAX = 20_000
+"""Maximum number of ways to build a worker that one search compares."""
 _MIB = 2**20
 _RESERVED_MEMORY_BYTES = 2 * 2**30
 """Memory of a worker that is not available to containers, in bytes."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network": 0.12, "fixed": 0.10}
 """Standard deviation of the log error in the time of each resource (source: docs/measurements/simulator.md)."""
 OTHER_SIGMA = 0.2
+"""Standard deviation of the log error in the time of a resource that :data:`SIGMAS` lacks."""
 REST_SIGMA = 0.05
 """Standard deviation of a run's log error that no resource explains, such as placement."""
 Z90 = 1.645

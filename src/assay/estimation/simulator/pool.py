@@ -22,6 +22,7 @@ from assay.estimation.simulator.scenario_document import SimulatorInput
 from assay.foundation.errors import AssayError, HostError
 
 _PIECE_BYTES = 1 << 20
+"""Maximum number of bytes that one read of a process's output returns."""
 _PAUSE_S = 0.5
 """Interval at which a wait checks for Ctrl-C, in seconds."""
 Answer = SimulationResult | AssayError

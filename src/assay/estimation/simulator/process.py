@@ -22,6 +22,7 @@ from assay.foundation.installation import installation
 SIMULATOR_PATH_VARIABLE = "ASSAY_SIMULATE"
 """Environment variable with the path of another simulator program."""
 TIMEOUT_S = 600.0
+"""Maximum time of one call of the simulator, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

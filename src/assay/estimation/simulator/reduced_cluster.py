@@ -17,6 +17,7 @@ NODES_MAX = 200
 TASKS_MAX = 20_000
 """Maximum number of tasks, if that leaves :data:`NODES_MIN` nodes."""
 NODES_MIN = 20
+"""Minimum number of nodes of a shrunk cluster."""
 
 
 def smaller(scenario: Scenario) -> Scenario:

@@ -71,6 +71,7 @@ CONTAINER_RSS_BYTES = 170 * MIB
 TASK_WAIT_S = 0.3
 """Time from a container's launch to its JVM's start, in seconds: localisation, and the shell that starts the JVM."""
 LAB_LOCALITY_S = 0.5
+"""Time that YARN waits for a node with the data, in seconds, with the heartbeats of assay's labs."""
 CODECS = {
     "snappy": (Uncertain.assumed(0.45), 4e-9),
     "gzip": (Uncertain.assumed(0.3), 4e-8),

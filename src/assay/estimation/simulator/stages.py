@@ -56,6 +56,7 @@ COMBINED_SHARE = 0.5
 PARTITION_FILES = 8
 """Number of simulated spills that represent a task's partition files, which are merged into one file at its end."""
 ALL_AT_ONCE = 1000
+"""Maximum number of files that one merge reads: high enough for a single merge, as in Spark."""
 FETCHES_IN_FLIGHT = 5
 """Maximum number of requests in flight: each is for a fifth of the bytes allowed in flight
 (ShuffleBlockFetcherIterator)."""

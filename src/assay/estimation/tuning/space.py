@@ -29,7 +29,9 @@ from assay.specs.fields import DOTTED, unknown
 LEVELS_MAX = 16
 """Maximum levels of a range; a longer range of whole numbers is sampled evenly by ratio."""
 CANDIDATES_MAX = 2_000
+"""Maximum number of combinations that are compared. From a larger space they are drawn at random."""
 DIMENSIONS_MAX = 12
+"""Maximum number of parameters that one tuning varies."""
 _RATIO_OF_LOGARITHMS = 4.0
 """Maximum ratio of the ends of a range that is searched on a linear scale; above it, the scale is logarithmic."""
 _RANGE = re.compile(r"(?P<low>\d{1,12})(?P<unit_low>[A-Za-z]*)\.\.(?P<high>\d{1,12})(?P<unit>[A-Za-z]*)")
@@ -201,6 +203,7 @@ def _dimension(text: str, plan: Plan) -> Dimension:
 
 
 _NOT_TUNED = ("data", "data_per_node", "waves")
+"""Options that set the amount of data or work, and so are not tuned."""
 
 
 def _default(name: str, option: str, plan: Plan) -> str | None:

@@ -24,6 +24,7 @@ ROUNDS = 15
 TIMEOUT_S = 120.0
 """Maximum time of a host's measurement, in seconds."""
 REFERENCE_NAME = "AMD EPYC of examples/profiles/lab.yaml"
+"""Processor with speed 1, and the file that describes it."""
 REFERENCE_S: Mapping[str, float] = {"sort": 0.0731, "count": 0.0221, "checksum": 0.0124, "compress": 0.0099}
 """CPU seconds of the fastest round of each kind on the reference processor: minimum of 21 rounds."""
 CONFIDENCE = 0.9

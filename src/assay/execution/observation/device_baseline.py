@@ -39,6 +39,7 @@ FILE_S = 4.0
 RANDOM_S = 2
 """Duration of random reads, in seconds."""
 STREAMS = 8
+"""Number of concurrent readers of a device."""
 STREAM_READ_BYTES = 64 * 1024
 """Read size of each stream, in bytes, equal to a DataNode's at any scale."""
 HOST_READAHEAD_BYTES = 128 * 1024
@@ -48,14 +49,18 @@ LINK_S = 1
 DISK_TIMEOUT_S = 180.0
 """Maximum time of each run of fio or sync, in seconds."""
 LINK_TIMEOUT_S = 30.0
+"""Maximum time of one measurement of a link, in seconds."""
 COMMAND_TIMEOUT_S = 30.0
+"""Maximum time of every other command on a host, in seconds."""
 IPERF3_PORT = 5201
 SEQUENTIAL_REQUEST_BYTES = 512 * 1024
+"""Size of sequential reads and writes, in bytes."""
 FILE_BYTES_MIN = 4 * 2**20
 """Minimum size of a test file before rounding, in bytes."""
 FILE_SHARE_MAX = 0.1
 """Maximum size of a test file as a share of a device's capacity, and of a real disk's free space."""
 RANDOM_REQUEST_BYTES = 4096
+"""Size of random reads, in bytes."""
 FLASH_DEPTH = 32
 """Queue depth of random reads on real flash."""
 LAB_FLASH_REQUEST_BYTES = 16 * 1024
@@ -65,7 +70,9 @@ LAB_FLASH_DEPTH = 4
 FIO_CLOCK_S = 0.001
 """Resolution of run times in fio's output, in seconds."""
 FOLDER = ".assay-baseline"
+"""Folder of the test files below a device's directory. It is removed after the measurement."""
 EXIT_NO_COMMAND = 127
+"""Exit status of a shell that does not find a program."""
 Pair = tuple[Node, Node]
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ from assay.execution.hosts.transport import Transport
 from assay.execution.observation.scripts import run_script
 
 CAPTURE_TIMEOUT_S = 60.0
+"""Maximum time to read the environment of a host, in seconds."""
 
 
 async def capture(transport: Transport, *, directories: Sequence[str], java: str | None = None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ STOP_TIMEOUT_S = 5.0
 CLOCK_TOLERANCE_S = 0.5
 """Maximum clock difference between a node and this machine without a warning, in seconds."""
 SECTOR_BYTES = 512
+"""Sector size in the kernel's disk statistics, whatever the device's own sectors are."""
 _CPU = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
 _MEMORY = ("total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes")
 _PRESSURE = ("cpu_some_s", "io_some_s", "io_full_s", "memory_some_s", "memory_full_s")
@@ -37,9 +38,11 @@ _DISK = (
     ("read_merges", 1.0),
     ("write_merges", 1.0),
 )
+"""Metrics of a disk, in the sampler's order, each with the factor to bytes or seconds."""
 _DISK_COUNTS = (8, len(_DISK))
 """Valid numbers of values per disk: without merge counts, which older samplers did not send, and with them."""
 _CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 1.0, False), ("rss_bytes", 1.0, False))
+"""Metrics of a cgroup, in the sampler's order: the factor to bytes or seconds, and whether it is a counter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,16 @@ SUMS_FILE = "SHA256SUMS"
 SIGNATURE_FILE = "SHA256SUMS.sig"
 IMPORT_FILE = "import.json"
 _LOG_CHUNK_BYTES = 256_000
+"""Maximum bytes of a log that are in memory at a time."""
 IMPORT_RUNS_FILE = "runs.parquet"
 TRACE_FILE = "trace.parquet"
 """Trace file of an import. A run has a file per node in the folder ``trace``."""
 _RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE, SIGNATURE_FILE)
+"""Names that assay writes. Attached files can't have them."""
 _NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
 _SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")
 _GZIP_LEVEL = 4
+"""Compression level of logs, from 1 (fast) to 9 (small)."""
 
 
 class ProblemKind(StrEnum):

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 
 _SEPARATOR = "\x1f"
+"""Separates the texts of one id (ASCII unit separator)."""
 _PARTED = "\x1e"
+"""Separates the columns of many ids (ASCII record separator)."""
 _DASHES_BEFORE = (4, 6, 8, 10)
 """Positions of the dashes in a UUID, in bytes."""
 
 
 _MASK = ~(0xF << 76 | 0b11 << 62)
+"""Bits of a UUID without its version and variant."""
 
 
 def uuid8(*parts: str) -> str:

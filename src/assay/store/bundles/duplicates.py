@@ -22,6 +22,7 @@ MATCHING_SHARE_MIN = 0.5
 MATCHES_MIN = 5
 """Minimum number of matches if most of an import is found among many more new runs; fewer can be chance."""
 _DIGITS = 6
+"""Decimal places of seconds to which durations are compared."""
 
 
 @dataclass(frozen=True, slots=True)

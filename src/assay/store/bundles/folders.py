@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 MARKER: Final = "repository.json"
+"""File that marks a folder as a repository."""
 INITIAL_FOLDERS: Final = ("bundles", "index", "partial")
 """Folders that are created with the repository, before its marker."""
 

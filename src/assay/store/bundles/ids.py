@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable
 
 SHORT_LENGTH_MIN = 8
+"""Minimum length of a shortened id, in characters."""
 
 
 def new_run_id(unix_ns: int | None = None) -> str:

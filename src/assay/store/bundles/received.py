@@ -20,9 +20,13 @@ TIME_MAX_S: Final = 1e9
 COUNT_MAX: Final = 2**53
 """Maximum of a count or a size in bytes: up to here a double holds every integer."""
 METRIC_MAX: Final = 1e30
+"""Maximum absolute value of a metric, in its unit."""
 _NAME_CHARACTERS_MAX: Final = 1_000
+"""Maximum length of a name, in characters."""
 _TEXT_CHARACTERS_MAX: Final = 50_000
+"""Maximum length of a message, in characters."""
 _STARTED_CHARACTERS_MAX: Final = 40
+"""Maximum length of a start time, in characters."""
 
 
 def out_of_range(run: Run) -> str | None:

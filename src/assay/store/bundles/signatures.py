@@ -15,8 +15,10 @@ from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import staging, sync
 
 NAMESPACE = "bundle@assay"
+"""Purpose that ssh-keygen signs with the file. A signature for another purpose is invalid."""
 PROGRAM = "ssh-keygen"
 _TIMEOUT_S = 60.0
+"""Maximum time of ssh-keygen, in seconds. An SSH agent may ask for confirmation."""
 SIGNATURE_BYTES_MAX = 16_384
 """Maximum size of a signature, in bytes. A signature with a 16,384-bit RSA key has about 3,000."""
 

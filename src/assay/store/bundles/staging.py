@@ -21,6 +21,8 @@ from assay.foundation.errors import RepositoryError
 from assay.foundation.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
+"""Age at which an unfinished folder of another machine counts as abandoned, in seconds: its process can't be
+checked."""
 _TEMPORARY = "assay-index"
 """Prefix of folders in the system's temporary directory."""
 

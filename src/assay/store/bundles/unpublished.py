@@ -23,7 +23,9 @@ from assay.store.bundles.staging import staging, sync, sync_tree
 RESERVED_BYTES_MIN = 32 << 20
 """Reserved space if no similar bundle exists, in bytes. Bundles of small clusters have some hundred kilobytes."""
 INODES_MIN = 64
+"""Minimum number of free inodes to write a bundle."""
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+"""Errors of file systems that can't reserve space."""
 
 
 def reserve(folders: Folders, room_bytes: int) -> ExitStack:

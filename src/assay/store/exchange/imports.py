@@ -57,8 +57,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 IMPORT_SCHEMA_VERSION = 1
+"""Version of an import's description."""
 _GZIP_LEVEL = 4
+"""Compression level of stored source files, from 1 (fast) to 9 (small)."""
 _PROGRESS_INTERVAL = 500
+"""Number of runs between two reports of progress."""
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 

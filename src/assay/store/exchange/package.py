@@ -30,7 +30,6 @@ from assay.store.repository import Repository
 FOLDER = "repository"
 BYTES_MAX = 1 << 36
 """Maximum size of an unpacked package: 64 GiB."""
-_CHUNK = 1 << 20
 
 
 def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:

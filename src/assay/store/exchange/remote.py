@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     import httpx
 
 BUNDLE_BYTES_MAX = 64 * 10**9
+"""Maximum size of a received bundle, in bytes."""
 _BUNDLES_MAX = 1_000_000
 """Maximum number of bundles that a server may list."""
 _LIST_TIMEOUT_FACTOR = 10
 """Maximum time for the whole list of bundles, in multiples of the wait for one response."""
 _ANSWER_BYTES_MAX = 10_000_000
+"""Maximum size of a server's JSON response, in bytes."""
 Progress = Callable[[int, int], None]
 
 

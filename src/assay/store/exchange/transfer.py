@@ -33,13 +33,17 @@ from assay.store.repository import Repository
 
 BUNDLE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 FILES_MAX = 20_000
+"""Maximum number of files in a bundle or package."""
 _BLOCK = 512
+"""Block size of a tar archive, in bytes."""
 _CHUNK = 1 << 20
+"""Maximum bytes of a file that are in memory at a time."""
 _EXTENDED_BYTES_MAX = 64 * 1024
 """Maximum size of an extended header, in bytes. A path has at most 4,096 bytes."""
 _EXTENDED_MAX = 2
 """Maximum number of extended headers before one file."""
 _FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
+"""Files that are read completely and checked on receipt."""
 _FACTS_BYTES_MAX = 64 << 20
 """Maximum size of a file that is read completely for checking, in bytes."""
 

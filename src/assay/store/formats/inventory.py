@@ -22,11 +22,13 @@ from assay.model.clusters.host_address import parse_host_address, parse_port
 from assay.store.formats.hadoop.configuration import read_conf
 
 HOSTS_MAX = 10_000
+"""Maximum number of hosts to which one pattern may expand."""
 _RANGE = re.compile(
     r"\[(?:(?P<begin>[0-9]{1,9})-(?P<end>[0-9]{1,9})"
     r"|(?P<first>[0-9]{1,9}|[a-zA-Z]):(?P<last>[0-9]{1,9}|[a-zA-Z])(?::(?P<step>[0-9]{1,9}))?)\]"
 )
 _GROUP_DEPTH_MAX = 20
+"""Maximum depth of groups within groups. It bounds the recursion."""
 _MASTER_KEYS = re.compile(
     r"dfs\.namenode\.(rpc|http)-address(\..+)?|yarn\.resourcemanager\.(hostname|address|webapp\.address)(\..+)?"
 )

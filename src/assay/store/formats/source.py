@@ -21,6 +21,7 @@ from assay.foundation.errors import FormatError
 _REPOSITORY: Final = "repository.json"
 """A folder with this file is an assay repository."""
 HEAD_BYTES: Final = 65_536
+"""Number of bytes from a file's start by which its format is recognised."""
 SIZE_MAX_BYTES: Final = 2 * 2**30
 """Maximum size after decompression: no result file is longer, and a small archive can hold terabytes."""
 LINE_BYTES_MAX: Final = 1 << 20
@@ -31,6 +32,7 @@ _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""Errors in reading a file that is damaged or not accessible."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DATASET_VERSION = 1
+"""Version of the dataset's form. assay adds runs to no other version."""
 TABLES = ("runs", "tasks", "traces")
 METADATA_FOLDER = "_assay"
 """Folder of the dataset's description. Readers of Parquet skip names that start with an underscore."""
 DESCRIPTION = f"{METADATA_FOLDER}/dataset.json"
 _BATCH = f"{METADATA_FOLDER}/batch-"
 _DIGITS = 16
+"""Number of hexadecimal digits of a batch's checksum in its name."""
 
 
 class DatasetStore(Protocol):

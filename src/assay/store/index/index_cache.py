@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.bytes_]
 _SEED: Final = 20
+"""Seed of the multipliers of the ids' hashes, so that they are the same for every index."""
 _CHARACTERS_MAX: Final = 50_000_000
+"""Maximum size of cached texts of rows, in characters."""
 _LONG_BYTES: Final = 1_000_000
 """Minimum size of files whose metadata stay in DuckDB's cache, in bytes."""
 _INDEXES_MAX: Final = 3

@@ -27,9 +27,11 @@ Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
 _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
     f"auto{step}_known_extensions": False for step in ("install", "load")
 }
+"""Settings with which DuckDB neither downloads nor loads extensions by itself."""
 
 
 _ROWS_AT_ONCE = 1_000
+"""Number of rows that are fetched from DuckDB at a time."""
 
 
 @contextmanager

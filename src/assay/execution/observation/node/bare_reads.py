@@ -11,6 +11,7 @@ import sys
 import time
 
 BLOCK_BYTES = 1 << 20
+"""Size of each read, in bytes."""
 
 
 def rate(name: str, seconds: float, most_bytes: int) -> float:

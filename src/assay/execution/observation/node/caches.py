@@ -22,11 +22,15 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 CACHESTAT = 451
+"""Number of the system call cachestat(2), which Linux has since 6.5."""
 PROT_READ, MAP_SHARED = 1, 1
 DROP_FILE = "/proc/sys/vm/drop_caches"
 SUDO_TIMEOUT_S = 20
+"""Maximum wait for sudo to drop the caches, in seconds."""
 MINCORE_STEP_BYTES = 1 << 30
+"""Maximum part of a file that is mapped at a time to count its cached pages, in bytes."""
 ATTEMPTS = 3
+"""Maximum number of attempts to drop the caches."""
 RESIDENT_BYTES_MAX = 1 << 20
 """Maximum resident bytes without another attempt to drop them: single pages in use by other processes."""
 

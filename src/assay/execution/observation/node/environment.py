@@ -42,8 +42,11 @@ SYSCTLS = (
     "net.ipv4.tcp_congestion_control",
     "kernel.numa_balancing",
 )
+"""Kernel settings that are recorded."""
 CONTROLLERS = {"blkio", "cpu", "cpuacct", "cpuset", "memory", "pids", "devices", "freezer", "hugetlb", "net_cls"}
+"""Controllers of cgroup v1. Other mount options are not controllers."""
 JAVA_TIMEOUT_S = 20
+"""Maximum time of ``java -version``, in seconds."""
 
 
 def chosen(text: Optional[str]) -> Optional[str]:

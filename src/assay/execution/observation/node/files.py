@@ -7,6 +7,7 @@ import subprocess
 from typing import List, Optional
 
 COMMAND_TIMEOUT_S = 5
+"""Maximum time of a command, in seconds."""
 
 
 def text_of(path: str) -> Optional[str]:

@@ -13,6 +13,7 @@ import time
 from typing import Any, Dict, Tuple
 
 CHUNK_BYTES = 1 << 20
+"""Size of each send and of each receive, in bytes."""
 WAIT_S = 8.0
 """Maximum wait for the other side, and for a connection, in seconds."""
 

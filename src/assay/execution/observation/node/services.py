@@ -19,7 +19,9 @@ from typing import Any, Dict, List, Optional
 from assay.execution.observation.node.files import text_of
 
 HTTP_TIMEOUT_S = 4
+"""Maximum wait for a daemon's web server, in seconds."""
 JAVA_TIMEOUT_S = 10
+"""Maximum time of ``java -version``, in seconds."""
 ROLES = {
     "org.apache.hadoop.hdfs.server.namenode.NameNode": "namenode",
     "org.apache.hadoop.hdfs.server.datanode.DataNode": "datanode",
@@ -36,6 +38,7 @@ ROLES = {
     "org.apache.spark.deploy.worker.Worker": "spark-worker",
     "org.apache.spark.deploy.history.HistoryServer": "spark-history",
 }
+"""Main class of a daemon to its role."""
 WEB = {
     "namenode": ("dfs.namenode.http-address", 9870, "/jmx?qry=Hadoop:service=NameNode,name=*"),
     "datanode": ("dfs.datanode.http.address", 9864, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo"),
@@ -55,9 +58,13 @@ SETTINGS = (
     "yarn.nodemanager.resource.cpu-vcores",
     "yarn.resourcemanager.ha.enabled",
 )
+"""Settings of Hadoop that are reported."""
 USUAL_CONFIGURATION = ("/etc/hadoop/conf", "/etc/hadoop", "/opt/hadoop/etc/hadoop", "/usr/local/hadoop/etc/hadoop")
+"""Folders of Hadoop's configuration that are tried if no daemon names its folder."""
 SERVICES = ("firewalld", "ufw", "tuned", "chronyd", "ntpd", "systemd-timesyncd", "irqbalance", "auditd", "numad")
+"""Services that can disturb a measurement, or that keep the clock."""
 SCRUBS = ("raid-check", "mdcheck", "mdadm", "e2scrub", "fstrim", "btrfs", "zfs", "updatedb", "mlocate", "plocate")
+"""Parts of names of timers and cron jobs that read or check whole disks."""
 
 
 def user_of(folder: str) -> str:

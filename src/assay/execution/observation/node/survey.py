@@ -25,7 +25,9 @@ from typing import Any, Callable, Dict, List, Optional
 from assay.execution.observation.node.files import number_of, output_of, text_of
 
 COMMON_DIRECTORIES = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are examined
+"""Mount points that are reported even if they are on no block device."""
 TOOLS = ("fio", "iperf3", "sudo", "tar", "flock", "setsid", "curl", "smartctl", "ethtool", "kinit")
+"""Programs that assay can use on a node."""
 SYNC_ERROR = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
 ETHTOOL_GSET, ETHTOOL_GRINGPARAM, SIOCETHTOOL = 0x1, 0x10, 0x8946

@@ -41,6 +41,7 @@ KERNEL_ERRORS = re.compile(
     "oom-kill:|Link is Down|link down|Medium Error|uncorrectable|timed out, abort",
     re.I,
 )
+"""Kernel messages about failing disks, file systems, memory and links."""
 BLOCK = "/sys/class/block"
 LINES_MAX = 20
 """Maximum number of the kernel's messages per check."""

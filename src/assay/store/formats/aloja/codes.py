@@ -24,6 +24,7 @@ BLOCK_SIZE: Final = "dfs.blocksize"
 COMPRESS: Final = "mapreduce.map.output.compress"
 CODEC: Final = "mapreduce.map.output.compress.codec"
 _INT_MAX: Final = 2**31 - 1
+"""Maximum of a Java int, and so of these parameters."""
 _REPLICATION_MAX: Final = 512
 """Hadoop's limit, dfs.replication.max."""
 _BLOCK_MIB_MAX: Final = 2**20

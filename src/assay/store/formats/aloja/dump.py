@@ -40,12 +40,14 @@ from assay.workloads.catalogue import known_name
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
 _ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
+"""Names of ALOJA's tables and database, by which its dumps are recognised."""
 _DATE = "%Y-%m-%d %H:%M:%S"
 DISAGREEMENT_S: Final = 2.0
 """Maximum difference between duration and dates, in seconds. Dates are whole seconds."""
 TASK_MARGIN_S: Final = 5.0
 """Maximum time that a task may extend beyond its run, in seconds. Clocks differ and are rounded."""
 DURATION_S_MAX: Final = 30 * 86_400.0
+"""Maximum duration of a run, in seconds. A longer run is damage."""
 INVALID: Final = "ALOJA's table marks it invalid"
 
 

@@ -19,7 +19,9 @@ from typing import Final
 from assay.foundation.errors import FormatError
 
 DURATION_S_MAX: Final = 30 * 86_400.0
+"""Maximum duration of a run, in seconds. A longer run is damage."""
 DISAGREEMENT_S: Final = 2.0
+"""Maximum difference between a duration and its start and end, in seconds. Dates are whole seconds."""
 UNIX_S_RANGE: Final = (1_104_537_600.0, 4_102_444_800.0)
 """Plausible end of a run: 2005 to 2100."""
 _SENT_REPORT = re.compile(
@@ -33,6 +35,7 @@ _VARIABLE = re.compile(r"^(?:declare -[A-Za-z-]+ )?([A-Za-z_]\w*)=(.*)$", re.ASC
 _ENTRY = re.compile(r"\[\"?([\w.,-]{1,80})\"?\]=(\"[^\"]*\"|'[^']*'|[^\s)]*)", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 _OLD_FIELDS: Final = 10
+"""Number of fields of a line of the older form (table BWM). A separator at the end of a line adds an empty field."""
 _BWM: Final = {"unix_timestamp": 0, "iface_name": 1, "bytes_out": 2, "bytes_in": 3}
 _BWM2: Final = {"unix_timestamp": 0, "iface_name": 1, "bytes_in": 5, "bytes_out": 6}
 _VMSTAT_COLUMNS: Final = frozenset({"free", "cache", "bi", "bo", "us", "sy", "id", "wa"})

@@ -38,14 +38,17 @@ MARGIN_S: Final = 120.0
 SECTOR_BYTES: Final = 512
 KIBIBYTE: Final = 1024
 INTERVAL_S_MAX: Final = 3600.0
+"""Maximum interval of a sample, in seconds. A longer interval is damage."""
 VALUE_MAX: Final = 1e12
 """Maximum plausible value: sectors/s or KiB/s of a device, or KiB of a node. A larger value is damage."""
 COVERED_SHARE_MIN: Final = 0.95
+"""Minimum share of the run that its samples must cover. With less, the run gets a warning."""
 PERCENT_SLACK: Final = 2.5
 """Maximum deviation of the sum of CPU shares from 100 per cent: vmstat rounds each share to a whole per cent."""
 UTIL_MAX_PERCENT: Final = 110.0
 """Maximum plausible ``%util``. sar can slightly exceed 100; these values are read as 100."""
 SAMPLE_GAP_MAX_S: Final = 0.5
+"""Minimum time between two samples of a metric that counts as a gap, in seconds. Shorter times come from rounding."""
 _VIRTUAL_NIC = re.compile(r"bond[0-9]|virbr|br-|br[0-9]|docker|veth|vnet|tun|tap|vlan|total$")
 _STACKED_DISK = re.compile(r"dev(?:1|7|9|11|24[0-9]|25[0-4])-[0-9]+$")
 """RAM, loop, md and CD devices, and majors for local use (device mapper). Other disks already count their bytes."""

@@ -22,6 +22,7 @@ _WITHOUT_TASK: Final = frozenset({"SETUP", "CLEANUP", "JOB_SETUP", "JOB_CLEANUP"
 _STATUSES: Final = {"SUCCESS": "succeeded", "FAILED": "failed", "KILLED": "killed"}
 _STATUS_COLUMNS: Final = {"map": "maps", "shuffle": "shuffle", "merge": "merge", "reduce": "reduce"}
 _COUNTER_MAX: Final = 2**63 - 1
+"""Maximum of a Java long, and so of a counter."""
 
 
 def is_work(row: Mapping[str, str]) -> bool:

@@ -21,12 +21,14 @@ from assay.store.formats.aloja.names import FolderName
 
 _ZERO: Final = "0000-00-00"
 _CET: Final = timedelta(hours=1)
+"""Offset of Central European Time from UTC."""
 _CET_ENDS: Final = datetime(2014, 3, 30, 2)
 """Start of summer time. The old importer has no row after it, so its notation of summer time is unknown."""
 _OLD_IMPORTER_ENDS: Final = datetime(2014, 3, 1)
 """End of the old importer, whose last row is of 2014-02-24. In tables without starts, an earlier end may be a start."""
 _YEARS: Final = range(2000, 2101)
 _TOLERANCE_S: Final = 2.0
+"""Maximum difference between the duration and the time from start to end, in seconds. Dates are whole seconds."""
 
 GIVEN: Final = "the table's start_time, UTC"
 FROM_OLD_ROW: Final = (

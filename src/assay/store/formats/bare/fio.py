@@ -14,6 +14,7 @@ import msgspec
 from assay.foundation.errors import FormatError
 
 _OLD_IO_BYTES = 1024
+"""Unit of ``io_bytes`` before fio 3, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class _FioJsonJob(msgspec.Struct):
 
 
 _ETA_UNKNOWN_S = 2**31 - 1
+"""Minimum of the remaining time by which fio says that it does not know it, in seconds."""
 
 
 class _Disk(msgspec.Struct):

@@ -154,6 +154,7 @@ time_based=1
 runtime={seconds}
 """
 _STREAMS: Final = 8
+"""Number of concurrent readers in the job that measures streams."""
 
 
 def job_file(path: str, file_bytes: int | None, seconds: int, *, writes: bool) -> str:

@@ -47,13 +47,21 @@ _RW: Final = {"readwrite": "rw", "write,read": "rw"}
 _LOCATION_OPTIONS: Final = ("filename", "directory")
 _ALL_CLIENTS: Final = "All clients"
 _DURATION_S_MAX: Final = 366 * 86_400.0
+"""Maximum duration of a job, in seconds: a year. A larger value is damage, as with the next four."""
 _BYTES_PER_S_MAX: Final = 1e13
+"""Maximum rate of a job, in bytes per second."""
 _IOPS_MAX: Final = 1e10
+"""Maximum number of requests per second."""
 _LATENCY_S_MAX: Final = 86_400.0
+"""Maximum latency of a request, in seconds: a day."""
 _BYTES_MAX: Final = 2**63
+"""Maximum number of bytes that a job moves."""
 _CONTRADICTION: Final = 0.02
+"""Maximum relative difference between the bytes of a job and its rate times its duration."""
 _CLOCK_S: Final = 0.001
+"""Resolution of a job's duration, in seconds."""
 _ELAPSED_S: Final = 2.0
+"""Maximum by which fio's seconds since its start exceed the true time, in seconds."""
 _FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200; other times come from a clock that was not set
 
 

@@ -40,6 +40,7 @@ _LABELS = {
 _RATE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]{1,3})?) (?P<unit>kb|mb|gb|b)/sec")
 _UNIT_BYTES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 _START_DIFFERENCE_MAX_S = 600.0
+"""Maximum difference between the start by the log and by the printed date, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ MARK = b"----- TestDFSIO ----- :"
 ENHANCED_MARK = "-- Extended Metrics --"
 OPERATIONS = ("write", "read", "append", "random read", "backward read", "skip read")
 FILES_MAX = 10**9
+"""Maximum number of files of a job. A larger value is damage."""
 _ROUNDING_MIB_PER_S = 0.005
+"""Maximum rounding error of a printed rate, in MiB/s: it has two decimals."""
 
 
 def problem(result: DfsioResult) -> str | None:

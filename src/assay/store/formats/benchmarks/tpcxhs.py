@@ -41,6 +41,7 @@ _REPORT = {
 }
 _ENGINES = {"MapReduce": "hadoop", "Spark": "spark"}
 _RECORD_BYTES = 100
+"""Size of a record of HSGen, in bytes."""
 _CLOCK_S = 3.0
 """Tolerance of the sum of step times, in seconds: the total time is measured in whole seconds, step times are not."""
 

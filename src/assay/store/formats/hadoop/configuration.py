@@ -21,6 +21,7 @@ from xml.parsers import expat
 from assay.foundation.errors import FormatError
 
 CONF_MAX_BYTES: Final = 64 * 2**20
+"""Maximum size of a configuration file, in bytes."""
 _NAMES: Final = re.compile(
     r"""
     dfs\.(blocksize | replication | bytes-per-checksum | checksum\.type | client-write-packet-size

@@ -28,6 +28,7 @@ _FILE_SYSTEM: Final = "FileSystemCounter"
 _TASK: Final = "TaskCounter"
 _CURRENT_GROUPS: Final = {"FileSystemCounters": _FILE_SYSTEM, "org.apache.hadoop.mapred.Task$Counter": _TASK}
 _COUNTER_MAX: Final = 2**63 - 1
+"""Maximum of a Java long, and so of a counter."""
 
 
 def parse_hadoop1_history(text: str, *, start_unix_s: float = 0.0, source: str = "job history") -> JobHistory:

@@ -32,6 +32,7 @@ from assay.store.formats.hadoop.jhist_json import attempt_of, is_event, type_of
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
 _LONG_MAX = 2**63 - 1
+"""Maximum of a Java long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ _MAJOR: Final = {"0.23.0": "2.x", "3.0.0": "3.x"}
 DURATION_MAX_S: Final = 366 * 86_400
 """Maximum duration: a year. A submission before 2005 or after 2100 is impossible too."""
 _SUBMIT_S: Final = (1_104_537_600, 4_102_444_800)
+"""Range of plausible times of submission, in Unix seconds: 2005 up to 2100."""
 _COUNTERS: Final = {
     "hdfs_read_bytes": ("FileSystemCounter", "HDFS_BYTES_READ", 1),
     "hdfs_write_bytes": ("FileSystemCounter", "HDFS_BYTES_WRITTEN", 1),

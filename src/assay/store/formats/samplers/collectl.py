@@ -54,7 +54,9 @@ _SECONDS = re.compile(r"\d{9,11}(?:\.\d{1,6})?\Z", re.ASCII)
 _FIGURE = re.compile(r"\d{1,15}(?:\.\d{1,6})?\Z", re.ASCII)
 _DAY_S: Final = 86_400
 _CLOCK_S: Final = 1.0
+"""Resolution of times in whole seconds, in seconds."""
 _FINE_CLOCK_S: Final = 0.05
+"""Maximum error of times with decimals, in seconds."""
 _MISSING: Final = 1.5
 """Maximum distance of consecutive samples, in intervals. At a larger distance, samples are missing."""
 

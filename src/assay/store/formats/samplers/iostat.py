@@ -63,10 +63,13 @@ _CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d\d):(\d\d)(?!\d)\s*([AaPp])?", re.ASCI
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)
 _DAY_S: Final = 86_400
 _CLOCK_S: Final = 1.0
+"""Resolution of the printed times, in seconds."""
 _ERROR_MAX: Final = 0.05
 """Maximum relative error of an interval that is computed from rounded figures."""
 _CONTRADICTION: Final = 0.25
+"""Maximum relative difference between the sectors per second from the rate and from the requests' size."""
 _SECTORS_PER_S_MIN: Final = 100.0
+"""Minimum rate for this comparison, in sectors per second: rounding dominates smaller rates."""
 
 
 def _recognises(name: str, head: bytes) -> bool:

@@ -26,6 +26,7 @@ SECTOR_BYTES: Final = 512
 BYTES_PER_S_MAX: Final = 1e13
 """Maximum rate of a device or link; a higher figure is damaged."""
 PER_S_MAX: Final = 1e10
+"""Maximum of any other value: requests per second, or milliseconds. A higher value is damaged."""
 INTERVAL_S_MAX: Final = 86_400.0
 """Maximum interval, in seconds. A longer interval, such as sysstat's 184467440737095516, has no earlier sample."""
 PERCENT_MAX: Final = 110.0

@@ -35,8 +35,11 @@ from assay.store.formats.source import Source
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z", re.ASCII)
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)\Z", re.ASCII)
 _ROUNDING_S: Final = 1.0
+"""Resolution of times of samples, in seconds."""
 _INTERVAL_S_WRAPPED: Final = 2.0**64
+"""Maximum interval that sysstat can print, in seconds: a negative difference as an unsigned 64-bit number."""
 _MEMORY_KIB_MAX: Final = 1e14
+"""Maximum memory of a host, in KiB. A larger value is damage."""
 _MEMORY: Final = {
     "memfree": "free_bytes",
     "avail": "available_bytes",

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
 WORDS_MAX: Final = 300
+"""Maximum length of a stored reason of failure, in characters."""
 
 
 def _named(name: str, default: Any = msgspec.NODEFAULT) -> Any:

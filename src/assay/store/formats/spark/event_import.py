@@ -34,6 +34,7 @@ _STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
 DURATION_MAX_S: Final = 366 * 86_400
 """Maximum duration. A longer run is rejected, as is a start before 2010 (Spark's first year) or after 2100."""
 _START_S: Final = (1_262_304_000, 4_102_444_800)
+"""Range of plausible starts, in Unix seconds: 2010 up to 2100."""
 
 
 @dataclass(slots=True)

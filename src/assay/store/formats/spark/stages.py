@@ -11,6 +11,7 @@ from assay.model import Executor, Stage
 from assay.store.formats.spark.event_forms import Metrics, StageInfo, TaskEnd
 
 _NAME_MAX = 120
+"""Maximum length of a stored name of a stage, in characters: Spark's names contain a line of the program."""
 
 
 def stages_of(infos: Mapping[tuple[int, int], StageInfo], ended: Iterable[TaskEnd], start_ms: int) -> Iterator[Stage]:

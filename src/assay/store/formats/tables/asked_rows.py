@@ -15,6 +15,7 @@ from assay.store.formats.source import Source
 from assay.store.formats.tables.mapped_rows import cell_text
 
 ROWS_MAX: Final = 1_000_000
+"""Maximum number of rows of one file."""
 _SEPARATORS: Final = ",\t;|"
 
 

@@ -52,7 +52,9 @@ _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "
 _HEADER = re.compile(r"-- (?:MySQL|MariaDB) dump ")
 _END = re.compile(r"^-- Dump completed", re.MULTILINE)
 _HEAD_CHARACTERS: Final = 4096
+"""Number of characters in which a dump's header, or the start of rows in an unknown statement, is searched."""
 _SHOWN_CHARACTERS: Final = 24
+"""Maximum length of damaged text in a message, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from assay.store.formats.tables.printed import duration_problem, utc_of
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 _NUMBER_LENGTH_MAX = 40
+"""Maximum length of a number, in characters."""
 _MB_PER_S = "_mb_per_s"
 
 

@@ -20,6 +20,7 @@ from assay.store.formats.tables.mapped_rows import is_number, shows_comma
 
 SEPARATORS: Final = ",\t;|"
 _ROWS_AT_ONCE: Final = 20_000
+"""Maximum number of rows that are in memory as texts at a time."""
 
 
 @dataclass(frozen=True, slots=True)
