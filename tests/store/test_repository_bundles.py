@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.foundation.errors import RepositoryError
-from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
+from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.store import Repository, new_run_id, short_length
@@ -23,7 +23,7 @@ from assay.store.bundles.bundle import write_sums
 from builders import make_run
 from effort import examples
 
-TASK = Task(
+TASK = TaskAttempt(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
 )
 
@@ -77,7 +77,7 @@ runs = st.builds(
     schema_version=st.just(1),
 )
 tasks = st.builds(
-    Task,
+    TaskAttempt,
     text,
     text,
     text,
@@ -115,7 +115,7 @@ def small_trace() -> Trace:
 @pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(run=runs, attempts=st.lists(tasks, max_size=4))
-def test_every_run_comes_back_as_it_was_published(run: Run, attempts: list[Task]) -> None:
+def test_every_run_comes_back_as_it_was_published(run: Run, attempts: list[TaskAttempt]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.create(Path(folder) / "r")
         repository.publish(run, tasks=attempts)

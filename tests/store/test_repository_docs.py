@@ -10,14 +10,14 @@ from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.web.api.plan import write_plan
 from assay.model.runs.imported import ImportedRun
-from assay.model.runs.run import Task
+from assay.model.runs.run import TaskAttempt
 from assay.store import Repository
 from assay.store.bundles.folders import Folders
 from assay.store.campaigns.journal import create_campaign
 from builders import make_run, make_trace
 from paths import ROOT
 
-TASK = Task("job", "task", "attempt", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
+TASK = TaskAttempt("job", "task", "attempt", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
 PAGE = (ROOT / "docs" / "reference" / "repository.md").read_text()
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_]+(?=[/.\-]|$)|…")
 

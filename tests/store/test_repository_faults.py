@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from assay.foundation.errors import RepositoryError
-from assay.model.runs.run import RUN_SCHEMA_VERSION, Task
+from assay.model.runs.run import RUN_SCHEMA_VERSION, TaskAttempt
 from assay.store import ProblemKind, Repository
 from assay.store.bundles.staging import FOREIGN_AGE_MAX_S, clear_dead
 from builders import make_run
 from paths import SUPPORT
 
-TASK = Task(
+TASK = TaskAttempt(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
 )
 PRELUDE = f"""

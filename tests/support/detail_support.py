@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.model.runs.run import Job, Run, Task
+from assay.model.runs.run import Job, Run, TaskAttempt
 from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run
 
@@ -27,7 +27,7 @@ COUNTERS = {
 }
 
 
-def make_task(number: int, start_s: float, end_s: float, **changes: Any) -> Task:
+def make_task(number: int, start_s: float, end_s: float, **changes: Any) -> TaskAttempt:
     """Return a map attempt that succeeded; ``kind="reduce"`` with its two times makes it a reduce."""
     kind = changes.pop("kind", "map")
     job = changes.pop("job_id", "job_1_0001")
@@ -45,7 +45,7 @@ def make_task(number: int, start_s: float, end_s: float, **changes: Any) -> Task
         "cpu_s": 1.0,
         "gc_s": 0.1,
     } | changes
-    return Task(job, f"task_{name}", f"attempt_{name}_0", kind, start_s=start_s, end_s=end_s, **fields)
+    return TaskAttempt(job, f"task_{name}", f"attempt_{name}_0", kind, start_s=start_s, end_s=end_s, **fields)
 
 
 def hybrid_run(**changes: Any) -> Run:
@@ -69,7 +69,7 @@ def hybrid_run(**changes: Any) -> Run:
     return make_run(**fields | changes)
 
 
-def hybrid_tasks() -> list[Task]:
+def hybrid_tasks() -> list[TaskAttempt]:
     """Return the attempts: four maps of which one is slow, one killed, two reduces, and the second job's map."""
     return [
         make_task(0, 4.0, 8.0),

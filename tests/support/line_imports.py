@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
-from assay.model.runs.run import Task
+from assay.model.runs.run import TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.store import ImportRequest, ImportSummary, Repository
 
-TASK = Task("job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
+TASK = TaskAttempt(
+    "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1
+)
 
 
 def trace_of(value: float) -> Trace:

@@ -14,7 +14,7 @@ from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.installation import installation
-from assay.model.runs.run import Job, Origin, Task
+from assay.model.runs.run import Job, Origin, TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.specs.shared import carried_files
 from assay.store import Repository
@@ -108,7 +108,7 @@ def _metrics(name: str, size: int, reduces: int) -> dict[str, float]:
     }
 
 
-def _tasks(time_s: float, reduces: int, name: str, number: int) -> list[Task]:
+def _tasks(time_s: float, reduces: int, name: str, number: int) -> list[TaskAttempt]:
     fields: dict[str, Any] = {"job_id": f"job_1_{number:04d}", "cpu_s": 0.9 if name == "terasort" else 0.5}
     nodes = ["worker1", "worker2", "worker3"]
     half_s = 7.0 + 0.5 * (time_s - 8.0)
@@ -118,7 +118,7 @@ def _tasks(time_s: float, reduces: int, name: str, number: int) -> list[Task]:
     return [*maps, *(make_task(n, 9.0, time_s - 0.8, kind="reduce", node=nodes[n % 3], **fields, **ends) for n in then)]
 
 
-def _trace(tasks: list[Task]) -> Trace:
+def _trace(tasks: list[TaskAttempt]) -> Trace:
     trace = Trace()
     first, last = min(task.start_s for task in tasks), max(task.end_s for task in tasks)
     used_s = 5.0 + 2.3 * len(tasks)

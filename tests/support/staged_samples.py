@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from assay.estimation.profiles.learning import ObservedRun
-from assay.model.runs.run import Executor, Job, Origin, Stage, Task
+from assay.model.runs.run import Executor, Job, Origin, Stage, TaskAttempt
 from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run
 from detail_support import make_task
@@ -58,7 +58,7 @@ def watched_stages(*, codec_left: float | None = None, maps: int = 6, reduces: i
     return ObservedRun(make_run(**fields | changes), tasks, trace)
 
 
-def _task(name: str, start_s: float, end_s: float, kind: str, cpu_s: float) -> Task:
+def _task(name: str, start_s: float, end_s: float, kind: str, cpu_s: float) -> TaskAttempt:
     number = int(name.rsplit(".", 1)[1])
     return replace(make_task(number, start_s, end_s, kind=kind, cpu_s=cpu_s), job_id="0", task_id=name, attempt_id=name)
 

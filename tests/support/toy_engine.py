@@ -15,7 +15,7 @@ from assay.model.clusters.cluster import Cluster
 from assay.model.plans.configuration import Configuration
 from assay.model.plans.program import Program
 from assay.model.plans.rules import Default, Mistake
-from assay.model.runs.run import Job, Phase, Task
+from assay.model.runs.run import Job, Phase, TaskAttempt
 from assay.model.runs.trace import Trace
 
 
@@ -70,7 +70,7 @@ class ToyEngine(ClientEngine[ToyStorage]):
         done = await self.client(command, timeout_s, label, env={"STORE": str(self.storage.root), **program.options})
         end_s, state = done.outcome.duration_s, "failed" if done.outcome.exit_status else "succeeded"
         job, trace = Job("job_1", label, state, 0.0, 0.0, end_s, 1, 0), Trace()
-        task = Task(
+        task = TaskAttempt(
             "job_1", "t1", "a1", "map", self.master.name, state, 0, end_s, None, None, 0, 0, 0, 0, 0, None, None
         )
         trace.append(end_s, self.master.name, "toy", "commands", counter=True, value=1.0)

@@ -106,7 +106,7 @@ from assay.model.runs.run import (
     Run,
     RunStatus,
     Stage,
-    Task,
+    TaskAttempt,
 )
 from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
 from assay.model.runs.stream import CountedStream

@@ -19,7 +19,7 @@ import numpy as np
 from assay import __version__
 from assay.analysis.statistics import Item, RunTable
 from assay.foundation.errors import RepositoryError
-from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Task, Trace
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, TaskAttempt, Trace
 from assay.store.bundles import bundle as bundle_files
 from assay.store.bundles.bundle import BundleProblem, Contents
 from assay.store.bundles.duplicates import DuplicateSource, probable_duplicates
@@ -186,7 +186,7 @@ class Repository:
         self,
         run: Run,
         *,
-        tasks: Sequence[Task] = (),
+        tasks: Sequence[TaskAttempt] = (),
         trace: Trace | None = None,
         logs: Mapping[str, bytes | Path] | None = None,
         files: Mapping[str, bytes] | None = None,
@@ -454,7 +454,7 @@ class Repository:
         kept = self._imports.get(run_id)
         return kept if kept and kept.is_dir() else self._imported(run_id)[0]
 
-    def tasks(self, run_id: str) -> list[Task]:
+    def tasks(self, run_id: str) -> list[TaskAttempt]:
         """Return the run's task attempts; empty without tasks."""
         if (bundle := self.bundle_path(run_id)).name == run_id:
             return bundle_files.read_tasks(bundle, self._reading)

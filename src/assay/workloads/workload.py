@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, Self
 
-from assay.model import Check, CountedStream, Outcome, Program, ReferenceAnswers, ReferenceQueries, StoredFiles, Task
+from assay.model import (
+    Check,
+    CountedStream,
+    Outcome,
+    Program,
+    ReferenceAnswers,
+    ReferenceQueries,
+    StoredFiles,
+    TaskAttempt,
+)
 from assay.model.plans.engine_values import block_size_bytes
 from assay.workloads.common.inputs import Input
 
@@ -196,7 +205,7 @@ class Workload(ABC):
     outputs: tuple[str, ...] = ()
     """The paths that must not exist before the run, and that are removed after it."""
     streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
-    """The field of :class:`Task` with the bytes that its maps stream, if they do nothing else."""
+    """The field of :class:`TaskAttempt` with the bytes that its maps stream, if they do nothing else."""
     figures: tuple[Figure, ...] = ()
     """Metrics that the workload computes."""
     copies: int | None = None
@@ -243,7 +252,7 @@ class Workload(ABC):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return engine name to the timed program."""
 
-    def streamed_bytes(self, task: Task) -> int:
+    def streamed_bytes(self, task: TaskAttempt) -> int:
         """Return the bytes that a task streamed, for the concurrency-gated aggregate.
 
         0 if the job's tasks alternate between reading, sorting and writing.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.run_profile.gated_aggregate import Transfer, gated_aggregate, transfers
-from assay.model.runs.run import Task
+from assay.model.runs.run import TaskAttempt
 from assay.model.runs.stream import CountedStream
 
 
@@ -73,8 +73,8 @@ def test_nothing_moved_has_no_rate() -> None:
 
 
 def test_only_attempts_that_succeeded_are_transfers() -> None:
-    def task(status: str, read: int) -> Task:
-        return Task("j", "t", "a", "map", "n", status, 1.0, 2.0, None, None, read, 0, 0, 0, 0, 0.0, 0.0)
+    def task(status: str, read: int) -> TaskAttempt:
+        return TaskAttempt("j", "t", "a", "map", "n", status, 1.0, 2.0, None, None, read, 0, 0, 0, 0, 0.0, 0.0)
 
     tasks = [task("succeeded", 5), task("failed", 7), task("succeeded", 0)]
     assert transfers(tasks, lambda t: t.hdfs_read_bytes) == [Transfer(1.0, 2.0, 5)]

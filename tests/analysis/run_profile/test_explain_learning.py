@@ -10,7 +10,7 @@ import pytest
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
 from assay.foundation.errors import SpecificationError
 from assay.model.plans.workload_profile import splits_of
-from assay.model.runs.run import Job, Origin, Run, Task
+from assay.model.runs.run import Job, Origin, Run, TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.specs.profiles import load_profile, profile_of_text, profile_text
 from builders import WORKERS, make_run
@@ -22,7 +22,7 @@ BACKGROUND = 0.2
 DATA = 100_000_000
 
 
-def _tasks(maps: int, reduces: int) -> tuple[Task, ...]:
+def _tasks(maps: int, reduces: int) -> tuple[TaskAttempt, ...]:
     first = [make_task(n, 6.0, 16.0, cpu_s=0.3 + 4e-8 * DATA / maps) for n in range(maps)]
     then = [
         make_task(

@@ -15,7 +15,7 @@ from assay.analysis.run_profile.limits import LimitMoment, Limits, limit_spans, 
 from assay.analysis.run_profile.loads import Resource
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import Job, Run, Task
+from assay.model.runs.run import Job, Run, TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.questions.runs.limits import limits_of_run
 from assay.store import Repository
@@ -40,7 +40,7 @@ def _run(**changes: Any) -> Run:
     return make_run(**fields)
 
 
-def _tasks() -> list[Task]:
+def _tasks() -> list[TaskAttempt]:
     return [make_task(n, 4.0, 16.0, cpu_s=3.0) for n in range(3)]
 
 
@@ -56,7 +56,7 @@ def _trace(disk_busy: float, cpu_busy: float, cores: float = 4.0) -> Trace:
     return trace
 
 
-def _limits(disk_busy: float, cpu_busy: float, tasks: list[Task] | None = None) -> Limits:
+def _limits(disk_busy: float, cpu_busy: float, tasks: list[TaskAttempt] | None = None) -> Limits:
     limits = limits_of(_run(), _tasks() if tasks is None else tasks, _trace(disk_busy, cpu_busy))
     assert limits is not None
     return limits
@@ -164,7 +164,7 @@ def test_the_benchmark_of_limits_counts_against_what_faster_resources_save() -> 
     assert drawn.fastest_s["disks"] <= drawn.answer.duration_s * 1.05
 
 
-def replace_cpu(task: Task, cpu_s: float) -> Task:
+def replace_cpu(task: TaskAttempt, cpu_s: float) -> TaskAttempt:
     """Return the attempt with another CPU time."""
     return make_task(int(task.task_id[-1]), task.start_s, task.end_s, cpu_s=cpu_s)
 

@@ -16,7 +16,7 @@ from assay.analysis.run_profile.run_detail import detail_metrics, replication_of
 from assay.analysis.run_profile.tables.environment_tables import ROWS_MAX, environment_tables
 from assay.analysis.run_profile.tables.run_tables import purposes_table
 from assay.analysis.run_profile.tasks import ATTEMPTS_SHOWN_MAX, lanes, summarise_kinds, timeline
-from assay.model.runs.run import Phase, Task
+from assay.model.runs.run import Phase, TaskAttempt
 from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run
 from detail_support import COUNTERS, hybrid_run, hybrid_tasks, hybrid_trace, make_task
@@ -74,7 +74,7 @@ def test_no_two_attempts_are_in_one_lane_at_once(spans: list[tuple[float, float,
     tasks = [make_task(n, min(a, b), max(a, b), node=node) for n, (a, b, node) in enumerate(spans)]
     placed = lanes(tasks)
     assert len(placed) == sum(task.end_s > task.start_s for task in tasks)
-    by_lane: dict[tuple[str, int], list[Task]] = {}
+    by_lane: dict[tuple[str, int], list[TaskAttempt]] = {}
     for attempt in placed:
         by_lane.setdefault((attempt.node, attempt.lane), []).append(attempt.task)
     for attempts in by_lane.values():

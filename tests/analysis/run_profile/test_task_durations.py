@@ -13,13 +13,13 @@ from assay.analysis.run_profile.task_durations import BINS_MAX, BINS_MIN, task_d
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.durations import duration_histograms
 from assay.interfaces.cli.explain.tasks import tasks as command
-from assay.model import Task
+from assay.model import TaskAttempt
 from builders import build_repository, make_run
 from detail_support import make_task
 from web_support import client_of
 
 
-def maps_and_reduces() -> list[Task]:
+def maps_and_reduces() -> list[TaskAttempt]:
     """Return 30 maps of about 10 s and one of 60 s, ten reduces that start early, and a failed map."""
     maps = [make_task(n, 1.0, 11.0 + n / 30) for n in range(30)]
     maps[7] = make_task(7, 1.0, 61.0)

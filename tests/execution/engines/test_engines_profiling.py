@@ -36,7 +36,7 @@ from assay.execution.hosts import LocalTransport
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model import PROFILED, Outcome, Task
+from assay.model import PROFILED, Outcome, TaskAttempt
 from builders import make_run
 from cluster_texts import HDD, cluster_text
 
@@ -57,10 +57,10 @@ def write_plan(folder: Path, parameters: str = "") -> Path:
     return path
 
 
-def attempt(name: str, kind: str, **times: float | None) -> Task:
+def attempt(name: str, kind: str, **times: float | None) -> TaskAttempt:
     ends = {"shuffle_end_s": None, "merge_end_s": None} | times
     where = ("job_1", name, name, kind, "worker1", "succeeded")
-    return Task(*where, 1.0, 9.0, ends["shuffle_end_s"], ends["merge_end_s"], 0, 0, 0, 0, None, None, None)
+    return TaskAttempt(*where, 1.0, 9.0, ends["shuffle_end_s"], ends["merge_end_s"], 0, 0, 0, 0, None, None, None)
 
 
 def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> None:

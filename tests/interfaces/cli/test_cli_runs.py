@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from assay.interfaces.cli.explain.run_text import phase_bars
-from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
+from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, TaskAttempt
 from assay.questions.runs.complete_run import read_complete_run, with_figures
 from assay.store import Repository
 from builders import coded_warnings, make_run
@@ -24,7 +24,7 @@ from jhist_samples import SUBMIT_MS, as_json, sort_job
 from program import called as assay
 from program import started
 
-TASK = Task(
+TASK = TaskAttempt(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
 )
 

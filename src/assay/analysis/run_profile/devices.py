@@ -18,7 +18,7 @@ from statistics import fmean
 
 from msgspec.structs import replace as changed
 
-from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, Task, Trace
+from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, TaskAttempt, Trace
 from assay.model.runs.counters import counter_increases
 
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
@@ -151,7 +151,7 @@ def purposes(run: Run) -> dict[str, Purpose] | None:
     return purpose_of | dict.fromkeys(hdfs & intermediate, Purpose.SHARED)
 
 
-def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
+def workers(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> frozenset[str]:
     """Return the names under which workers, or groups of workers, were observed.
 
     These are the recorded workers, else the nodes of the run's attempts, else all observed nodes.
@@ -165,7 +165,7 @@ def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
     return (frozenset(task.node for task in tasks if task.node) & observed) or observed
 
 
-def as_observed(run: Run, tasks: Sequence[Task]) -> Sequence[Task]:
+def as_observed(run: Run, tasks: Sequence[TaskAttempt]) -> Sequence[TaskAttempt]:
     """Return the attempts; if nodes were observed in groups, with the group as the node."""
     groups = run.recorded.node_groups
     if groups is None:
@@ -185,7 +185,7 @@ class Observation:
     groups: NodeGroups | None = None
 
     @classmethod
-    def of(cls, run: Run, tasks: Sequence[Task], trace: Trace) -> Observation:
+    def of(cls, run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Observation:
         """Return the increases of a trace's counters from the run's start to its end."""
         grown, groups = counter_increases(trace, 0.0, run.duration_s), run.recorded.node_groups
         return cls(grown, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None, groups)
@@ -238,7 +238,7 @@ class Observation:
             if (matching := [use for use in uses if use.purpose is purpose])
         )
 
-    def nodes(self, tasks: Sequence[Task]) -> tuple[NodeUse, ...]:
+    def nodes(self, tasks: Sequence[TaskAttempt]) -> tuple[NodeUse, ...]:
         """Return every observed node, workers first."""
         sums: dict[str, dict[tuple[str, str], float]] = {}
         for (node, subject, metric), value in self.grown.items():

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from assay.model import CountedStream, Task
+from assay.model import CountedStream, TaskAttempt
 
 CONCURRENCY_MIN = 0.5
 """Minimum concurrency of a slot that counts, as a share of the largest."""
@@ -66,13 +66,13 @@ class GatedAggregate:
     curve: tuple[Slot, ...]
 
 
-def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Transfer]:
+def transfers(tasks: Iterable[TaskAttempt], bytes_of: Callable[[TaskAttempt], int]) -> list[Transfer]:
     """Return the transfers of the attempts that succeeded and moved something; ``bytes_of`` returns the counter."""
     moved = ((task, bytes_of(task)) for task in tasks if task.status == "succeeded")
     return [Transfer(task.start_s, task.end_s, count) for task, count in moved if count > 0]
 
 
-def at_once_max(spans: Sequence[Task | Transfer | CountedStream]) -> int:
+def at_once_max(spans: Sequence[TaskAttempt | Transfer | CountedStream]) -> int:
     """Return the largest number of attempts, or of streams, that ran at the same time."""
     running = [span for span in spans if span.end_s > span.start_s]
     changes = sorted([(span.start_s, 1) for span in running] + [(span.end_s, -1) for span in running])

@@ -24,7 +24,7 @@ from assay.analysis.run_profile.loads import DISKS, Loads, Resource, loads_of, o
 from assay.analysis.run_profile.phases import rank, task_phases
 from assay.analysis.run_profile.replay import replayed_s
 from assay.analysis.statistics import Floats
-from assay.model import Run, Task, Trace
+from assay.model import Run, TaskAttempt, Trace
 
 BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
@@ -120,7 +120,7 @@ def limit_spans(limits: Limits) -> tuple[LimitSpan, ...]:
     return tuple(spans)
 
 
-def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
+def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | None:
     """Return the limits of ``run``; None if its trace has no worker."""
     loads, tasks = loads_of(run, tasks, trace), as_observed(run, tasks)
     if loads is None:
@@ -149,7 +149,7 @@ def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
     )
 
 
-def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment, ...]:
+def _moments(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[LimitMoment, ...]:
     phases, counts = _occupied(tasks, loads)
     resources = list(loads.shares)
     shares = np.stack([loads.shares[resource] for resource in resources])
@@ -176,7 +176,7 @@ def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment
     return tuple(moments)
 
 
-def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
+def _occupied(tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[list[str], Floats]:
     """Return phases, and the time that attempts spent in each, by worker and step."""
     row_of = {node: row for row, node in enumerate(loads.workers)}
     parts = [(phase, row_of[task.node]) for task in tasks if task.node in row_of for phase in task_phases(task)]
@@ -198,7 +198,7 @@ def _idle_phases(run: Run, loads: Loads) -> list[str]:
     return phases
 
 
-def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
+def _bounds(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[Bound, ...]:
     bounds = []
     for name, freed in RESOURCES_OF_BOUND.items():
         if not any(resource in loads.shares for resource in freed):
@@ -208,7 +208,7 @@ def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
     return tuple(bounds)
 
 
-def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
+def _kept(run: Run, tasks: Sequence[TaskAttempt], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
     """Return the share of each second that remains on each worker if ``freed`` takes no time.
 
     The first array is for work that can only have waited for devices of the same worker, the second for work that can
@@ -223,7 +223,7 @@ def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resourc
     return np.maximum(1 - busy, others), np.maximum(1 - busy.max(axis=0, keepdims=True), others)
 
 
-def _task_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
+def _task_cpu(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> Floats:
     """Return the share of the CPU that the attempts' CPU time took: of the node's CPU, in a lab of the machine's."""
     used = np.zeros_like(loads.waiting_for_cpu)
     for task in tasks:
@@ -235,7 +235,7 @@ def _task_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
     return np.minimum(share, loads.shares[Resource.CPU])
 
 
-def _basis(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
+def _basis(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[str, ...]:
     step = f"{float(loads.steps_s[0]):.2g} s"
     groups = run.recorded.node_groups
     observed = f"{len(loads.workers)} workers"

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.analysis.run_profile.devices import Purpose, as_observed, purposes, workers
 from assay.analysis.statistics import Floats
-from assay.model import CPU_BUSY, CPU_FREE, LabFacts, Run, Task, Trace
+from assay.model import CPU_BUSY, CPU_FREE, LabFacts, Run, TaskAttempt, Trace
 
 STEPS_MAX = 3600
 """Maximum number of steps; runs longer than this many seconds have longer steps."""
@@ -74,7 +74,7 @@ class Loads:
         return np.diff(self.edges_s)
 
 
-def loads_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Loads | None:
+def loads_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Loads | None:
     """Return the loads of the run's workers; None if the trace has no worker."""
     tasks = as_observed(run, tasks)
     observed = set(trace.node)
@@ -116,7 +116,7 @@ def overlap_s(edges: Floats, start_s: float, end_s: float) -> Floats:
     return overlap
 
 
-def _computing(tasks: Sequence[Task], names: Sequence[str], edges: Floats) -> tuple[Floats, Floats]:
+def _computing(tasks: Sequence[TaskAttempt], names: Sequence[str], edges: Floats) -> tuple[Floats, Floats]:
     """Return the CPU share of the attempts by worker and step: the mean and the maximum.
 
     An attempt's CPU time is spread evenly over its duration and counted against one core.

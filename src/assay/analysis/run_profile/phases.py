@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.model import Job, Phase, Run, Task
+from assay.model import Job, Phase, Run, TaskAttempt
 
 ORDER = ("overhead", "setup", "map", "shuffle", "merge", "reduce", "waste", "cleanup")
 """Hadoop's phases in the order in which a job goes through them; others (Spark's) come before ``waste``."""
@@ -80,7 +80,7 @@ def rank(name: str) -> tuple[int, str]:
     return (ORDER.index(name), "") if name in ORDER else (ORDER.index("waste") - 1, name)
 
 
-def task_phases(task: Task) -> Iterator[Phase]:
+def task_phases(task: TaskAttempt) -> Iterator[Phase]:
     """Yield the phases of one attempt. Time of a reduce without recorded shuffle and merge counts as reduce."""
     if task.status != "succeeded":
         yield Phase("waste", task.start_s, task.end_s)
@@ -98,7 +98,7 @@ def _within(time_s: float | None, low_s: float, high_s: float) -> float:
     return low_s if time_s is None else min(max(time_s, low_s), high_s)
 
 
-def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
+def jobs_of(run: Run, tasks: Sequence[TaskAttempt]) -> tuple[Job, ...]:
     """Return the run's jobs; if none is recorded, one job with the duration of the phases, or of the run.
 
     Empty if only the run's duration is known.
@@ -113,19 +113,19 @@ def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
     return (Job(name, "", "", start_s, None, max(ends), maps, reduces),)
 
 
-def phases_of_run(run: Run, tasks: Sequence[Task]) -> Breakdown:
+def phases_of_run(run: Run, tasks: Sequence[TaskAttempt]) -> Breakdown:
     """Return how the run's duration is divided, over all its jobs; no phases if no job is known."""
     attempts, jobs = _attempts(run, tasks), [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)]
     return divide(attempts, jobs, 0.0, run.duration_s) if jobs else Breakdown(0.0, run.duration_s, (), ())
 
 
-def phases_of_job(job: Job, tasks: Sequence[Task]) -> Breakdown:
+def phases_of_job(job: Job, tasks: Sequence[TaskAttempt]) -> Breakdown:
     """Return how the time from a job's submission to its end is divided; ``tasks``: of this job."""
     attempts = [phase for task in tasks for phase in task_phases(task)]
     return divide(attempts, [(job.submit_s, job.finish_s)], job.submit_s, job.finish_s)
 
 
-def _attempts(run: Run, tasks: Sequence[Task]) -> list[Phase]:
+def _attempts(run: Run, tasks: Sequence[TaskAttempt]) -> list[Phase]:
     if tasks:
         return [phase for task in tasks for phase in task_phases(task)]
     return [phase for phase in run.phases if phase.name not in WITHOUT_TASKS]
@@ -216,7 +216,7 @@ def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
     return Breakdown(float(times[0]), float(times[-1]), tuple(phases), tuple(overlaps))
 
 
-def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy, ...]:
+def occupancy(run: Run, tasks: Sequence[TaskAttempt], step_s: float) -> tuple[Occupancy, ...]:
     """Return how many attempts were in each phase over the run, in steps from its start; empty without attempts."""
     attempts = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
     if not attempts:

@@ -14,7 +14,7 @@ import numpy as np
 from assay.analysis.run_profile.loads import Loads
 from assay.analysis.run_profile.phases import jobs_of, task_phases
 from assay.analysis.statistics import Floats
-from assay.model import Job, Run, Task
+from assay.model import Job, Run, TaskAttempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _ShrunkWork:
         return float(high - low) + outside_s
 
 
-def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
+def replayed_s(run: Run, tasks: Sequence[TaskAttempt], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
     """Return the run time if only these shares of each second remain on each worker."""
     start = np.zeros((len(loads.workers), 1))
     sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (task_load, everywhere)]
@@ -60,12 +60,12 @@ def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats,
     return now_s + shrunk.idle_s(before_s, run.duration_s)
 
 
-def _stage(task: Task) -> str:
+def _stage(task: TaskAttempt) -> str:
     """Return the stage of an attempt: its kind, or for Spark the number before the first dot."""
     return task.task_id.partition(".")[0] if task.kind not in ("map", "reduce") else task.kind
 
 
-def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _ShrunkWork, submit_s: float) -> float:
+def _job_end_s(job: Job, attempts: Sequence[TaskAttempt], shrunk: _ShrunkWork, submit_s: float) -> float:
     """Return the end of a job that begins at ``submit_s`` in the replay."""
     ends: dict[str, float] = {}
     free: dict[
@@ -105,7 +105,7 @@ def _maps_read_local_disks(job: Job) -> bool:
 
 
 def _end_s(
-    task: Task, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool
+    task: TaskAttempt, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool
 ) -> float:
     """Return the end of an attempt that begins at ``begin_s``; ``maps_end``: end of the last map, in run and replay."""
     now_s, (maps_end_s, maps_now_s) = begin_s, maps_end

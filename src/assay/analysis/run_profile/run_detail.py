@@ -19,7 +19,7 @@ from assay.analysis.run_profile.devices import (
 from assay.analysis.run_profile.job_figures import JobFigures, job_figures
 from assay.analysis.run_profile.phases import Breakdown, jobs_of, phases_of_job, phases_of_run
 from assay.analysis.run_profile.tasks import KindSummary, summarise_kinds
-from assay.model import REPLICATION, Job, Run, Task, Trace
+from assay.model import REPLICATION, Job, Run, TaskAttempt, Trace
 from assay.workloads.catalogue import workloads
 
 
@@ -90,7 +90,7 @@ def _asked(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
     return tuple(row for row in rows if row.read_bytes is not None or row.write_bytes is not None)
 
 
-def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
+def run_detail(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> RunDetail:
     """Return the detailed view of ``run``."""
     jobs = jobs_of(run, tasks)
     details = []

@@ -20,7 +20,7 @@ from assay.analysis.outliers.task_outliers import task_flags
 from assay.analysis.run_profile.phases import rank, task_phases
 from assay.analysis.statistics.arrays import Floats
 from assay.foundation.errors import SpecificationError
-from assay.model import Origin, Run, Task
+from assay.model import Origin, Run, TaskAttempt
 
 BINS_MIN, BINS_MAX = 8, 40
 OUTLIERS_MAX = 200
@@ -28,7 +28,7 @@ OUTLIERS_MAX = 200
 DEVIATION_MIN = 3.0
 """Minimum deviation, in robust standard deviations, for a quantity to be named as the reason of an outlier."""
 _SECONDS, _BYTES, _RECORDS = 0.5, 2.0**20, 10_000.0
-_COUNTED: Mapping[str, tuple[float, Callable[[Task], float | None]]] = {
+_COUNTED: Mapping[str, tuple[float, Callable[[TaskAttempt], float | None]]] = {
     "read_bytes": (_BYTES, lambda task: task.hdfs_read_bytes + task.local_read_bytes),
     "written_bytes": (_BYTES, lambda task: task.hdfs_write_bytes + task.local_write_bytes),
     "spilled_records": (_RECORDS, lambda task: task.spilled_records),
@@ -110,7 +110,7 @@ class TaskDurations:
     """The slowest first."""
 
 
-def task_durations(run: Run, tasks: Sequence[Task], node: str | None = None) -> TaskDurations:
+def task_durations(run: Run, tasks: Sequence[TaskAttempt], node: str | None = None) -> TaskDurations:
     """Return the durations of the run's tasks. ``node``: the node of the histograms; None: all nodes.
 
     Raises SpecificationError for an unknown node.
@@ -153,7 +153,7 @@ def task_durations(run: Run, tasks: Sequence[Task], node: str | None = None) -> 
     )
 
 
-def _phase_seconds(tasks: Sequence[Task]) -> list[dict[str, float]]:
+def _phase_seconds(tasks: Sequence[TaskAttempt]) -> list[dict[str, float]]:
     """Return each task's seconds in its phases."""
     map_ends: dict[str, float] = {}
     for task in tasks:
@@ -176,12 +176,14 @@ def _phase_seconds(tasks: Sequence[Task]) -> list[dict[str, float]]:
     ]
 
 
-def _population(task: Task) -> tuple[str, str, str]:
+def _population(task: TaskAttempt) -> tuple[str, str, str]:
     """Return the population of an attempt: its job and kind, and in Spark the stage, with which its id begins."""
     return task.job_id, task.kind, "" if task.kind in ("map", "reduce") else task.task_id.partition(".")[0]
 
 
-def _outliers(tasks: Sequence[Task], durations: Sequence[Mapping[str, float]]) -> tuple[dict[int, OutlierTask], int]:
+def _outliers(
+    tasks: Sequence[TaskAttempt], durations: Sequence[Mapping[str, float]]
+) -> tuple[dict[int, OutlierTask], int]:
     """Return the outliers by their position among the tasks, and the number of tasks that were examined."""
     populations: dict[tuple[str, str, str], list[int]] = {}
     for index, task in enumerate(tasks):

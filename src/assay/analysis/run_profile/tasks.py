@@ -16,7 +16,7 @@ from statistics import median
 from typing import TypeVar
 
 from assay.analysis.run_profile.gated_aggregate import at_once_max
-from assay.model import Task
+from assay.model import TaskAttempt
 
 STRAGGLER_RATIO = 1.5
 """Minimum duration of a straggler, as a multiple of the median of its job and kind."""
@@ -75,12 +75,12 @@ class PlacedTask:
 
     node: str
     lane: int
-    task: Task
+    task: TaskAttempt
 
 
-def summarise_kinds(tasks: Sequence[Task]) -> tuple[KindSummary, ...]:
+def summarise_kinds(tasks: Sequence[TaskAttempt]) -> tuple[KindSummary, ...]:
     """Return a summary for each kind of each job, in the order in which they first appear."""
-    groups: dict[tuple[str, str], list[Task]] = {}
+    groups: dict[tuple[str, str], list[TaskAttempt]] = {}
     for task in tasks:
         groups.setdefault((task.job_id, task.kind), []).append(task)
     map_ends: dict[str, float] = {}
@@ -93,7 +93,7 @@ def summarise_kinds(tasks: Sequence[Task]) -> tuple[KindSummary, ...]:
     )
 
 
-def _summary(job_id: str, kind: str, attempts: Sequence[Task], ready_s: float) -> KindSummary:
+def _summary(job_id: str, kind: str, attempts: Sequence[TaskAttempt], ready_s: float) -> KindSummary:
     succeeded = [task for task in attempts if task.status == "succeeded"]
     durations = [task.end_s - task.start_s for task in succeeded]
     at_once = at_once_max(attempts)
@@ -127,7 +127,7 @@ def _first_known(values: Sequence[_Number | None]) -> _Number | None:
     return sum(known[1:], known[0]) if known else None
 
 
-def _stragglers(succeeded: Sequence[Task], ready_s: float) -> tuple[Straggler, ...]:
+def _stragglers(succeeded: Sequence[TaskAttempt], ready_s: float) -> tuple[Straggler, ...]:
     if len(succeeded) < STRAGGLER_TASKS_MIN:
         return ()
     durations = [max(0.0, task.end_s - max(task.start_s, ready_s)) for task in succeeded]
@@ -140,7 +140,7 @@ def _stragglers(succeeded: Sequence[Task], ready_s: float) -> tuple[Straggler, .
     return tuple(sorted(slow, key=lambda straggler: -straggler.ratio))
 
 
-def lanes(tasks: Sequence[Task]) -> list[PlacedTask]:
+def lanes(tasks: Sequence[TaskAttempt]) -> list[PlacedTask]:
     """Return every attempt that took time, in the first free lane of its node; nodes by name."""
     placed: list[PlacedTask] = []
     node, running, free, used = "", list[tuple[float, int]](), list[int](), 0
@@ -165,7 +165,7 @@ class Timeline:
     nodes_shown: int
 
 
-def timeline(tasks: Sequence[Task]) -> Timeline:
+def timeline(tasks: Sequence[TaskAttempt]) -> Timeline:
     """Return the lanes of as many nodes as fit one drawing, at least of one node."""
     placed = lanes(tasks)
     names = sorted({placed_task.node for placed_task in placed})

@@ -42,7 +42,7 @@ from assay.model import (
     Origin,
     Run,
     RunStatus,
-    Task,
+    TaskAttempt,
     Trace,
     Uncertain,
     WorkloadProfile,
@@ -79,7 +79,7 @@ class ObservedRun:
     """A measured run with its task attempts and its trace."""
 
     run: Run
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[TaskAttempt, ...] = ()
     trace: Trace | None = None
 
 

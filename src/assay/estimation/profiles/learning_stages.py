@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from assay.model import COMPRESSED_SHARES, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
+from assay.model import COMPRESSED_SHARES, Run, Stage, StageProfile, TaskAttempt, Uncertain, shuffle_codec
 
 _CODEC_ASSUMED = 0.5
 """Assumed compressed share of data for a codec without a known share."""
@@ -51,7 +51,7 @@ class StagedRun:
         )
 
 
-def with_stages(run: Run, tasks: Iterable[Task]) -> StagedRun:
+def with_stages(run: Run, tasks: Iterable[TaskAttempt]) -> StagedRun:
     """Return ``run`` with the CPU time and the job of each stage, from its task attempts."""
     cpu_s: dict[int, float] = {}
     job_of: dict[int, str] = {}

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from assay.estimation.simulator.process import SimulationResult
-from assay.model import Executor, Job, Phase, Stage, Task, Trace
+from assay.model import Executor, Job, Phase, Stage, TaskAttempt, Trace
 
 _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 _TASKS = "org.apache.hadoop.mapreduce.TaskCounter"
@@ -26,7 +26,7 @@ class SimulatedRun:
 
     duration_s: float
     jobs: tuple[Job, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskAttempt, ...]
     phases: tuple[Phase, ...]
     trace: Trace
     stages: tuple[Stage, ...] = ()
@@ -38,7 +38,7 @@ def read_result(simulated: SimulationResult, pool_cores: float | None = None) ->
     """Return the parts of a run. ``pool_cores``: cores of the machine that a lab's nodes share."""
     tree = simulated.tree
     tasks = tuple(_tasks(tree["task_columns"])) if "task_columns" in tree else ()
-    by_job: dict[str, list[Task]] = {}
+    by_job: dict[str, list[TaskAttempt]] = {}
     for task in tasks:
         by_job.setdefault(task.job_id, []).append(task)
     jobs = tuple(_job(job, by_job.get(str(job["name"]), []), tree) for job in tree.get("jobs", ()))
@@ -78,7 +78,7 @@ _COLUMNS = (
 )
 
 
-def _tasks(columns: Mapping[str, Any]) -> Iterator[Task]:
+def _tasks(columns: Mapping[str, Any]) -> Iterator[TaskAttempt]:
     stages = [(str(stage["job"]), str(stage["kind"])) for stage in columns["stages"]]
     nodes, statuses = columns["nodes"], columns["statuses"]
     for stage, index, attempt, node, status, start_s, end_s, shuffle_end_s, sort_end_s, *amounts in zip(
@@ -88,7 +88,7 @@ def _tasks(columns: Mapping[str, Any]) -> Iterator[Task]:
         name = f"{job}_{kind[0]}_{index:06d}"
         fetches = kind == "reduce" and shuffle_end_s > 0
         hdfs_read, hdfs_write, local_read, local_write, cpu_s = amounts
-        yield Task(
+        yield TaskAttempt(
             job_id=job,
             task_id=f"task_{name}",
             attempt_id=f"attempt_{name}_{attempt}",
@@ -109,7 +109,7 @@ def _tasks(columns: Mapping[str, Any]) -> Iterator[Task]:
         )
 
 
-def _job(tree_job: Mapping[str, Any], tasks: Sequence[Task], tree: Mapping[str, Any]) -> Job:
+def _job(tree_job: Mapping[str, Any], tasks: Sequence[TaskAttempt], tree: Mapping[str, Any]) -> Job:
     name = str(tree_job["name"])
     counts = {kind: sum(stage["tasks"] for stage in tree_job["stages"] if stage["kind"] == kind) for kind in _KINDS}
     return Job(
@@ -128,7 +128,7 @@ def _job(tree_job: Mapping[str, Any], tasks: Sequence[Task], tree: Mapping[str, 
 _KINDS = ("map", "reduce")
 
 
-def _counters(tasks: Sequence[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
+def _counters(tasks: Sequence[TaskAttempt], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
     every: Mapping[str, float] = tree.get("counters", {})
     shuffled = round(every.get("shuffle_bytes", 0) / max(1, jobs))
     return {

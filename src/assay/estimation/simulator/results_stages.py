@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 
 from assay.estimation.simulator.results import SimulatedRun
 from assay.estimation.simulator.scenario_document import ScenarioCluster, ScenarioDocument, ScenarioStage
-from assay.model import Executor, Job, Phase, Stage, Task
+from assay.model import Executor, Job, Phase, Stage, TaskAttempt
 
 _JOB = "0"
 
@@ -28,7 +28,7 @@ def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: Scenario
         *(columns[name] for name in ("stage", "index", "attempt", "shuffle_bytes", "output_bytes")), strict=True
     )
     tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(run.tasks, amounts, strict=True))
-    by_stage: list[list[Task]] = [[] for _ in planned.stages]
+    by_stage: list[list[TaskAttempt]] = [[] for _ in planned.stages]
     spilled = [0] * len(by_stage)
     for task, index, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
         by_stage[index].append(task)
@@ -50,8 +50,14 @@ def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: Scenario
 
 
 def _task(
-    task: Task, shuffles: bool, stage_index: int, index: int, attempt: int, fetched_bytes: float, output_bytes: float
-) -> Task:
+    task: TaskAttempt,
+    shuffles: bool,
+    stage_index: int,
+    index: int,
+    attempt: int,
+    fetched_bytes: float,
+    output_bytes: float,
+) -> TaskAttempt:
     name = f"{stage_index}.0.{index}"
     return changed(
         task,
@@ -70,7 +76,7 @@ def _stage(
     planned: ScenarioStage,
     stage_index: int,
     ran: Mapping[str, Any],
-    tasks: Sequence[Task],
+    tasks: Sequence[TaskAttempt],
     spilled_bytes: int,
     stage_indices: Mapping[str, int],
 ) -> Stage:
@@ -94,7 +100,7 @@ def _stage(
     )
 
 
-def _job(job: Job, tasks: Sequence[Task]) -> Job:
+def _job(job: Job, tasks: Sequence[TaskAttempt]) -> Job:
     kinds = {kind: sum(task.kind == kind for task in tasks) for kind in ("shuffle_map", "result")}
     return replace(job, job_id=_JOB, maps=kinds["shuffle_map"], reduces=kinds["result"], counters={})
 
@@ -106,10 +112,10 @@ def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
     return (Phase("setup", 0.0, first), *phases, Phase("cleanup", last, duration_s))
 
 
-def _executors(tasks: Sequence[Task], cluster: ScenarioCluster) -> tuple[Executor, ...]:
+def _executors(tasks: Sequence[TaskAttempt], cluster: ScenarioCluster) -> tuple[Executor, ...]:
     """Return one executor per node: executors on the same node are not distinguished."""
     cores = {name: kind.containers.cores or 0 for kind in cluster.nodes for name in kind.names}
-    by_node: dict[str, list[Task]] = {}
+    by_node: dict[str, list[TaskAttempt]] = {}
     for task in tasks:
         by_node.setdefault(task.node, []).append(task)
     executors = []
@@ -119,7 +125,7 @@ def _executors(tasks: Sequence[Task], cluster: ScenarioCluster) -> tuple[Executo
     return tuple(executors)
 
 
-def _metrics(tasks: Sequence[Task], stages: Sequence[Stage]) -> dict[str, float]:
+def _metrics(tasks: Sequence[TaskAttempt], stages: Sequence[Stage]) -> dict[str, float]:
     return {
         "executor_run_s": sum(task.end_s - task.start_s for task in tasks),
         "cpu_s": sum(task.cpu_s or 0.0 for task in tasks),

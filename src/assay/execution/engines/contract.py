@@ -34,7 +34,7 @@ from assay.model import (
     Program,
     Rules,
     Stage,
-    Task,
+    TaskAttempt,
     Trace,
 )
 from assay.workloads.workload import FileSystem
@@ -116,7 +116,7 @@ class ProgramResult:
     started_unix_s: float
     jobs: tuple[Job, ...] = ()
     """Jobs in the order of submission; empty if they are unknown."""
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[TaskAttempt, ...] = ()
     """The task attempts of all jobs, each with its job's id and the engine's name of its node."""
     phases: tuple[Phase, ...] = ()
     """Phases of the last job, which does the main work."""

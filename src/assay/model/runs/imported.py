@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from assay.model.plans.plan import LAYOUT_FACTOR
-from assay.model.runs.run import Origin, Run, RunStatus, Task
+from assay.model.runs.run import Origin, Run, RunStatus, TaskAttempt
 from assay.model.runs.trace import Trace
 
 
@@ -25,7 +25,7 @@ class ImportedRun:
     where: str
     """``file:line`` or ``file: entry``, for messages."""
     run: Run
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[TaskAttempt, ...] = ()
     trace: Trace | None = None
 
 

@@ -74,7 +74,7 @@ class Phase:
         return self.end_s - self.start_s
 
 
-class Task(Struct, frozen=True, gc=False):
+class TaskAttempt(Struct, frozen=True, gc=False):
     """One task attempt of a job. ``shuffle_end_s`` and ``merge_end_s`` are None for maps and in Spark.
 
     A Struct, because jobs have tens of thousands of attempts and a frozen dataclass takes thirty times as long to

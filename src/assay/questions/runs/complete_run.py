@@ -12,7 +12,7 @@ from assay.analysis.run_profile.profile import Profile, profile
 from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, run_detail
 from assay.analysis.statistics import RunTable, first_rows, groups_by
 from assay.foundation.errors import FormatError
-from assay.model import Job, Run, Task, Trace
+from assay.model import Job, Run, TaskAttempt, Trace
 from assay.store import Repository
 from assay.store.formats.hadoop.jhist import job_of, parse_jhist
 
@@ -26,7 +26,7 @@ class CompleteRun:
     """A run with all contents of its bundle."""
 
     run: Run
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskAttempt, ...]
     trace: Trace
     detail: RunDetail
     logs: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from assay.foundation.errors import RepositoryError
-from assay.model import RUN_SCHEMA_VERSION, Run, Task, Trace
+from assay.model import RUN_SCHEMA_VERSION, Run, TaskAttempt, Trace
 from assay.model.runs import run_json
 from assay.store.index import queries
 from assay.store.index.tables import Reading, add_columns, check_table, connection, read_table, write_table
@@ -80,7 +80,7 @@ class Contents:
     """The content of a new bundle. ``logs`` are compressed; a log can be given as the path of a file to copy."""
 
     run: Run
-    tasks: Sequence[Task] = ()
+    tasks: Sequence[TaskAttempt] = ()
     trace: Trace | None = None
     logs: Mapping[str, bytes | Path] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -247,12 +247,12 @@ def copy_bundle(bundle: Path, folder: Path) -> None:
         raise RepositoryError("not a regular file", where=str(bundle / irregular[0].file))
 
 
-def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
+def read_tasks(bundle: Path, reading: Reading = connection) -> list[TaskAttempt]:
     """Return the task attempts; empty without tasks."""
     path = bundle / TASKS_FILE
     if not path.exists():
         return []
-    return [Task(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS, reading), strict=True)]
+    return [TaskAttempt(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS, reading), strict=True)]
 
 
 def read_trace(bundle: Path, reading: Reading = connection) -> Trace:

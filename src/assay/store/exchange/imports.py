@@ -43,7 +43,7 @@ from assay.analysis.statistics import (
     table_of_rows,
 )
 from assay.foundation.errors import RepositoryError
-from assay.model import ImportedRun, Run, SkippedItem, Task, Trace
+from assay.model import ImportedRun, Run, SkippedItem, TaskAttempt, Trace
 from assay.model.runs import imported
 from assay.store.bundles.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.store.bundles.content_ids import RunIds, uuid8
@@ -122,7 +122,7 @@ class Batch:
     runs: list[Run]
     rows: list[StoredRows]
     """Further runs as columns."""
-    tasks: list[tuple[str, Task]]
+    tasks: list[tuple[str, TaskAttempt]]
     traces: list[tuple[str, Trace]]
     left: Sequence[SkippedItem]
     known: Sequence[str]
@@ -450,9 +450,9 @@ def ids_in(bundle: Path) -> set[str]:
     return {run_id for (run_id,) in rows}
 
 
-def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[Task]:
+def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[TaskAttempt]:
     """Return one run's task attempts; empty without tasks."""
-    return [Task(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)]
+    return [TaskAttempt(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)]
 
 
 def imported_trace(bundle: Path, run_id: str, reading: Reading = connection) -> Trace:

@@ -10,7 +10,7 @@ import aloja_mini
 from aloja_mini import FIRST, SECOND, dump, reduce_times, sar, task
 from assay.execution.observation.traces import cpu_busy_shares, device_totals
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import Phase, RunStatus, Task
+from assay.model.runs.run import Phase, RunStatus, TaskAttempt
 from assay.store.formats.aloja.dump import FORMAT
 from assay.store.formats.source import Source
 from mutation import fuzz_count, mutations
@@ -57,7 +57,7 @@ def test_the_label_of_a_run_is_its_status(tmp_path: Path) -> None:
 def test_maps_and_reduces_are_tasks_and_setup_is_none(tmp_path: Path) -> None:
     tasks = first(tmp_path, dump()).tasks
     assert [task.kind for task in tasks] == ["map", "map", "reduce"]
-    assert tasks[2] == Task(
+    assert tasks[2] == TaskAttempt(
         job_id="job_201405131650_0002",
         task_id="task_201405131650_0002_r_000002",
         attempt_id="",

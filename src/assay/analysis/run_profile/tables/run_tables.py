@@ -12,7 +12,7 @@ from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, req
 from assay.analysis.run_profile.tables.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.analysis.run_profile.tasks import KindSummary
 from assay.foundation.units import format_bytes, format_duration
-from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, TaskAttempt
 from assay.text import (
     METRIC_GROUPS,
     NO_VALUE,
@@ -366,7 +366,7 @@ def nodes_table(detail: RunDetail) -> TextTable:
     return TextTable("nodes", headers, rows, notes)
 
 
-def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
+def tasks_table(tasks: Sequence[TaskAttempt], detail: RunDetail) -> TextTable:
     """Return every attempt, times in seconds from the run's start."""
     slow = {straggler.attempt_id for job in detail.jobs for kind in job.kinds for straggler in kind.stragglers}
     rows = tuple(

@@ -7,7 +7,7 @@ holds the number of active streams, their rate in bytes/s, and 1 if the second c
 from collections.abc import Iterable
 
 from assay.analysis.run_profile.gated_aggregate import gated_aggregate, transfers
-from assay.model import Task, Trace
+from assay.model import TaskAttempt, Trace
 from assay.model.runs.throughput import GATED_AGGREGATE
 from assay.workloads.workload import ValidationResult, Workload
 
@@ -16,7 +16,11 @@ _TASK_SOURCE = "job history: each task's bytes, spread evenly over its duration"
 
 
 def gated_metrics(
-    tasks: Iterable[Task], workload: Workload, validation: ValidationResult | None, started_unix_s: float, trace: Trace
+    tasks: Iterable[TaskAttempt],
+    workload: Workload,
+    validation: ValidationResult | None,
+    started_unix_s: float,
+    trace: Trace,
 ) -> tuple[dict[str, float], str]:
     """Return the aggregate's metrics and their source, and add its curve to ``trace``. The metrics are empty if the
     workload has no aggregate."""

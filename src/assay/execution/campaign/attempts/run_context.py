@@ -14,7 +14,7 @@ from assay.execution.observation.node_health import NodeObservations
 from assay.execution.observation.sampling import SamplerOptions
 from assay.execution.planning.forecast.call_limits import NO_HISTORY, TimeLimit
 from assay.foundation.errors import UnusableHostError
-from assay.model import CacheState, Cluster, CodedWarning, DeviceBaseline, Environment, Plan, Run, Task, Trace
+from assay.model import CacheState, Cluster, CodedWarning, DeviceBaseline, Environment, Plan, Run, TaskAttempt, Trace
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationResult, Workload
 
@@ -79,7 +79,7 @@ class CompletedRun:
     """A finished run with the other files of its bundle."""
 
     run: Run
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[TaskAttempt, ...] = ()
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
     unusable_host: UnusableHostError | None = None

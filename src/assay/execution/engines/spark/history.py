@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from assay.execution.engines.hadoop.profiling.parts import StageSpan
 from assay.foundation.errors import FormatError
-from assay.model import Check, Executor, Job, Phase, Stage, Task
+from assay.model import Check, Executor, Job, Phase, Stage, TaskAttempt
 from assay.store.formats.spark.codecs import unpacked
 from assay.store.formats.spark.events import Application, read_application
 from assay.store.formats.spark.figures import metrics_of, phases_of
@@ -35,7 +35,7 @@ class SparkJobHistory:
 
     files: Mapping[str, bytes]
     jobs: tuple[Job, ...] = ()
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[TaskAttempt, ...] = ()
     stages: tuple[Stage, ...] = ()
     executors: tuple[Executor, ...] = ()
     stage_spans: Mapping[str, Sequence[StageSpan]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from assay.analysis.run_profile.tables.run_tables import (
 )
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.common import aligned
-from assay.model import Phase, Run, Task
+from assay.model import Phase, Run, TaskAttempt
 from assay.text import TextTable, plural, tenths
 
 _WIDTH = 80
@@ -50,7 +50,7 @@ def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequ
 
 
 def part_lines(
-    run: Run, detail: RunDetail, tasks: Sequence[Task], *, phases: bool, attempts: bool, counters: bool
+    run: Run, detail: RunDetail, tasks: Sequence[TaskAttempt], *, phases: bool, attempts: bool, counters: bool
 ) -> Iterator[str]:
     """Yield the selected parts of a run: phases of each job, task attempts, counters of the jobs."""
     yield from _header(run)

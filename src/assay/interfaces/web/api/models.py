@@ -9,15 +9,17 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints,
 
 from assay.analysis.cost.pareto import Quadrants
 from assay.analysis.run_profile.series import Series, SeriesName
-from assay.model import Run, Task
+from assay.model import Run, TaskAttempt
 from assay.questions.costs.cost_effectiveness import RowVerdict
 from assay.questions.costs.job_cost import CostPerformance, JobCostRatio
 from assay.questions.decisions.values import Decision
 from assay.questions.runs.overview import RunCounts
 
-_TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
-TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
-"""A task attempt. Pydantic cannot read :class:`~assay.model.runs.run.Task` directly."""
+_TASK_FIELDS: Any = {
+    name: (kind, ...) for name, kind in get_type_hints(TaskAttempt).items() if name in TaskAttempt.__struct_fields__
+}
+TaskAttemptModel: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
+"""A task attempt. Pydantic cannot read :class:`~assay.model.runs.run.TaskAttempt` directly."""
 BOOK_CHARACTERS_MAX = 1_000_000
 """Maximum length of a price book in a request, in characters."""
 ShortText = Annotated[str, StringConstraints(max_length=300)]

@@ -10,10 +10,10 @@ from assay.analysis.run_profile.series import WINDOWS_MAX, names_of, series_of
 from assay.analysis.run_profile.task_durations import TaskDurations
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import RepositoryError
-from assay.interfaces.web.api.models import LogPart, RunParts, ServerInfo, Summary, TaskAttempt, TraceAnswer
+from assay.interfaces.web.api.models import LogPart, RunParts, ServerInfo, Summary, TaskAttemptModel, TraceAnswer
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import API_VERSION, PROBLEMS, READERS, Context, ContextOf, RolesOf, Where
-from assay.model import Run, Task
+from assay.model import Run, TaskAttempt
 from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.overview import counts_of
@@ -113,8 +113,8 @@ def limits(context: ContextOf, run_id: RunId) -> Limits:
     return run_limits
 
 
-@router.get("/runs/{run_id}/tasks", response_model=list[TaskAttempt])
-def tasks(context: ContextOf, run_id: RunId) -> list[Task]:
+@router.get("/runs/{run_id}/tasks", response_model=list[TaskAttemptModel])
+def tasks(context: ContextOf, run_id: RunId) -> list[TaskAttempt]:
     """List the run's task attempts."""
     return context.store.repository.tasks(find_run(context, run_id).run_id)
 

@@ -23,7 +23,7 @@ from assay.model import (
     Phase,
     RunStatus,
     SkippedItem,
-    Task,
+    TaskAttempt,
     devices_of_code,
     foreign_run,
 )
@@ -159,7 +159,7 @@ def _times(row: Mapping[str, str]) -> _Times:
     return _Times(datetime.fromisoformat(start_time.at) if start_time.at else None, duration_s, start_time.source)
 
 
-def _tasks(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str) -> tuple[Task, ...]:
+def _tasks(rows: list[DumpRow], times: _Times, leavings: _SkippedRows, name: str) -> tuple[TaskAttempt, ...]:
     tasks = []
     for row in rows:
         texts = row.texts()

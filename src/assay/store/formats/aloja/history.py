@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from assay.foundation.errors import FormatError
-from assay.model import Job, Phase, SkippedItem, Task
+from assay.model import Job, Phase, SkippedItem, TaskAttempt
 from assay.store.formats.aloja.tasks import phases_of_tasks
 from assay.store.formats.hadoop.history1 import parse_hadoop1_history
 from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
@@ -30,7 +30,7 @@ _HISTORY = re.compile(r"(?:.*/)?history/(?:.*/)?(job_[0-9]+_[0-9]+)(?![^/]*\.(?:
 class RunJobs:
     """The jobs of one run."""
 
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[TaskAttempt, ...] = ()
     phases: tuple[Phase, ...] = ()
     span_unix_s: tuple[float, float] | None = None
     """From the first submission to the last end; None without jobs."""
@@ -91,7 +91,7 @@ def jobs_within(
     return jobs, unread
 
 
-def _within(task: Task, duration_s: float) -> bool:
+def _within(task: TaskAttempt, duration_s: float) -> bool:
     return task.start_s >= -MARGIN_S and task.end_s <= duration_s + ATTEMPT_MARGIN_S
 
 
@@ -124,7 +124,7 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
     return RunJobs(tasks, job_phases, span, words, tuple(job_of(history, start_unix_s) for history in ordered))
 
 
-def _shifted(task: Task, start_unix_s: float) -> Task:
+def _shifted(task: TaskAttempt, start_unix_s: float) -> TaskAttempt:
     """Return a task with times from the run's start instead of from 1970."""
 
     def after_s(time_s: float) -> float:

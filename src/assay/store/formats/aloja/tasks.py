@@ -1,7 +1,7 @@
 """Convert rows of ALOJA's tables ``JOB_tasks`` and ``JOB_status`` into the tasks and phases of a run.
 
-In: rows as text by column, with parsed dates. Out: :class:`assay.model.runs.run.Task` and :class:`Phase` in seconds
-from the run's start. JOB_tasks has one row for each task of Hadoop 1's job history; it records neither the node nor CPU
+In: rows as text by column, with parsed dates. Out: :class:`TaskAttempt` and :class:`Phase` in seconds from the run's
+start. JOB_tasks has one row for each task of Hadoop 1's job history; it records neither the node nor CPU
 and GC time, so these are empty and 0 here. Rows of setup and cleanup tasks are skipped, because these tasks are neither
 maps nor reduces. JOB_status has one row for each second of a job, with how many maps, shuffles, merges and reduces were
 running.
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assay.foundation.errors import FormatError
-from assay.model import Phase, Task
+from assay.model import Phase, TaskAttempt
 
 COVERED_SHARE_MIN: Final = 0.9
 """Minimum share of the run that its phases must cover. If they cover less, the table was cut off: no phases."""
@@ -30,7 +30,7 @@ def is_work(row: Mapping[str, str]) -> bool:
     return row.get("TASK_TYPE", "") not in _WITHOUT_TASK
 
 
-def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> Task:
+def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> TaskAttempt:
     """Return the task of a row of JOB_tasks; ``times_s``: its date columns in seconds from the run's start.
 
     Raises :class:`FormatError` without a location; its message continues "rows of JOB_tasks".
@@ -49,7 +49,7 @@ def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> 
     steps = [time_s for time_s in (start_s, shuffle_s, merge_s, end_s) if time_s is not None]
     if steps != sorted(steps):
         raise FormatError("have times in an impossible order")
-    return Task(
+    return TaskAttempt(
         job_id=job_id,
         task_id=task_id,
         attempt_id="",
@@ -78,7 +78,7 @@ def _counter(row: Mapping[str, str], column: str) -> int:
     return int(written)
 
 
-def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ...]:
+def phases_of_tasks(tasks: Sequence[TaskAttempt], duration_s: float) -> tuple[Phase, ...]:
     """Return the phases of a run from its tasks; none if the tasks cover too little of the run.
 
     map: first map starts → last map ends. shuffle: first reduce starts → last reduce has copied. merge: first reduce

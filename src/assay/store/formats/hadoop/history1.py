@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from assay.foundation.errors import FormatError
-from assay.model import Task
+from assay.model import TaskAttempt
 from assay.store.formats.hadoop.jhist import JobHistory
 
 _RECORD = re.compile(r"\s*+(?P<type>Meta|Job|Task|MapAttempt|ReduceAttempt)\b")
@@ -144,7 +144,9 @@ def _seconds(record: dict[str, str], name: str, source: str) -> float | None:
     return int(_whole(written, name, source)) / 1000 or None if written else None
 
 
-def _task(job_id: str, name: str, record: dict[str, str], job_end_s: float, start_unix_s: float, source: str) -> Task:
+def _task(
+    job_id: str, name: str, record: dict[str, str], job_end_s: float, start_unix_s: float, source: str
+) -> TaskAttempt:
     """Return an attempt. Without an end, it was killed by the job's end; without a start, its duration is 0."""
     groups = _counters(record.get("COUNTERS", ""))
 
@@ -171,7 +173,7 @@ def _task(job_id: str, name: str, record: dict[str, str], job_end_s: float, star
     if start_s is not None and start_s > end_s:
         raise FormatError(f"{name} ends before it starts", where=source)
     status, node = _STATUSES.get(record.get("TASK_STATUS", ""), "killed"), record.get("HOSTNAME", "").rpartition("/")[2]
-    return Task(
+    return TaskAttempt(
         job_id=job_id,
         task_id=record.get("TASKID", ""),
         attempt_id=name,

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.foundation.errors import FormatError
-from assay.model import Job, Phase, Task
+from assay.model import Job, Phase, TaskAttempt
 from assay.store.formats.hadoop.jhist_attempts import (
     COUNTERS,
     ENDS,
@@ -53,7 +53,7 @@ class JobHistory:
     """Tasks, not attempts: a task whose second attempt succeeded did not fail."""
     counters: dict[str, dict[str, int]]
     """The job's totals: group to counter to value; empty for a job that did not succeed."""
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskAttempt, ...]
     """Every attempt that was started or ended, in the order of first appearance."""
     diagnostics: str | None
     """Why the job failed, in Hadoop's words."""
@@ -145,7 +145,7 @@ def _rounded(time_s: float) -> float:
     return round(time_s, 6)
 
 
-def _succeeded(tasks: list[Task] | tuple[Task, ...]) -> list[Task]:
+def _succeeded(tasks: list[TaskAttempt] | tuple[TaskAttempt, ...]) -> list[TaskAttempt]:
     return [task for task in tasks if task.status == "succeeded"] or list(tasks)
 
 
@@ -259,7 +259,7 @@ def _since(start_unix_s: float) -> Callable[[int], float]:
 
 def _task(
     job_id: str, attempt_id: str, attempt: _AttemptEvents, finish_ms: int, since_s: Callable[[int], float]
-) -> Task:
+) -> TaskAttempt:
     """Return the attempt as a value.
 
     Without an end, it was killed by the job's end. Without a start, its duration is 0. A speculative attempt that is
@@ -272,7 +272,7 @@ def _task(
     start_ms = started.start_ms or end_ms if started else end_ms
     shuffle_ms, merge_ms, counters = (ended.shuffle_ms, ended.merge_ms, ended.counters) if ended else (None, None, None)
     hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms = counters or _NO_COUNTERS
-    return Task(  # by position: keywords take a quarter more time, for every attempt
+    return TaskAttempt(  # by position: keywords take a quarter more time, for every attempt
         job_id,
         event.task_id,
         attempt_id,

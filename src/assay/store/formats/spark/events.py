@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from assay.foundation.errors import FormatError
-from assay.model import Executor, Stage, Task
+from assay.model import Executor, Stage, TaskAttempt
 from assay.store.formats.spark.event_forms import (
     WORDS_MAX,
     AnyEvent,
@@ -86,7 +86,7 @@ class Application:
     jobs: dict[int, SparkJob]
     """Spark's job number to job, in the order of submission."""
     stages: tuple[Stage, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskAttempt, ...]
     """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""
     executor_cores: dict[str, int]
     """Every executor that was added."""
@@ -257,7 +257,7 @@ class _EventLogReader:
             stages[event.stage_id] = min(first_s, start_s), max(last_s, end_s)
         return times
 
-    def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[Task]:
+    def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[TaskAttempt]:
         """Yield the attempts by start time. An attempt without an end was killed at the application's end."""
         for task_id, started in self.started.items():
             if task_id not in self.ended:
@@ -269,7 +269,7 @@ class _EventLogReader:
             if task_id not in self.started:
                 yield self._ended(ended, start_ms)
 
-    def _ended(self, event: TaskEnd, start_ms: int) -> Task:
+    def _ended(self, event: TaskEnd, start_ms: int) -> TaskAttempt:
         if event.info.task_id in self.resubmitted:
             status = "killed"
         elif event.reason.reason == "Success":
@@ -287,12 +287,12 @@ class _EventLogReader:
         end_ms: int,
         start_ms: int,
         task_metrics: Metrics | None,
-    ) -> Task:
+    ) -> TaskAttempt:
         task_id = f"{event.stage_id}.{event.stage_attempt}.{event.info.index}"
         metrics = task_metrics or Metrics()
         read, write = metrics.shuffle_read or ShuffleRead(), metrics.shuffle_write or ShuffleWrite()
         job_id = self.job_of_stage.get(event.stage_id)
-        return Task(
+        return TaskAttempt(
             job_id="" if job_id is None else str(job_id),
             task_id=task_id,
             attempt_id=f"{task_id}.{event.info.attempt}",

@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from assay.analysis.code_profile.files import DRIVER, EXECUTOR, OTHER_STAGES, UNKNOWN, stage_part
-from assay.model import Stage, Task
+from assay.model import Stage, TaskAttempt
 
 CUTS_MAX = 60
 """Maximum number of named parts of a recording. Reading a part takes a JVM of the converter."""
@@ -48,13 +48,13 @@ class RecordedParts:
     """Returns the cuts of the given recordings."""
 
 
-def task_parts(tasks: Sequence[Task], started_unix_s: float) -> RecordedParts:
+def task_parts(tasks: Sequence[TaskAttempt], started_unix_s: float) -> RecordedParts:
     """Return the parts of MapReduce's task attempts: their phases."""
     ended = frozenset(task.attempt_id for task in tasks if task.status == "succeeded")
     return RecordedParts(ended, len(tasks), partial(phase_cuts, tasks, started_unix_s))
 
 
-def phase_cuts(tasks: Iterable[Task], started_unix_s: float, chosen: Sequence[str]) -> Iterator[PartSpan]:
+def phase_cuts(tasks: Iterable[TaskAttempt], started_unix_s: float, chosen: Sequence[str]) -> Iterator[PartSpan]:
     """Yield the phases of task attempts.
 
     The first phase starts with the JVM and the last ends with it, so each sample of a known attempt has a phase. The
