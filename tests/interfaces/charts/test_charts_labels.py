@@ -10,9 +10,9 @@ import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart, short_names
 from assay.interfaces.charts.drawing.labels import SIDES, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, VEGA_LITE_VERSION
-from assay.interfaces.charts.plane import cost_effectiveness_chart, short_names
 from assay.interfaces.charts.speedups import speedup_forest
 
 POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max_size=12)

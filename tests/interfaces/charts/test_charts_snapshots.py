@@ -27,9 +27,10 @@ from assay.analysis.run_profile.tasks import lanes
 from assay.analysis.run_profile.traffic import disk_traffic
 from assay.analysis.statistics.run_table import table_of
 from assay.estimation.prediction.explaining import Cell
-from assay.interfaces.charts import one_run, plane
+from assay.interfaces.charts import one_run
 from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.combinations import combinations
+from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.interfaces.charts.durations import duration_histograms
@@ -120,7 +121,7 @@ def specs() -> dict[str, Spec]:
             one_run.OverTime(0.0, 40.0, phases, lanes(hybrid_tasks()), "Tasks", (lines,), limits)
         ),
         "trace_lines": one_run.trace_lines(lines, 10.0),
-        "cost_effectiveness_chart": plane.cost_effectiveness_chart(
+        "cost_effectiveness_chart": cost_effectiveness_chart(
             points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"
         ),
         "run_history": run_history(
@@ -279,7 +280,7 @@ def test_a_network_draws_a_line_for_each_pair_that_was_compared() -> None:
 
 def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:
     palette = {f"C{n}": PALETTE[n % len(PALETTE)] for n in range(12)}
-    few, many = (plane.cost_effectiveness_chart(points(number), palette, "USD", HALF_PX) for number in (3, 12))
+    few, many = (cost_effectiveness_chart(points(number), palette, "USD", HALF_PX) for number in (3, 12))
     named = {row["name"] for row in many["layer"][-1]["data"]["values"]}
     assert named == {"C0", "C1", "C2"}
     legends = [

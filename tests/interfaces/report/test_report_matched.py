@@ -191,8 +191,8 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
     assert result.exit_code == 0, result.exception
     answer = json.loads(result.stdout)
     assert answer["decisions"][0]["decision"]["factor"] == "layout + dfs.blocksize"
-    planes = {plane["job"]["workload"]: plane for plane in answer["run_costs"]["planes"]}
-    assert [row["levels"]["layout"] for row in planes["sort"]["rows"]] == ["SS2", "HD2"]
+    jobs = {job["job"]["workload"]: job for job in answer["run_costs"]["jobs"]}
+    assert [row["levels"]["layout"] for row in jobs["sort"]["rows"]] == ["SS2", "HD2"]
     assert any("LONE" in text for text in answer["run_costs"]["unpriced"])
     assert "Time against cost" in page.read_text()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.charts.plane import cost_effectiveness_chart
+from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.web.pages.cost import PriceField
 from assay.interfaces.web.pages.cost_asked import asked_from
 from assay.interfaces.web.server.app import create_app
@@ -153,7 +153,7 @@ def test_a_change_is_shown_at_once_undone_and_restored_by_back(watched: Observed
     link = page.url
     page.goto("about:blank")
     page.go_back()
-    page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
+    page.wait_for_selector("#cost-chart.drawn svg", timeout=DRAWN_MS)
     assert (page.url, page.locator("#results tbody tr").first.inner_text()) == (link, changed)
     page.get_by_role("button", name="Undo").click()
     page.wait_for_function("text => document.querySelector('#results tbody tr').innerText === text", arg=before)

@@ -132,9 +132,9 @@ def test_with_nothing_changed_the_page_shows_the_measured_time(client: TestClien
     assert [kind for _, kind in times] == ["measured"]
     assert "geometric mean of 3 runs" in page
     assert "<b>1.00×</b>" in page
-    assert 'id="whatif-plane"' not in page, "two equal points"
+    assert 'id="whatif-cost"' not in page, "two equal points"
     changed = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
-    assert 'id="whatif-plane"' in changed
+    assert 'id="whatif-cost"' in changed
 
 
 @needs_simulator
@@ -194,7 +194,7 @@ def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser
 def test_no_label_of_a_chart_overprints_another(browser: Browser, root: Path, run_id: str, changes: str) -> None:
     with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
         page = watched.open(f"/whatif?run={run_id}{changes}")
-        for chart in ("whatif-plane", "whatif-limits") if changes else ("whatif-limits",):
+        for chart in ("whatif-cost", "whatif-limits") if changes else ("whatif-limits",):
             assert page.locator(f"#{chart} svg text").count() > 5
             assert page.evaluate(OVERPRINTED, chart) == []
 

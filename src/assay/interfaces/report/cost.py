@@ -6,8 +6,8 @@ chapters on decisions.
 
 from collections.abc import Mapping
 
+from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.drawing.style import FULL_PX, HALF_PX
-from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.report.output.document import (
     Block,
     Chapter,
@@ -28,7 +28,7 @@ from assay.text import amounts, language, numbers, plural, titles
 
 ROWS_MAX = 5
 """Maximum number of rows of a workload's table."""
-PLANES_MAX = 1
+JOBS_MAX = 1
 """Maximum number of workloads with a chart and a table."""
 UNPRICED_MAX = 5
 """Maximum number of combinations without a price that are named."""
@@ -113,7 +113,7 @@ def _bills(cost: CostView) -> tuple[Block, ...]:
 def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:
     """Return the chapter on time and cost of a run on each layout, network and cluster; None without prices."""
     costs = report.run_costs
-    views = [view for view in costs.planes if view.rows] if costs else []
+    views = [view for view in costs.jobs if view.rows] if costs else []
     if costs is None or not views:
         return None
     titled = [(titles.workload_title(view.job.get("workload", "")), view) for view in views]
@@ -130,16 +130,16 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     ]
     width = FULL_PX if len(titled) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
-        (Heading(title), _plane(title, view, f"cost-plane-{number}-{language.slug(title)}", palette, width))
-        for number, (title, view) in enumerate(titled[:PLANES_MAX], start=1)
+        (Heading(title), _chart(title, view, f"run-cost-chart-{number}-{language.slug(title)}", palette, width))
+        for number, (title, view) in enumerate(titled[:JOBS_MAX], start=1)
     ]
     charts: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
-    for title, view in titled[:PLANES_MAX]:
+    for title, view in titled[:JOBS_MAX]:
         blocks.append(Paragraph((f"{title}: {view.headline}" if len(titled) > 1 else view.headline,)))
         blocks += _rows(title, view)
     blocks.append(Fold("Time against cost, every row", charts))
-    if len(titled) > PLANES_MAX:
-        blocks.append(Paragraph((f"Not shown: {plural(len(titled) - PLANES_MAX, 'further workload')}.",), "soft"))
+    if len(titled) > JOBS_MAX:
+        blocks.append(Paragraph((f"Not shown: {plural(len(titled) - JOBS_MAX, 'further workload')}.",), "soft"))
     blocks += [Paragraph((f"Without a price: {text}.",), "soft") for text in costs.unpriced[:UNPRICED_MAX]]
     if len(costs.unpriced) > UNPRICED_MAX:
         more = f"Without a price: {len(costs.unpriced) - UNPRICED_MAX} more. "
@@ -147,7 +147,7 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     return Chapter("run-cost", "Cost per run", tuple(blocks), inner=True)
 
 
-def _plane(
+def _chart(
     title: str, view: JobCostEffectiveness, name: str, palette: Mapping[str, str], width_px: int
 ) -> ReportFigure:
     caption = (

@@ -198,9 +198,9 @@ def _job_costs(
 
 def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunCostSection:
     """Return time and cost of a run on each layout, network and cluster."""
-    planes = cost_effectiveness(repository, table, book, CostEffectivenessRequest((), take="all"))
-    unpriced = (f"{name}: {why}" for view in planes for name, why in (view.set_apart | view.unpriced).items())
-    return RunCostSection(tuple(planes), tuple(dict.fromkeys(unpriced)))
+    jobs = cost_effectiveness(repository, table, book, CostEffectivenessRequest((), take="all"))
+    unpriced = (f"{name}: {why}" for view in jobs for name, why in (view.set_apart | view.unpriced).items())
+    return RunCostSection(tuple(jobs), tuple(dict.fromkeys(unpriced)))
 
 
 def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | None) -> tuple[WhatIf, ...]:

@@ -152,7 +152,7 @@ class GroupDetails:
 class RunCostSection:
     """Time and cost of a run on each layout, network and cluster, by workload."""
 
-    planes: tuple[JobCostEffectiveness, ...]
+    jobs: tuple[JobCostEffectiveness, ...]
     unpriced: tuple[str, ...]
     """Hardware without a price in the book, with the reason."""
 

@@ -177,7 +177,8 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
     except AssayError as error:
         return CheapestView(problem=error)
     return CheapestView(
-        tuple(plane for plane in every if plane.rows), tuple(plane for plane in every if not plane.rows)
+        tuple(job_cost for job_cost in every if job_cost.rows),
+        tuple(job_cost for job_cost in every if not job_cost.rows),
     )
 
 

@@ -18,9 +18,9 @@ from starlette.concurrency import run_in_threadpool
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.outliers.anomaly_column import TIME_KINDS
 from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.money import cost_bars
-from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.charts.storage import storage_costs
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import (
@@ -47,9 +47,9 @@ from assay.text import level_text, origin_badge
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
 
-def row_where(plane: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, str]]:
+def row_where(job_cost: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, str]]:
     """Return the query parameters that list the runs of a row."""
-    return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
+    return [("where", f"{name}={text}") for name, text in {**job_cost.job, **row.levels, "status": "valid"}.items()]
 
 
 _FREE_PRICE_DISTANCE = 100.0
@@ -60,7 +60,7 @@ ROWS_OF_YEARS_MAX = 12
 _NOTHING: dict[str, Any] = {
     "outlier_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
-    "plane": None,
+    "job_cost": None,
     "narrowed": {},
     "before": {},
     "chart": None,
@@ -153,7 +153,7 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         asked = replace(asked, state=_completed(context, asked.state))
         if context.book is None and asked.book_text is None:
             return {**_NOTHING, "asked": asked}
-        results = _planes(context, asked) if asked.state["view"] == "run" else _years(context, asked)
+        results = _job_costs(context, asked) if asked.state["view"] == "run" else _years(context, asked)
         return {**_NOTHING, **results, "asked": asked}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
@@ -182,20 +182,20 @@ def _where(asked: CostPageState) -> list[str]:
     return [f"{name}={asked.state[name]}" for name in ("workload", "cluster", DEVICE_CLASS) if asked.state.get(name)]
 
 
-def job_text(plane: CostEffectivenessAnswer) -> str:
-    """Return origin, scale and data size of a plane as text for an address; they distinguish planes of a workload."""
-    return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
+def job_text(job_cost: CostEffectivenessAnswer) -> str:
+    """Return origin, scale and data size of a job as text for an address; they distinguish the jobs of a workload."""
+    return ", ".join(f"{text}" for name, text in job_cost.job.items() if name != "workload")
 
 
-def _job_title(plane: CostEffectivenessAnswer) -> str:
-    """Return origin, scale and data size of a plane as a title: ``simulated, lab 1/20, 100 MB``."""
-    job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
-    where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
+def _job_title(job_cost: CostEffectivenessAnswer) -> str:
+    """Return origin, scale and data size of a job as a title: ``simulated, lab 1/20, 100 MB``."""
+    job = {name: text for name, text in job_cost.job.items() if name not in ("workload", "origin", "lab_scale")}
+    where = origin_badge(job_cost.job.get("origin", ""), job_cost.job.get("lab_scale"))
     return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
 
 
-def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
-    """Return the template values of a plane: with current prices, with the book's prices, and its editable prices."""
+def _job_costs(context: Context, asked: CostPageState) -> dict[str, Any]:
+    """Return the template values of a job's costs: with current prices, with the book's, and the editable prices."""
     state = asked.state
     book = api_views.book_of(context, asked.book_text, {})
     changes = asked.changed_in(book)
@@ -206,7 +206,7 @@ def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
         take=state["take"],
         exclude_flagged=bool(state.get("unflagged")),
     )
-    in_book = {job_text(plane): plane for plane in api_views.cost(context, question)}
+    in_book = {job_text(job_cost): job_cost for job_cost in api_views.cost(context, question)}
     now = (
         {job_text(p): p for p in api_views.cost(context, question.model_copy(update={"changes": changes}))}
         if changes
@@ -214,31 +214,31 @@ def _planes(context: Context, asked: CostPageState) -> dict[str, Any]:
     )
     jobs = sorted(in_book, key=lambda job: (not in_book[job].rows, -sum(row.runs_all for row in in_book[job].rows)))
     job = state["job"] if state.get("job") in in_book else jobs[0]
-    plane, before = now[job], in_book[job]
+    job_cost, before = now[job], in_book[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
     chart = cost_effectiveness_chart(
-        plane.rows, colours, plane.currency, divide=plane.quadrants, before=before.rows if changes else ()
+        job_cost.rows, colours, job_cost.currency, divide=job_cost.quadrants, before=before.rows if changes else ()
     )
     return {
-        "plane": plane,
+        "job_cost": job_cost,
         "before": {row.label: row for row in before.rows} if changes else {},
         "chart": chart,
         "jobs": [(name, _job_title(in_book[name]), name == job) for name in jobs],
-        "prices": _prices(before, plane, prices_in(book)),
-        "currency": plane.currency,
+        "prices": _prices(before, job_cost, prices_in(book)),
+        "currency": job_cost.currency,
         "changed": bool(changes),
         "colours": colours,
     }
 
 
 def _prices(
-    before: CostEffectivenessAnswer, plane: CostEffectivenessAnswer, book_prices: Mapping[str, float]
+    before: CostEffectivenessAnswer, job_cost: CostEffectivenessAnswer, book_prices: Mapping[str, float]
 ) -> tuple[PriceField, ...]:
-    """Return the editable prices of the plane's rows, closest to their switching price first.
+    """Return the editable prices of the rows, closest to their switching price first.
 
     The prices of the book define the order, so a price stays in its place while you change it.
     """
-    now = {item.name: item for item in plane.break_even_prices}
+    now = {item.name: item for item in job_cost.break_even_prices}
     fields = []
     for was in sorted(before.break_even_prices, key=_distance):
         price_now = now.get(was.name, was)

@@ -15,8 +15,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.drawing.identity import colours_of
-from assay.interfaces.charts.plane import cost_effectiveness_chart
 from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
@@ -178,7 +178,9 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "front_title": front_title,
         "shares_of": shares_of,
         "sentences": list(sentences(recommendation)),
-        "plane": cost_effectiveness_chart(points, layouts, recommendation.currency, of=("Time of a day's work", money))
+        "cost_chart": cost_effectiveness_chart(
+            points, layouts, recommendation.currency, of=("Time of a day's work", money)
+        )
         if points
         else None,
         "uncertainties": [

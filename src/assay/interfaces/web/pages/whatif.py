@@ -48,7 +48,7 @@ _NOTHING: dict[str, Any] = {
     "answer": None,
     "verdict": "",
     "changed": False,
-    "plane": None,
+    "cost_chart": None,
     "limits": None,
     "problem": None,
     "start": "/whatif",
@@ -143,7 +143,9 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorCh
         "extrapolated": bar_of_multiple(answer.extrapolation, "data and workers"),
     }
     then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
-    values["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
+    values["cost_chart"] = moved(
+        TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency
+    )
     sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
     values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
