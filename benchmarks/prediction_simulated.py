@@ -55,7 +55,7 @@ def scene_of(repositories: Sequence[Path]) -> Scene:
         store = Repository.open(path)
         every = store.runs()
         valid = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
-        for group in measured_of(store, valid):
+        for group in measured_of(store, valid)[0]:
             plan = altered(group.plan, group.levels, group.workload)
             single = only_run(plan)
             costs = profile.of_engine(group.runs[0].engine)

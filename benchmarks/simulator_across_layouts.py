@@ -35,7 +35,7 @@ def rows(store: Repository, where: tuple[str, ...]) -> list[tuple[str, str, What
     for engine in dict.fromkeys(run.engine for run in runs):
         for asked, other in permutations(layouts, 2):
             question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
-            for answer in what_if(store, question):
+            for answer in what_if(store, question).configurations:
                 wanted = {**dict(part.split("=", 1) for part in answer.configuration.split()), "layout": other}
                 times = [
                     run.duration_s

@@ -97,6 +97,6 @@ def test_a_what_if_answer_does_not_read_profiled_runs_with_unprofiled_ones(tmp_p
     for root in (store.root, both.root):
         done = CliRunner().invoke(assay, [*change, "--repository", str(root)])
         assert done.exit_code == 0, (done.output, done.exception)
-        answers.append([(row["n_measured"], row["measured_s"]) for row in json.loads(done.output)])
+        answers.append([(row["n_measured"], row["measured_s"]) for row in json.loads(done.output)["configurations"]])
     assert answers[0][0] in answers[1]
     assert {count for count, _ in answers[1]} == {answers[0][0][0]}, "no answer mixes both"

@@ -49,7 +49,7 @@ def _asked(*arguments: str) -> Result:
 def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
     result = _asked("whatif", *arguments, "--json", "--repository", str(repository))
     assert result.exit_code == 0, (result.output, result.exception)
-    answers: list[dict[str, Any]] = json.loads(result.output)
+    answers: list[dict[str, Any]] = json.loads(result.output)["configurations"]
     return answers
 
 

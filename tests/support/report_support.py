@@ -122,7 +122,7 @@ def _report(
         groups=None,
         job_costs=None,
         run_costs=None,
-        whatif=(),
+        whatif=None,
         findings=FindingsView(claims, 0, False, None),
         warnings=tuple(warnings),
         threats=tuple(threats(table, tuple(warnings), runs)),

@@ -45,4 +45,4 @@ def test_the_bar_comes_before_the_numbers_and_names_the_multiple(tmp_path: Path)
         assert changed.index("Extrapolated: 8.0 times the learned range") < changed.index('id="tiles"')
         answer = client.get("/api/v1/whatif/places").json()[0]
         api = client.get("/api/v1/whatif", params={"run": answer["run_id"], "set": "workers.count=24"}).json()
-        assert api["extrapolation"] == pytest.approx(8.0)
+        assert api["configurations"][0]["extrapolation"] == pytest.approx(8.0)

@@ -67,7 +67,8 @@ def test_controls_stand_at_what_was_measured(client: TestClient, run_id: str) ->
 
 @needs_simulator
 def test_the_page_and_the_api_give_one_answer(client: TestClient, run_id: str) -> None:
-    answer = client.get("/api/v1/whatif", params={"run": run_id, "set": ["layout=SS2", "workers.count=5"]}).json()
+    asked = {"run": run_id, "set": ["layout=SS2", "workers.count=5"]}
+    [answer] = client.get("/api/v1/whatif", params=asked).json()["configurations"]
     assert answer["origin"] == "simulated"
     sent = client.post("/whatif/results", content=f"run={run_id}&layout=SS2&workers.count=5", headers=SAME).text
     assert f"<b>{answer['simulated_s']:.1f} s</b>" in sent

@@ -4,18 +4,18 @@ In: what-if answers. Out: a chapter with a row for each answer, with its origin 
 Nothing is computed here.
 """
 
-from collections.abc import Sequence
-
+from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.interfaces.report.output.document import Block, Chapter, Code, Line, Paragraph
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.forecasts.whatif import WhatIf
-from assay.text import amounts, capitalised, numbers, titles
+from assay.questions.forecasts.whatif import WhatIf, WhatIfAnswer
+from assay.text import amounts, capitalised, language, numbers, titles
 
 
-def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:
-    """Return the chapter; None without answers."""
-    if not answers:
+def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
+    """Return the chapter; None without an answer."""
+    if answer is None:
         return None
+    answers = answer.configurations
     changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
     first = Paragraph(
         (
@@ -25,15 +25,22 @@ def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:
             "The interval should contain nine of ten runs.",
         )
     )
-    priced = any(answer.cost_after is not None for answer in answers)
+    priced = any(row.cost_after is not None for row in answers)
     columns = ["Workload", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Predicted (s)", "#90 % of runs"]
     columns += ["#Speedup", "Predicted limit", *(["#Predicted cost per run"] if priced else [])]
-    rows = [_row(answer, priced=priced) for answer in answers]
+    rows = [_row(row, priced=priced) for row in answers]
     full = table(columns, rows, f"With {changed}: simulated, not measured")
-    assumptions = dict.fromkeys(text for answer in answers for text in answer.assumptions)
-    assumptions |= dict.fromkeys(f"no cost: {answer.cost_unknown}" for answer in answers if answer.cost_unknown)
-    blocks: list[Block] = [first, *shortened(full, "what-if")]
-    blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in assumptions]
+    notes = dict.fromkeys(text for row in answers for text in row.assumptions)
+    notes |= dict.fromkeys(f"no cost: {row.cost_unknown}" for row in answers if row.cost_unknown)
+    notes |= dict.fromkeys(
+        f"not possible for {titles.workload_title(refused.workload)} on {refused.configuration}: {refused.reason}"
+        for refused in answer.refused
+    )
+    if answer.runs_without_plan:
+        omitted = language.plural(answer.runs_without_plan, "measured run")
+        notes |= {f"{omitted} omitted: no plan or cluster file is stored": None}
+    blocks: list[Block] = [Paragraph((answer.sentence,)), first, *shortened(full, "what-if")]
+    blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in notes]
     return Chapter("what-if", "What if", tuple(blocks))
 
 
@@ -48,6 +55,6 @@ def _row(answer: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
         numbers.seconds(answer.simulated_s),
         numbers.interval_s(answer.low_s, answer.high_s),
         f"{answer.ratio:.2f} ({answer.ratio_low:.2f} to {answer.ratio_high:.2f})",
-        answer.limit_after,
+        limit_title(answer.limit_after),
         *((cost,) if priced else ()),
     )

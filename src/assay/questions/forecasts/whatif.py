@@ -1,8 +1,8 @@
 """Predict the run times of measured configurations with changed settings or hardware.
 
-In: a repository, a selection of measured runs, and changes. Out: one :class:`WhatIf` for each measured workload and
-configuration. The measured runs anchor the prediction: the measured configuration is simulated first, and the
-simulator's error there corrects the prediction, as far as the same resources limit both
+In: a repository, a selection of measured runs, and changes. Out: a :class:`WhatIfAnswer` with one :class:`WhatIf` for
+each measured workload and configuration. The measured runs anchor the prediction: the measured configuration is
+simulated first, and the simulator's error there corrects the prediction, as far as the same resources limit both
 (:mod:`assay.estimation.simulator.error_model`).
 
 The 90 % interval combines:
@@ -14,9 +14,11 @@ The 90 % interval combines:
 * the error of extrapolation
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import covariance, fmean, median, stdev, variance
 
@@ -24,6 +26,7 @@ from assay.analysis.cost.changed import PricedCluster, why_unpriced
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
+from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, Spread, correction
 from assay.estimation.simulator.extrapolation import extrapolation_error, times_beyond
@@ -41,7 +44,7 @@ from assay.questions.runs.plans import recorded_plan, run_files
 from assay.questions.runs.runs import selected
 from assay.specs.document import document_of
 from assay.store import Repository
-from assay.text import joined, workload_title
+from assay.text import joined, plural, workload_title
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
@@ -58,7 +61,8 @@ class WhatIfQuestion:
     changes: tuple[Change, ...]
     where: tuple[str, ...] = ()
     target: str = ""
-    """Prefix of a run's or a campaign's id, or a plan's name; empty: all runs that match."""
+    """Prefix of a run's or a campaign's id, or a plan's name: only configurations with these runs are answered. Empty:
+    all configurations. The profile is learned from all runs that match ``where``, whatever the target is."""
     cluster: str = ""
     """Text of a cluster file to use instead of the stored file; empty: the stored file."""
 
@@ -67,6 +71,8 @@ class WhatIfQuestion:
 class WhatIf:
     """The answer for one configuration. Times are in seconds of a run; ``ratio`` is measured time / predicted time."""
 
+    run_id: str
+    """The first of the measured runs."""
     workload: str
     configuration: str
     """The measured levels."""
@@ -104,10 +110,50 @@ class WhatIf:
     """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
 
 
-def verdict_of(answers: Sequence[WhatIf]) -> str:
-    """Return whether the changes are shown to change the time: where the interval of the ratio excludes 1."""
+@dataclass(frozen=True, slots=True)
+class RefusedChange:
+    """A measured configuration on which the changes are impossible, with the reason and what to do."""
+
+    run_id: str
+    workload: str
+    configuration: str
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfAnswer:
+    """The answer for all configurations."""
+
+    sentence: str
+    """Speedup with the changes, or its range over the configurations, and whether a difference is shown."""
+    configurations: tuple[WhatIf, ...]
+    refused: tuple[RefusedChange, ...]
+    runs_without_plan: int
+    """Number of selected measured runs that cannot be simulated, because no plan or cluster file is stored."""
+
+
+def sentence_of(answers: Sequence[WhatIf]) -> str:
+    """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict."""
+    first = answers[0]
     if all(answer.origin == Origin.MEASURED for answer in answers):
-        return "Nothing was changed."
+        return "Nothing was changed: each time is the measured one."
+    changed = ", ".join(f"{name}={value}" for name, value in first.changes.items())
+    workloads = len({answer.workload for answer in answers})
+    if len(answers) == 1:
+        subject, speedup = f"{workload_title(first.workload)} on {first.configuration}", f"{first.ratio:.2f}×"
+        within = f"90 % interval {first.ratio_low:.2f} to {first.ratio_high:.2f}"
+    else:
+        low, high = min(answer.ratio for answer in answers), max(answer.ratio for answer in answers)
+        subject = plural(workloads, "workload")
+        speedup = f"{low:.2f}×" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}× to {high:.2f}×"
+        within = f"over {plural(len(answers), 'configuration')}"
+    verb = "is" if workloads == 1 else "are"
+    return f"With {changed}, {subject} {verb} {speedup} as fast ({within}), simulated. {_verdict(answers)}"
+
+
+def _verdict(answers: Sequence[WhatIf]) -> str:
+    """Return whether the changes are shown to change the time: where the interval of the ratio excludes 1."""
     shown = [answer for answer in answers if not answer.ratio_low <= 1 <= answer.ratio_high]
     if len(answers) == 1:
         return "A difference is shown." if shown else "No difference is shown: the interval includes 1."
@@ -136,6 +182,10 @@ class Measured:
         """The levels as text."""
         return " ".join(f"{name}={level}" for name, level in self.levels.items())
 
+    def has_target(self, target: str) -> bool:
+        """Whether a run matches ``target`` of a :class:`WhatIfQuestion`."""
+        return any(_is_target(run, target) for run in self.runs)
+
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
@@ -149,23 +199,67 @@ class Anchor:
     simulated: tuple[SimulationResult, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """The anchors of all selected configurations, oldest runs first."""
+
+    anchors: tuple[Anchor, ...]
+    runs_without_plan: int
+
+    def of_target(self, target: str) -> Anchors:
+        """Return the anchors with a run of ``target``. Raises RepositoryError if there is none."""
+        chosen = tuple(anchor for anchor in self.anchors if anchor.measured.has_target(target))
+        if not chosen:
+            raise _no_measured_run(target)
+        return replace(self, anchors=chosen)
+
+
 Ask = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
 """Runs simulations: scenarios in, results out, in the same order."""
 
 
 def what_if(
     store: Repository, asked: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
-) -> tuple[WhatIf, ...]:
-    """Return an answer for each workload and configuration. ``profile``: None learns it from the selected runs.
+) -> WhatIfAnswer:
+    """Return the answer for each workload and configuration. ``profile``: None learns it from the selected runs.
 
-    Raises RepositoryError if no measured run is selected, and SpecificationError for a change that is unknown,
-    impossible, or does not fit on the devices.
+    Raises RepositoryError if no measured run is selected, and SpecificationError for changes that are unknown, or
+    impossible on every configuration.
     """
-    runs = _asked_runs(store, asked)
-    groups = measured_of(store, runs, asked.cluster)
+    return answer_of(anchors_of(store, store.table(), asked, simulate, profile), asked.changes, book, simulate)
+
+
+def anchors_of(
+    store: Repository, table: RunTable, asked: WhatIfQuestion, ask: Ask, profile: CostProfile | None = None
+) -> Anchors:
+    """Simulate each selected measured configuration."""
+    runs = measured_runs(store, table, asked.where)
+    targets = [run for run in runs if _is_target(run, asked.target)]
+    if not targets:
+        raise _no_measured_run(asked.target, str(store.root))
+    groups, without_plan = measured_of(store, runs, asked.cluster)
+    chosen = [group for group in groups if group.has_target(asked.target)]
+    if not chosen:
+        raise _without_cluster_file(targets[0])
     profile = profile or profile_of(store, runs, "these runs")
-    anchors = [anchored(group, profile.of_engine(group.runs[0].engine), simulate) for group in groups]
-    return tuple(answered(anchor, asked.changes, book, simulate) for anchor in anchors)
+    anchors = tuple(anchored(group, profile.of_engine(group.runs[0].engine), ask) for group in chosen)
+    return Anchors(anchors, without_plan)
+
+
+def answer_of(anchors: Anchors, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIfAnswer:
+    """Return the answer for each configuration. Raises SpecificationError if every configuration refuses a change."""
+    answers: list[WhatIf] = []
+    refused: list[RefusedChange] = []
+    for anchor in anchors.anchors:
+        try:
+            answers.append(answered(anchor, changes, book, ask))
+        except SpecificationError as error:
+            if len(refused) + 1 == len(anchors.anchors):
+                raise
+            measured, remedy = anchor.measured, error.hint or ""
+            run_id = measured.runs[0].run_id
+            refused.append(RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy))
+    return WhatIfAnswer(sentence_of(answers), tuple(answers), tuple(refused), anchors.runs_without_plan)
 
 
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
@@ -175,30 +269,25 @@ def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
     return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(simulated))
 
 
-def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
-    table = selected(store.table(), asked.where, "--where")
-    every = store.runs_at(table, range(len(table)))
-    usable = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
-    target = asked.target
-    chosen = [
-        run
-        for run in usable
-        if not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
-    ]
-    if not chosen:
-        words = f" that is called {target!r} or belongs to it" if target else ""
-        raise RepositoryError(
-            f"there is no valid measured run{words}",
-            where=str(store.root),
-            hint="what was measured anchors the answer; `assay runs` lists what there is",
-        )
-    return chosen
+def measured_runs(store: Repository, table: RunTable, where: Sequence[str] = ()) -> list[Run]:
+    """Return the valid measured runs that match every condition, oldest first."""
+    chosen = selected(table, where, "--where")
+    conditions = (("origin", Origin.MEASURED), ("status", RunStatus.VALID))
+    if not len(chosen) or any(str(level) not in chosen.columns[name].levels for name, level in conditions):
+        return []
+    chosen = selected(chosen, [f"{name}={level}" for name, level in conditions])
+    return store.runs_at(chosen, range(len(chosen)))
 
 
-def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
-    """Return the measured runs by campaign, workload and configuration; profiled runs apart from unprofiled ones.
+def _is_target(run: Run, target: str) -> bool:
+    return not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
 
-    ``cluster``: the text of a cluster file to use instead of the stored files; empty: the stored files.
+
+def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> tuple[list[Measured], int]:
+    """Return the measured runs by campaign, workload and configuration, and the number of runs without a cluster file.
+
+    Profiled runs are apart from unprofiled ones. ``cluster``: the text of a cluster file to use instead of the stored
+    files; empty: the stored files.
     """
     by_key: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
@@ -206,27 +295,34 @@ def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> li
         profile = run.parameters.get(PROFILED, "")
         by_key.setdefault((run.campaign_id, run.workload, profile, *levels), []).append(run)
     plans: dict[tuple[str, str], Plan] = {}
-    groups = []
+    groups, without_plan = [], 0
     for alike in by_key.values():
-        texts = _texts_of(store, alike[0], cluster)
+        files = run_files(store, alike[0])
+        texts = files.plan or recorded_plan(alike[0]), cluster or files.cluster
+        if not texts[1]:
+            without_plan += len(alike)
+            continue
         if texts not in plans:
             plans[texts] = plan_of_texts(document_of(texts[0].encode(), PLAN_FILE).content, texts[1])
         groups.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
-    return groups
+    return groups, without_plan
 
 
-def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str]:
-    """Return the texts of the plan and the cluster that a run was made with; ``given_cluster`` replaces the latter."""
-    texts = run_files(store, run)
-    cluster = given_cluster or texts.cluster
-    if not cluster:
-        raise RepositoryError(
-            "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
-            where=f"run {run.run_id[:13]}",
-            hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
-            " `assay predict` also works with imported runs",
-        )
-    return texts.plan or recorded_plan(run), cluster
+def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
+    return RepositoryError(
+        f"there is no valid measured run{f' whose id, campaign or plan is {target[:40]!r}' if target else ''}",
+        where=where,
+        hint="a what-if question starts from measured runs; `assay runs` lists them",
+    )
+
+
+def _without_cluster_file(run: Run) -> RepositoryError:
+    return RepositoryError(
+        "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
+        where=f"run {run.run_id[:13]}",
+        hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
+        " `assay predict` also works with imported runs",
+    )
 
 
 def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIf:
@@ -261,6 +357,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     assumptions = (*assumptions, *_same_work(changes))
     cost_before, cost_after, cost_unknown = _costs(book, (before, after), (measured_s, middle_s))
     return WhatIf(
+        run_id=group.runs[0].run_id,
         workload=group.workload,
         configuration=group.configuration,
         changes=dict(changes),
@@ -321,7 +418,7 @@ def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
 
 
 def _largest(limits: Mapping[str, float]) -> str:
-    return max(limits, key=lambda name: limits[name]) if limits else "not told"
+    return max(limits, key=lambda name: limits[name]) if limits else "unknown"
 
 
 def _scatter(runs: Sequence[Run]) -> float:

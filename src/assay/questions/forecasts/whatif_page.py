@@ -9,17 +9,13 @@ from dataclasses import dataclass
 
 from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
-from assay.foundation.errors import AssayError, RepositoryError
-from assay.model import CONTAINERS, Device, DeviceKind, Origin, Run, RunStatus
-from assay.questions.forecasts.learning import profile_of
-from assay.questions.forecasts.whatif import Anchor, Ask, Measured, anchored, measured_of
-from assay.questions.runs.runs import selected
+from assay.foundation.errors import AssayError
+from assay.model import CONTAINERS, Device, DeviceKind
+from assay.questions.forecasts.whatif import Anchor, Measured, measured_of, measured_runs
 from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 from assay.text import capitalised
 
-RUNS_MAX = 1000
-"""Maximum number of measured runs that are listed (the newest)."""
 _NOUNS = {DeviceKind.HDD: "hard disk", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe drive"}
 _CONTROL_MULTIPLE_MAX = 8
 """Maximum of a control, as a multiple of its present value."""
@@ -56,36 +52,14 @@ class Control:
 
 
 def anchor_choices(store: Repository, table: RunTable) -> tuple[AnchorChoice, ...]:
-    """Return the measured runs whose plans are stored, by workload and configuration, newest first."""
-    groups = []
-    for runs in _by_campaign(_measured(store, table)):
-        try:
-            groups += measured_of(store, runs)
-        except AssayError:  # no stored plan: the runs can't be simulated
-            continue
+    """Return the measured runs whose plans are stored, by campaign, workload and configuration, oldest first."""
+    if not len(table):
+        return ()
+    groups, _ = measured_of(store, measured_runs(store, table))
     return tuple(
         AnchorChoice(group.runs[0].run_id, group.workload, group.configuration, group.plan.name, len(group.runs))
         for group in groups
     )
-
-
-def anchor_of(store: Repository, table: RunTable, run_id: str, ask: Ask) -> Anchor:
-    """Return the anchor of the runs with the campaign, workload and configuration of one run.
-
-    The cost profile is learned from this campaign's runs in this configuration. Raises RepositoryError for an unknown
-    run.
-    """
-    every = _measured(store, table)
-    example = next((run for run in every if run.run_id.startswith(run_id)), None) if run_id else None
-    if example is None:
-        raise RepositoryError(
-            f"there is no valid measured run {run_id[:40]!r} with a stored plan",
-            where=str(store.root),
-            hint="a what-if question starts from measured runs; `assay runs` lists them",
-        )
-    alike = [run for run in every if run.campaign_id == example.campaign_id and run.levels == example.levels]
-    [measured] = measured_of(store, [run for run in alike if run.workload == example.workload])
-    return anchored(measured, profile_of(store, alike, "these runs"), ask)
 
 
 def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...]:
@@ -116,21 +90,6 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
             )
         )
     return tuple(controls)
-
-
-def _measured(store: Repository, table: RunTable) -> list[Run]:
-    wanted = (("origin", Origin.MEASURED), ("status", RunStatus.VALID))
-    if not len(table) or any(str(level) not in table.columns[name].levels for name, level in wanted):
-        return []
-    known = selected(table, [f"{name}={level}" for name, level in wanted])
-    return store.runs_at(known, range(max(0, len(known) - RUNS_MAX), len(known)))[::-1]
-
-
-def _by_campaign(runs: Sequence[Run]) -> list[list[Run]]:
-    by_id: dict[str, list[Run]] = {}
-    for run in runs:
-        by_id.setdefault(run.campaign_id, []).append(run)
-    return list(by_id.values())
 
 
 def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]:

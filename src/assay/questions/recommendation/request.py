@@ -15,6 +15,10 @@ CONFIDENCE = 0.9
 CONFIDENCE_MIN, CONFIDENCE_MAX = 0.5, 0.999
 SIMULATIONS = 300
 """Maximum, and default, number of clusters to simulate."""
+SEED = 1
+"""Default random seed of the draws."""
+WORKLOADS = ("terasort:1TB:daily",)
+"""Default mix of workloads."""
 YEARS = 3.0
 """Default number of years of use."""
 _YEARS_MAX = 100.0
@@ -53,7 +57,7 @@ class RecommendRequest:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    workloads: tuple[str, ...]
+    workloads: tuple[str, ...] = WORKLOADS
     """``NAME:SIZE[:HOW OFTEN[:OPTIONS]]`` each."""
     catalogue: str = ""
     """Name of a stored catalogue, for requests that carry no ``catalogue_text``."""
@@ -68,7 +72,7 @@ class RecommendRequest:
     """Minimum share of draws in which the recommended cluster keeps every constraint."""
     simulations: int = SIMULATIONS
     """Maximum number of clusters to simulate."""
-    seed: int = 1
+    seed: int = SEED
     catalogue_text: str = ""
     """A catalogue as YAML; ``prices_text`` is its price book."""
     prices_text: str = ""

@@ -26,7 +26,7 @@ from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs import YEARS
 from assay.questions.decisions.question_sentences import view_of
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.forecasts.whatif import WhatIf, WhatIfQuestion, what_if
+from assay.questions.forecasts.whatif import WhatIfAnswer, WhatIfQuestion, what_if
 from assay.questions.report.configurations import COMPARISONS_MAX, configuration_details, count_comparisons
 from assay.questions.report.groups import group_details
 from assay.questions.report.method import method_facts
@@ -203,11 +203,8 @@ def _run_costs(repository: Repository, table: RunTable, book: PriceBook) -> RunC
     return RunCostSection(tuple(jobs), tuple(dict.fromkeys(unpriced)))
 
 
-def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | None) -> tuple[WhatIf, ...]:
-    """Return the simulated times with the requested changes, of the measured runs that do not have them already."""
+def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | None) -> WhatIfAnswer | None:
+    """Return the simulated times with the requested changes; None without changes."""
     if not request.changes:
-        return ()
-    changes = parse_changes(request.changes)
-    answers = what_if(repository, WhatIfQuestion(changes, request.where), book)
-    measured = {f"{name}={value}" for name, value in changes}
-    return tuple(answer for answer in answers if not measured <= set(answer.configuration.split()))
+        return None
+    return what_if(repository, WhatIfQuestion(parse_changes(request.changes), request.where), book)

@@ -28,7 +28,7 @@ from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.option_words import option_text, workload_in_context
 from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.values import Decision
-from assay.questions.forecasts.whatif import WhatIf
+from assay.questions.forecasts.whatif import WhatIfAnswer
 from assay.questions.report.request import Fact, ReportRequest
 from assay.questions.runs.hardware import HardwareView
 from assay.questions.runs.hosts import CheckedCluster
@@ -214,7 +214,7 @@ class Report:
     groups: GroupDetails | None
     job_costs: CostView | None
     run_costs: RunCostSection | None
-    whatif: tuple[WhatIf, ...]
+    whatif: WhatIfAnswer | None
     """Simulated effect of the requested changes on the measured runs."""
     findings: FindingsView
     """The claims of the published studies, tested on these runs."""

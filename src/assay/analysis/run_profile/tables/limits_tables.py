@@ -24,6 +24,11 @@ _BOUND_TITLES = {
 }
 
 
+def limit_title(limit: str) -> str:
+    """Return the words for a limiting resource; other texts are returned unchanged."""
+    return next((title for resource, title in LIMIT_TITLES.items() if resource == limit), limit)
+
+
 def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     """Return which resource was the limit in each phase, and how much faster the run could be at most."""
     rows: list[tuple[str, ...]] = []

@@ -14,6 +14,15 @@ import click
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import RenamedOption, all_option, json_option, print_json, print_rows, row_limit
 from assay.interfaces.cli.terminal import send_control
+from assay.questions.recommendation.request import (
+    CONFIDENCE,
+    CONFIDENCE_MAX,
+    CONFIDENCE_MIN,
+    SEED,
+    SIMULATIONS,
+    WORKLOADS,
+    YEARS,
+)
 
 if TYPE_CHECKING:
     from assay.questions.recommendation.recommend import Choice, Recommendation
@@ -25,7 +34,8 @@ if TYPE_CHECKING:
     "--workload",
     "workloads",
     multiple=True,
-    required=True,
+    default=WORKLOADS,
+    show_default=True,
     metavar="NAME:SIZE[:HOW OFTEN[:OPTIONS]]",
     help="Workload of the cluster: terasort:1TB:daily, wordcount:200GB:4/day, dfsio-read:1TB:weekly:files=512; "
     "repeatable.",
@@ -42,7 +52,7 @@ if TYPE_CHECKING:
 )
 @click.option("--deadline", default="", metavar="TIME", help="Maximum time of each run: 2h, 90min.")
 @click.option("--capacity", default="", metavar="SIZE", help="Data in HDFS before replication: 200TB.")
-@click.option("--years", type=click.FloatRange(0.1, 100), default=3.0, show_default=True, help="Years of use.")
+@click.option("--years", type=click.FloatRange(0.1, 100), default=YEARS, show_default=True, help="Years of use.")
 @click.option(
     "--minimize",
     "--least",
@@ -57,19 +67,19 @@ if TYPE_CHECKING:
     "--surely",
     "confidence",
     cls=RenamedOption,
-    type=click.FloatRange(0.5, 0.999),
-    default=0.9,
+    type=click.FloatRange(CONFIDENCE_MIN, CONFIDENCE_MAX),
+    default=CONFIDENCE,
     show_default=True,
     help="Minimum share of draws in which every constraint is kept.",
 )
 @click.option(
     "--simulations",
     type=click.IntRange(1, 100_000),
-    default=300,
+    default=SIMULATIONS,
     show_default=True,
     help="Maximum number of clusters to simulate.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Random seed of the draws.")
+@click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores.")
 @click.option(
     "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: the one shipped with assay."
@@ -97,8 +107,8 @@ def recommend(
 ) -> None:
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
-    Bounds rule out most clusters; those that may be on the Pareto front of money and time are simulated. All times are
-    simulated, with 90 % intervals.
+    assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
+    front of price and time. All times are simulated, with 90 % intervals.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue

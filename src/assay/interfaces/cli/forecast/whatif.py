@@ -19,7 +19,7 @@ from assay.interfaces.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from assay.questions.forecasts.whatif import WhatIf
+    from assay.questions.forecasts.whatif import WhatIfAnswer
 
 
 @click.command(cls=AssayCommand)
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     "--set",
     "changes",
     multiple=True,
-    required=True,
     metavar="NAME=VALUE",
     help="Change to simulate: layout=SS2, workers.count=12, nic=25Gbit/s, worker.devices.ssd.count=2, containers=16, "
-    "data=10TB, any engine parameter; repeatable.",
+    "data=10TB, any engine parameter; repeatable. Default: no change.",
 )
 @where_option
 @all_option
@@ -65,9 +64,9 @@ def whatif(
 ) -> None:
     """Simulate measured runs on a changed cluster.
 
-    TARGET is the beginning of a run id or campaign id, or the name of a plan. Default: all measured runs. The
-    simulation is corrected by its error on the measured configurations. Each time has a 90 % interval. The
-    assumptions follow.
+    TARGET is the beginning of a run id or campaign id, or the name of a plan. It selects the configurations with these
+    runs. Default: all measured configurations. assay first simulates each configuration as measured, and corrects the
+    prediction by the error of that simulation. Each time has a 90 % interval. The assumptions are below the table.
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
     from assay.interfaces.cli.forecast.learn import profile_from
@@ -81,61 +80,49 @@ def whatif(
     asked = WhatIfQuestion(parse_question(changes), where, target, described)
     book = load_prices(prices) if prices else None
     known = profile_from([profile] if profile else [], learn_from, where) if profile or learn_from else None
-    answers = what_if(Repository.open(repository), asked, book, known)
+    answer = what_if(Repository.open(repository), asked, book, known)
     if as_json:
-        print_json([json_value(answer) for answer in answers])
+        print_json(json_value(answer))
         return
-    _show(answers, row_limit(every))
+    _show(answer, row_limit(every))
 
 
-def _headline(answers: tuple[WhatIf, ...]) -> str:
-    """Return a sentence with the simulated speedup of a configuration, or the range over several configurations."""
-    from assay.text import plural, workload_title
+def _show(answer: WhatIfAnswer, limit: int | None) -> None:
+    from assay.analysis.run_profile.tables.limits_tables import limit_title
+    from assay.text import interval_s, plural, seconds
 
-    changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
-    first = answers[0]
-    if len(answers) == 1:
-        what, speedup = f"{workload_title(first.workload)} on {first.configuration}", f"{first.ratio:.2f}×"
-        within = f"90 % interval {first.ratio_low:.2f} to {first.ratio_high:.2f}"
-    else:
-        low, high = min(answer.ratio for answer in answers), max(answer.ratio for answer in answers)
-        what = f"{plural(len({answer.workload for answer in answers}), 'workload')}"
-        speedup = f"{low:.2f}×" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}× to {high:.2f}×"
-        within = f"over {plural(len(answers), 'configuration')}"
-    verb = "is" if len({answer.workload for answer in answers}) == 1 else "are"
-    return f"With {changed}, {what} {verb} {speedup} as fast ({within}), simulated."
+    click.secho(answer.sentence, bold=True)
 
-
-def _show(answers: tuple[WhatIf, ...], limit: int | None) -> None:
-    from assay.questions.forecasts.whatif import verdict_of
-    from assay.text import interval_s, seconds
-
-    click.secho(f"{_headline(answers)} {verdict_of(answers)}", bold=True)
-
-    priced = any(answer.cost_before is not None for answer in answers)
+    answers = answer.configurations
+    priced = any(row.cost_before is not None for row in answers)
     headers = ["Workload", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)", "Speedup"]
     headers += ["Limit before", "Limit after", *(["Cost before", "Cost after"] if priced else [])]
     rows = []
-    for answer in answers:
-        row = [
-            answer.workload,
-            answer.configuration,
-            str(answer.n_measured),
-            seconds(answer.measured_s),
-            seconds(answer.simulated_s),
-            interval_s(answer.low_s, answer.high_s),
-            f"{answer.ratio:.2f} ({answer.ratio_low:.2f} to {answer.ratio_high:.2f})",
-            answer.limit_before,
-            answer.limit_after,
+    for row in answers:
+        cells = [
+            row.workload,
+            row.configuration,
+            str(row.n_measured),
+            seconds(row.measured_s),
+            seconds(row.simulated_s),
+            interval_s(row.low_s, row.high_s),
+            f"{row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f})",
+            limit_title(row.limit_before),
+            limit_title(row.limit_after),
         ]
         if priced:
-            row += [_money(answer.cost_before, answer.currency), _money(answer.cost_after, answer.currency)]
-        rows.append(row)
+            cells += [_money(row.cost_before, row.currency), _money(row.cost_after, row.currency)]
+        rows.append(cells)
     print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
-    for reason in dict.fromkeys(answer.cost_unknown for answer in answers if answer.cost_unknown):
+    for refused in answer.refused:
+        remedy = f" ({refused.remedy})" if refused.remedy else ""
+        click.echo(f"- not possible for {refused.workload} {refused.configuration}: {refused.reason}{remedy}")
+    if answer.runs_without_plan:
+        click.echo(f"- {plural(answer.runs_without_plan, 'measured run')} omitted: no plan or cluster file is stored")
+    for reason in dict.fromkeys(row.cost_unknown for row in answers if row.cost_unknown):
         click.echo(f"- no cost: {reason}")
-    for assumption in dict.fromkeys(text for answer in answers for text in answer.assumptions):
-        names = [f"{answer.workload} {answer.configuration}" for answer in answers if assumption in answer.assumptions]
+    for assumption in dict.fromkeys(text for row in answers for text in row.assumptions):
+        names = [f"{row.workload} {row.configuration}" for row in answers if assumption in row.assumptions]
         named = "" if len(names) == len(answers) else f"{', '.join(dict.fromkeys(names))}: "
         click.echo(f"- {named}{assumption}")
 

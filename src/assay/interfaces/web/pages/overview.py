@@ -31,6 +31,7 @@ from assay.interfaces.web.state.answering import Text, Texts, error_page, page_o
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, check_token, get_context
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.speedup_tables import most_supported, tables_of
+from assay.questions.costs.mix import parse_mix
 from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
@@ -95,7 +96,8 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         starting=starting,
         broken=broken,
         simulable=bool(len(table) and api_whatif.get_configurations(context)),
-        budget=pages_recommend.default_request(context),
+        budget=(budget := pages_recommend.default_request(context)),
+        mix=parse_mix(budget.workloads),
         traced=len(traced_rows(context.store.repository, table)),
     )
 

@@ -6,7 +6,7 @@ so the address contains the key of the search instead.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -30,7 +30,7 @@ from assay.specs.fields import unknown
 from assay.workloads.catalogue import workloads
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
-_DEFAULT_REQUEST = RecommendRequest(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")
+_PREFERRED_CATALOGUE = "hardware"
 _NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
 _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
@@ -69,7 +69,7 @@ def _start_search(request: Request, context: Context, form: Mapping[str, Sequenc
 
 def _query(asked: RecommendRequest) -> str:
     """Return a request as a query string, without default values."""
-    defaults = RecommendRequest(())
+    defaults = RecommendRequest()
     pairs = [("w", text) for text in asked.workloads]
     for option in fields(RecommendRequest):
         value = getattr(asked, option.name)
@@ -125,13 +125,10 @@ def _fields_of(works: Sequence[str], rows: int) -> list[WorkFields]:
 
 
 def default_request(context: Context) -> RecommendRequest:
-    """Return the default request of the form, with a catalogue that this server has."""
+    """Return a request with the defaults of ``assay recommend``, and a catalogue that this server has."""
     catalogues = stored_catalogues(context.cluster_folders)
-    return (
-        _DEFAULT_REQUEST
-        if _DEFAULT_REQUEST.catalogue in catalogues
-        else replace(_DEFAULT_REQUEST, catalogue=next(iter(catalogues), ""))
-    )
+    preferred = _PREFERRED_CATALOGUE if _PREFERRED_CATALOGUE in catalogues else next(iter(catalogues), "")
+    return RecommendRequest(catalogue=preferred)
 
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:

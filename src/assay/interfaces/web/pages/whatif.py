@@ -23,12 +23,12 @@ from assay.interfaces.web.pages.cost_asked import PRICE, amount_of
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
-from assay.model import PriceBook
+from assay.model import Origin, PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.question_sentences import QuestionView, view_of
-from assay.questions.forecasts.whatif import Anchor, verdict_of
-from assay.questions.forecasts.whatif_page import AnchorChoice, Control, controls_of
+from assay.questions.forecasts.whatif import Anchor
+from assay.questions.forecasts.whatif_page import Control, controls_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _FIELD_CHARACTERS_MAX = 300
@@ -46,7 +46,8 @@ _NOTHING: dict[str, Any] = {
     "prices": (),
     "currency": "",
     "answer": None,
-    "verdict": "",
+    "shown": None,
+    "changes": (),
     "changed": False,
     "cost_chart": None,
     "limits": None,
@@ -105,12 +106,11 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     try:
         values["runs"] = runs = api_whatif.get_configurations(context)
         asked = _asked(pairs)
-        run = next((choice for choice in runs if choice.run_id.startswith(asked.run_id)), None) if runs else None
-        if run is None:
-            if asked.run_id and runs:
-                raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
-            return {**values, "measured": () if runs else _measured_effects(context)}
-        _fill(context, values, asked, run)
+        if not runs:
+            return {**values, "measured": _measured_effects(context)}
+        if asked.run_id and not any(choice.run_id.startswith(asked.run_id) for choice in runs):
+            raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
+        _fill(context, values, asked)
     except AssayError as error:
         values["problem"] = error
     return values
@@ -124,34 +124,49 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
     return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in wanted)
 
 
-def _fill(context: Context, values: dict[str, Any], asked: _Asked, run: AnchorChoice) -> None:
-    anchor = api_whatif.cached_anchor(context, run.run_id)
-    changes = changes_of(anchor, asked.values)
-    values |= {
-        "run": run,
-        "controls": controls_of(anchor, changes),
-        "start": f"/whatif?{urlencode({'run': run.run_id})}",
-        "changed": bool(changes or asked.prices),
-    }
-    book = context.book
-    if book is not None:
-        values |= {"prices": _prices(book, asked.prices), "currency": book.currency}
-    answer = api_whatif.answer_of(context, anchor, changes, asked.prices)
-    values |= {
-        "answer": answer,
-        "verdict": verdict_of([answer]),
-        "extrapolated": bar_of_multiple(answer.extrapolation, "data and workers"),
-    }
-    then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
-    values["cost_chart"] = moved(
-        TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency
-    )
-    sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
+def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
+    anchors = api_whatif.cached_anchors(context)
+    shown = anchors.of_target(asked.run_id).anchors[0]
+    # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
+    changes = changes_of(shown, asked.values, all_values=not asked.run_id)
+    values |= _controls(shown, changes, asked)
+    if context.book is not None:
+        values |= {"prices": _prices(context.book, asked.prices), "currency": context.book.currency}
+    answer = api_whatif.answer_on(context, anchors, changes, asked.prices)
+    if not asked.run_id:
+        changed = next(
+            (row for row in answer.configurations if row.origin != Origin.MEASURED), answer.configurations[0]
+        )
+        shown = anchors.of_target(changed.run_id).anchors[0]
+        values |= _controls(shown, changes, asked)
+    row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
+    values |= {"answer": answer, "shown": row, "changes": [*answer.configurations[0].changes.items()]}
+    if row is None:
+        refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
+        raise SpecificationError(refused.reason, where=refused.configuration, hint=refused.remedy)
+    values["extrapolated"] = bar_of_multiple(row.extrapolation, "data and workers")
+    then = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
+    values["cost_chart"] = moved(TimeCostPoint("measured", row.measured_s, row.cost_before), then, row.currency)
+    sides = (("as measured", row.limits_before), ("then", row.limits_after))
     values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
 
-def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return the values that differ from the measured values. A number without a unit gets the control's unit."""
+def _controls(anchor: Anchor, changes: Sequence[Change], asked: _Asked) -> dict[str, Any]:
+    """Return the shown configuration and its controls."""
+    run_id = anchor.measured.runs[0].run_id
+    return {
+        "run": run_id,
+        "controls": controls_of(anchor, changes),
+        "start": f"/whatif?{urlencode({'run': run_id})}",
+        "changed": bool(changes or asked.prices),
+    }
+
+
+def changes_of(anchor: Anchor, values: Mapping[str, str], *, all_values: bool = False) -> tuple[Change, ...]:
+    """Return the values that differ from the measured values, or all values.
+
+    A number without a unit gets the control's unit.
+    """
     controls = {control.name: control for control in controls_of(anchor, ())}
     changes = []
     for name, text in values.items():
@@ -160,7 +175,11 @@ def changes_of(anchor: Anchor, values: Mapping[str, str]) -> tuple[Change, ...]:
             changes.append((name, f"{text}{control.unit}"))
         else:
             changes.append((name, text))
-    return tuple(change for change in changes if change[0] not in controls or not _same(change[1], controls[change[0]]))
+    return tuple(
+        change
+        for change in changes
+        if all_values or change[0] not in controls or not _same(change[1], controls[change[0]])
+    )
 
 
 def _same(text: str, control: Control) -> bool:

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.analysis.comparison.verdict_text import scope_text
-from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
+from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.errors import AssayError
 from assay.foundation.units import format_bytes, format_duration
 from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of
@@ -132,7 +132,7 @@ def _environment() -> Environment:
         row_verdict=row_verdict,
         scope_text=scope_text,
         name_of=name_of,
-        limit_title=lambda name: LIMIT_TITLES.get(name, name),
+        limit_title=limit_title,
         side_sentence=side_sentence,
         different_jobs_text=different_jobs_text,
         counters_text=counters_text,
