@@ -172,7 +172,11 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "explain.profile",
             "profile_command",
             "Show which code the tasks of a run executed.",
-            ("assay profile 01890a5d", "assay profile 01890a5d --phase map --all"),
+            (
+                "assay profile 01890a5d",
+                "assay profile 01890a5d --phase map --all",
+                "assay profile diff 01890a5d 01890b11",
+            ),
         ),
         "explain": CommandEntry(
             "explain.explain",

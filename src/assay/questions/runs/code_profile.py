@@ -59,14 +59,7 @@ def code_profile(
     """
     run = store.run(prefix)
     recorded = run.environment.get("profile") or {}
-    files = [names for names in map(recording_and_part, store.logs(run.run_id)) if names]
-    if not files:
-        reason = recorded.get("reason")
-        raise FormatError(
-            f"it has no profile{f': {reason}' if reason else ''}",
-            where=run.run_id,
-            hint="record one: assay run PLAN --profile cpu",
-        )
+    files = require_recordings(store, run)
     nodes = _nodes(store, run) if node else {}
     chosen = [
         (name, part)
@@ -80,8 +73,7 @@ def code_profile(
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
     stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
     for name, part in chosen:
-        text = store.log(run.run_id, stacks_file(name, part)).decode(errors="replace")
-        counted, ignored = parse_collapsed(text)
+        counted, ignored = stored_stacks(store, run.run_id, name, part)
         stacks.update(counted)
         phases[part] += counted.total()
         skipped += ignored
@@ -100,6 +92,24 @@ def code_profile(
         frames=frame_counts(stacks),
         skipped_lines=skipped,
     )
+
+
+def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
+    """Return recording and part of each file of stacks of a run. Raises FormatError if it has none."""
+    files = [names for names in map(recording_and_part, store.logs(run.run_id)) if names]
+    if not files:
+        reason = (run.environment.get("profile") or {}).get("reason")
+        raise FormatError(
+            f"it has no profile{f': {reason}' if reason else ''}",
+            where=run.run_id,
+            hint="record one: assay run PLAN --profile cpu",
+        )
+    return files
+
+
+def stored_stacks(store: Repository, run_id: str, recording: str, part: str) -> tuple[Counter[Stack], int]:
+    """Return the stacks of one part of a recording, and the number of lines that are not stacks."""
+    return parse_collapsed(store.log(run_id, stacks_file(recording, part)).decode(errors="replace"))
 
 
 def _nodes(store: Repository, run: Run) -> dict[str, str]:

@@ -1,31 +1,50 @@
-"""``assay profile RUN``: print the code that a run executed, by category and method."""
+"""``assay profile``: print the code that a run executed, or where one side uses more time than another."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from assay.analysis.run_profile.profile import REFERENCE
+from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, repository_option, row_limit
+from assay.interfaces.cli.common import (
+    all_option,
+    given_options,
+    json_option,
+    print_json,
+    print_rows,
+    repository_option,
+    row_limit,
+)
+from assay.interfaces.cli.explain.profile_difference import print_difference
 from assay.interfaces.cli.forecast.data_flow import data_flow_command
+from assay.questions.comparisons.side_by_side import Of
 from assay.store import Repository
 from assay.text import plural
 
 if TYPE_CHECKING:
     from assay.questions.runs.code_profile import CodeProfile
 
+DIFF = "diff"
 _UNITS = {"alloc": "bytes", "lock": "ns waited"}
 
 
 @click.command("profile", cls=AssayCommand)
-@click.argument("run", required=False)
-@click.option("--phase", help="Only this phase: map, shuffle, merge or reduce.")
+@click.argument("runs", nargs=-1, metavar="[RUN | diff A B]")
+@click.option("--phase", help="Only this phase: map, shuffle, merge or reduce; of Spark stage-0.")
 @click.option("--stage", type=int, help="Only this stage of Spark, by number.")
 @click.option("--node", help="Only JVMs on this node.")
 @click.option("--attempt", help="Only this task attempt, executor (executor-1) or driver.")
+@click.option(
+    "--of",
+    type=click.Choice(get_args(Of)),
+    default="configurations",
+    show_default=True,
+    help="With diff: compare all runs of the configurations of A and B, or these runs alone.",
+)
 @click.option("--reference", default=REFERENCE, hidden=True)
 @click.option("--layout", hidden=True)
 @click.option("--where", multiple=True, hidden=True)
@@ -35,11 +54,12 @@ _UNITS = {"alloc": "bytes", "lock": "ns waited"}
 @click.pass_context
 def profile_command(
     context: click.Context,
-    run: str | None,
+    runs: tuple[str, ...],
     phase: str | None,
     stage: int | None,
     node: str | None,
     attempt: str | None,
+    of: Of,
     reference: str,
     layout: str | None,
     where: tuple[str, ...],
@@ -49,10 +69,11 @@ def profile_command(
 ) -> None:
     """Show which code a run executed: categories first, then methods by what they execute themselves.
 
-    RUN is the beginning of the id of a run that was recorded with `assay run PLAN --profile cpu`. Without RUN, this is
-    `assay data-flow`, which had this name before.
+    RUN is the beginning of the id of a run that was recorded with `assay run PLAN --profile cpu`. `diff A B` shows
+    where B spends more time per byte of data than A. Without RUN, this is `assay data-flow`, which had this name
+    before.
     """
-    if run is None:
+    if not runs:
         context.invoke(
             data_flow_command,
             reference=reference,
@@ -63,10 +84,18 @@ def profile_command(
             repository=repository,
         )
         return
+    if runs[0] == DIFF:
+        ignored = given_options(context, ("stage", "node", "attempt"))
+        if ignored:
+            raise SpecificationError("diff does not take it", where=ignored[0], hint="choose a part with --phase")
+        print_difference(repository, runs[1:], of, phase, every=every, as_json=as_json)
+        return
+    if len(runs) > 1:
+        raise SpecificationError("a profile is of one run", where="run", hint="to compare two: assay profile diff A B")
     from assay.questions.json_values import json_value
     from assay.questions.runs.code_profile import code_profile
 
-    answer = code_profile(Repository.open(repository), run, phase=phase, stage=stage, node=node, attempt=attempt)
+    answer = code_profile(Repository.open(repository), runs[0], phase=phase, stage=stage, node=node, attempt=attempt)
     if as_json:
         print_json(json_value(answer))
         return

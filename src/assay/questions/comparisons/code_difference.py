@@ -1,0 +1,165 @@
+"""Answer which code makes one side slower than another: the difference of their profiles, per byte of data.
+
+In: a repository, its table of runs, and two runs or their configurations. Out: a :class:`ComparedProfiles`. Its
+arithmetic is in :mod:`assay.analysis.code_profile.difference`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.analysis.code_profile.difference import (
+    CodeDifference,
+    CodeRow,
+    CodeVerdict,
+    IntervalBasis,
+    ProfiledRun,
+    code_difference,
+    decided,
+)
+from assay.analysis.code_profile.stacks import Stack
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import FormatError, SpecificationError
+from assay.model import Run
+from assay.questions.comparisons.side_by_side import Of, sides_of
+from assay.questions.runs.code_profile import require_recordings, stored_stacks
+from assay.store import Repository
+from assay.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledSide:
+    """One side: its label, and the runs with a profile."""
+
+    label: str
+    run_ids: tuple[str, ...]
+    data_bytes: int
+    """Bytes of data of all these runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedProfiles:
+    """The profiles of two sides: the first is the baseline."""
+
+    kind: str
+    method: str
+    baseline: ProfiledSide
+    candidate: ProfiledSide
+    unprofiled: int
+    """Number of runs of both configurations that have no profile and are left out."""
+    difference: CodeDifference
+
+
+def compared_profiles(
+    store: Repository, table: RunTable, prefixes: Sequence[str], of: Of, phase: str | None = None
+) -> ComparedProfiles:
+    """Return where the second side spends more time than the first, in one phase or all.
+
+    Raises SpecificationError unless two different sides are chosen; FormatError if a side has no profile, if the
+    profiles differ in kind or method, or if their counts are not samples of time.
+    """
+    if len(prefixes) != 2:
+        raise SpecificationError("a difference has two sides", where="diff", hint="name two runs: diff A B")
+    sides = sides_of(store, table, [store.run(prefix) for prefix in prefixes], of).sides
+    runs = [[store.run(run_id) for run_id in side.summary.run_ids] for side in sides]
+    profiled = [[run for run in side if _recorded(run)] for side in runs]
+    for side, kept in zip(sides, profiled, strict=True):
+        if not kept:
+            require_recordings(store, store.run(side.run_id))
+            raise FormatError("no valid run of this side has a profile", where=side.run_id)
+    recorded = {
+        tuple(_recorded(run).get(key) for key in ("kind", "method", "interval_ms")) for s in profiled for run in s
+    }
+    if len(recorded) > 1:
+        texts = ", ".join(sorted(f"{kind} by {method}" for kind, method, _ in recorded))
+        raise FormatError(f"the profiles are of different kinds or methods: {texts}", where="diff")
+    kind, method, interval_ms = recorded.pop()
+    if not interval_ms:
+        raise FormatError(f"a {kind} profile does not count samples of time", where="diff", hint="use cpu or wall")
+    stacks = [[_profiled(store, run, phase) for run in side] for side in profiled]
+    if not any(run.parts for side in stacks for run in side):
+        raise FormatError(f"no profile has the phase {phase!r}", where="--phase")
+    return ComparedProfiles(
+        kind=str(kind),
+        method=str(method),
+        baseline=_side(sides[0].label, stacks[0]),
+        candidate=_side(sides[1].label, stacks[1]),
+        unprofiled=sum(map(len, runs)) - sum(map(len, profiled)),
+        difference=code_difference(stacks[0], stacks[1], interval_ms / 1000),
+    )
+
+
+def _recorded(run: Run) -> dict[str, Any]:
+    recorded: dict[str, Any] = run.environment.get("profile") or {}
+    return recorded if recorded.get("method") else {}
+
+
+def _side(label: str, runs: Sequence[ProfiledRun]) -> ProfiledSide:
+    return ProfiledSide(label, tuple(run.run_id for run in runs), sum(run.data_bytes for run in runs))
+
+
+def _profiled(store: Repository, run: Run, phase: str | None) -> ProfiledRun:
+    parts: dict[str, dict[str, Counter[Stack]]] = defaultdict(dict)
+    for recording, part in require_recordings(store, run):
+        if phase in (None, part):
+            parts[part][recording] = stored_stacks(store, run.run_id, recording, part)[0]
+    if not run.data_bytes:
+        raise FormatError("its bytes of data are unknown, so it has no time per byte", where=run.run_id)
+    return ProfiledRun(run.run_id, run.data_bytes, dict(parts))
+
+
+def difference_sentence(answer: ComparedProfiles) -> str:
+    """Return the answer as one sentence: the largest increase, then the category and the method that have it."""
+    difference, unit = (
+        answer.difference,
+        f"{answer.kind.upper() if answer.kind == 'cpu' else answer.kind} seconds per GB",
+    )
+    if difference.basis is IntervalBasis.RECORDINGS:
+        largest = max((*difference.phases, *difference.frames), key=lambda row: row.difference_s_per_gb)
+        return f"Single runs have no verdict. Largest increase in {unit} from A to B: {_named(largest)}"
+    more = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.MORE)
+    if not more:
+        less = decided((*difference.phases, *difference.categories, *difference.frames), CodeVerdict.LESS)
+        if not less:
+            return f"No code is shown to use more or fewer {unit} in B than in A"
+        row = min(less, key=lambda row: row.difference_s_per_gb)
+        return f"No code is shown to use more {unit} in B than in A; fewer: {_named(row)}"
+    top = max(more, key=lambda row: row.difference_s_per_gb)
+    parts = [_named(top)]
+    for rows in (difference.categories, difference.frames):
+        of_phase = [
+            row for row in decided(rows, CodeVerdict.MORE) if row.code.phase == top.code.phase and row is not top
+        ]
+        if of_phase:
+            parts.append(
+                f"{of_phase[0].code.frame or of_phase[0].code.category} {of_phase[0].difference_s_per_gb:+.3g}"
+            )
+    return f"B uses more {unit} than A: {', of which '.join(parts)}"
+
+
+def _named(row: CodeRow) -> str:
+    where = f" in {row.code.frame or row.code.category}" if row.code.category else ""
+    spread = (
+        f" ({row.low_s_per_gb:+.3g} to {row.high_s_per_gb:+.3g})"
+        if row.low_s_per_gb is not None and row.high_s_per_gb is not None
+        else ""
+    )
+    return f"{row.difference_s_per_gb:+.3g}{spread} in the phase {row.code.phase}{where}"
+
+
+def basis_sentence(answer: ComparedProfiles) -> str:
+    """Return what the intervals vary over, and how the verdicts are corrected."""
+    difference = answer.difference
+    if difference.basis is IntervalBasis.REPETITIONS:
+        over = f"repetitions: {difference.baseline_units} and {difference.candidate_units}"
+    else:
+        over = (
+            f"task attempts or executors: {difference.baseline_units} and {difference.candidate_units}. "
+            "They leave out the variation between runs, so there are no verdicts: repeat both sides"
+        )
+    tested = len(difference.phases) + len(difference.categories) + len(difference.frames)
+    corrected = (
+        f". Verdicts are corrected for {plural(tested, 'row')}" if difference.basis is IntervalBasis.REPETITIONS else ""
+    )
+    return f"95 % intervals over {over}{corrected}"
