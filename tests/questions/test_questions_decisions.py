@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of
 from assay.analysis.comparison.factors.scalability import ScalabilityLaw
 from assay.analysis.statistics import Verdict, table_of
@@ -21,7 +22,7 @@ from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
-from assay.questions.decisions.decide import baseline_of_options, decide
+from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text, workload_in_context
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
@@ -240,12 +241,12 @@ def test_a_workload_in_its_context_is_named_in_words(context: str, words: str) -
 
 def test_the_default_baseline_is_hard_disks_ethernet_the_smallest_number_or_the_most_run() -> None:
     table = table_of(group({"SS2": [1.0] * 5, "HD2": [2.0], "HD5": [2.0] * 2}))
-    assert baseline_of_options(table, "layout", ["SS2", "HD2", "HD5"]) == "HD5"
-    assert baseline_of_options(table, "layout", ["SS2", "HD2"]) == "HD2"
+    assert baseline_of(table, "layout", ["SS2", "HD2", "HD5"]) == "HD5"
+    assert baseline_of(table, "layout", ["SS2", "HD2"]) == "HD2"
     sizes = [make_run(n, parameters={"containers": str(c)}) for n, c in enumerate((12, 12, 6, 9))]
-    assert baseline_of_options(table_of(sizes), "containers", ["12", "6", "9"]) == "6"
+    assert baseline_of(table_of(sizes), "containers", ["12", "6", "9"]) == "6"
     codecs = [make_run(n, levels={"network": name}) for n, name in enumerate(("IB", "IB", "ETH"))]
-    assert baseline_of_options(table_of(codecs), "network", ["IB", "ETH"]) == "ETH"
+    assert baseline_of(table_of(codecs), "network", ["IB", "ETH"]) == "ETH"
 
 
 def test_ignored_factors_are_named_first() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.comparison import WELCH, compare
 from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
@@ -14,14 +15,7 @@ from assay.analysis.comparison.matched import PAIRED
 from assay.analysis.comparison.result import Exclusion, clearest
 from assay.analysis.run_profile.traffic import counter_growth, disk_traffic
 from assay.analysis.statistics import Verdict
-from assay.analysis.statistics.factors_of_runs import (
-    default_baseline,
-    factors_of,
-    layout_devices,
-    level_of,
-    levels_of,
-    on_hard_disks,
-)
+from assay.analysis.statistics.factors_of_runs import factors_of, layout_devices, level_of, levels_of, on_hard_disks
 from assay.analysis.statistics.keys import hard_disk_layouts
 from assay.analysis.statistics.run_table import table_of
 from assay.model.runs.run import Origin, Phase, RunStatus
@@ -347,7 +341,7 @@ def test_hard_disks_are_the_baseline_whichever_ran_first() -> None:
         ]
         disks = on_hard_disks((run.layout, layout_devices(run)) for run in runs)
         assert disks == hard_disk_layouts(table_of(runs))
-        return default_baseline(factor, layouts, disks)
+        return baseline_of(table_of(runs), factor)
 
     assert chosen("SS2", "HS5", "HD5", "HDD") == "HD5"
     assert chosen("Hybrid", "All-SSD", "All-HDD") == "All-HDD"
@@ -358,10 +352,14 @@ def test_hard_disks_are_the_baseline_whichever_ran_first() -> None:
     assert chosen("fast", "HDD", "slow", devices={"fast": {"ssd": 2}, "HDD": {"nvme": 1}, "slow": {"hdd": 4}}) == "slow"
 
 
-def test_a_number_is_compared_with_the_least_and_a_codec_with_none() -> None:
-    assert default_baseline("containers", ["12", "4", "8"], ()) == "4"
-    assert default_baseline("compression", ["snappy", "none"], ()) == "none"
-    assert default_baseline("dfs.blocksize", ["128MB", "64MB"], ()) == "128MB"
+def test_a_number_is_compared_with_the_least_a_codec_with_none_and_others_with_the_level_of_most_runs() -> None:
+    def chosen(factor: str, *levels: str) -> str:
+        return baseline_of(table_of([make_run(n, levels={factor: name}) for n, name in enumerate(levels)]), factor)
+
+    assert chosen("containers", "12", "4", "8") == "4"
+    assert chosen("compression", "snappy", "none") == "none"
+    assert chosen("network", "IB", "IB", "ETH") == "ETH"
+    assert chosen("scheduler", "fifo", "fair", "fair") == "fair"
 
 
 def test_parameters_set_by_a_level_are_no_difference_between_levels() -> None:

@@ -34,12 +34,10 @@ from assay.analysis.statistics import (
     Means,
     RunTable,
     combined,
-    default_baseline,
     difference,
     estimate,
     first_rows,
     groups_by,
-    hard_disk_layouts,
     has_level,
     level_of_group,
     means_by,
@@ -477,20 +475,6 @@ def stratify(matched: MatchedGroups, by: str | None) -> Strata:
     key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
     counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
     return Strata(by, names, of_group, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))
-
-
-def baseline_of(table: RunTable, factor: str) -> str:
-    """Return the default baseline: hard disks, or else the level that ran first.
-
-    Raises SpecificationError if no valid run has a level.
-    """
-    column = require_factor(table, factor)
-    present = np.flatnonzero(usable(table) & (column.codes != ABSENT))
-    if len(present) == 0:
-        raise SpecificationError(f"no valid run has a level of {factor!r}", hint="see what failed with `assay runs`")
-    first_rows_of = np.unique(column.codes[present], return_index=True)[1]
-    levels = [column.levels[int(column.codes[row])] for row in present[np.sort(first_rows_of)]]
-    return default_baseline(factor, levels, hard_disk_layouts(table))
 
 
 def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[RunTable, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.confounding import confounded_by
 from assay.analysis.comparison.dependence import dependence_of, over_levels
 from assay.analysis.comparison.joint import Fit, fits
@@ -23,7 +24,6 @@ from assay.analysis.comparison.matched import (
     LogMean,
     MatchedGroups,
     Strata,
-    baseline_of,
     combine,
     group_ratios,
     log_mean,
@@ -123,7 +123,7 @@ def speedups_of(
     by: str | None = "workload",
     fitted: Sequence[Fit] | None = None,
 ) -> list[SpeedupResult]:
-    """Return every level of the factor against ``baseline`` (by default hard disks, or the first that ran).
+    """Return every level of the factor against ``baseline`` (default: see ``baselines.py``).
 
     ``by``: the factor that separates parts, each with its own results, in the order of the rows; None for one result
     over all workloads, with equal weights (:func:`over_parts`). ``fitted``: the
@@ -134,9 +134,7 @@ def speedups_of(
         return over_parts(speedups_of(matched, baseline, fitted=fitted))
     table, factor = matched.table, matched.factor
     column = table.columns[factor]
-    baseline = baseline_of(table, factor) if baseline is None else baseline
-    if baseline not in column.levels:
-        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"levels: {', '.join(column.levels)}")
+    baseline = baseline_of(table, factor, requested=baseline)
     if by == factor or by in matched.ignored:
         raise SpecificationError(f"runs can't be grouped by {by!r}: it differs within the matched groups")
     require_factor(table, by)

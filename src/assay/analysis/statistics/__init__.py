@@ -10,7 +10,6 @@ from assay.analysis.statistics.factors_of_runs import (
     LAYOUT_PARAMETERS,
     RESERVED,
     SIZE_OPTIONS,
-    default_baseline,
     factors_of,
     in_order,
     layout_devices,

@@ -4,8 +4,7 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 (``dfs.blocksize``), or ``WORKLOAD.option`` (``terasort.reduces``). Origins are never in one group.
 """
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from assay.model import (
     ENGINE_FACTOR,
@@ -31,7 +30,6 @@ FACTOR_SYNONYMS = {
     "codec": "compression",
 }
 """Common words for factors, which error messages map to the factor's name."""
-_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 LAYOUT_DEVICES = "layout_devices"
 SIZE_OPTIONS = (".suite", ".datasize", ".scale")
 """Workload options that state the amount of data, in sources that do not record bytes."""
@@ -109,18 +107,6 @@ def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset
         if layout is not None and text is not None:
             kinds.setdefault(layout, set()).update(devices_of_text(text))
     return frozenset(layout for layout, device_kinds in kinds.items() if device_kinds == {layout_code.HDD})
-
-
-def default_baseline(factor: str, levels: Sequence[str], hard_disks: Collection[str]) -> str:
-    """Return the default baseline: hard disks, the smallest number, ``none``, or else the first level.
-
-    ``levels``: at least one, in the order in which runs first had them, which a campaign's plan shuffles.
-    ``hard_disks``: layouts on hard disks, see :func:`on_hard_disks`.
-    """
-    if all(_NUMBER.fullmatch(level) for level in levels):
-        return min(levels, key=float)
-    disks = hard_disks if factor == LAYOUT_FACTOR else ()
-    return next((level for level in levels if level in disks or level == "none"), levels[0])
 
 
 def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:

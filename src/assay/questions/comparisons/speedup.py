@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure, aloja, lisa14
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
 from assay.analysis.comparison.factors.compression import changes_with
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.joint import LevelNetwork, LevelPairs, fits, level_pairs, network_of
-from assay.analysis.comparison.matched import baseline_of, combined_or_named, match, stratify
+from assay.analysis.comparison.matched import combined_or_named, match, stratify
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import FastestLevels, fastest_levels
@@ -120,7 +121,7 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSprea
     """
     factors, group, ignore = request.factors, request.group, frozenset(request.ignore)
     joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
-    first = baseline_of(joined, name) if request.baseline is None else request.baseline
+    first = baseline_of(joined, name, requested=request.baseline)
     matched = match(joined, name, ignore, deployments=request.deployments, spread=spread)
     alike = match(joined, name, ignore, spread=spread) if request.deployments else matched
     strata = stratify(alike, group or "workload")

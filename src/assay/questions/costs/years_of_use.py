@@ -10,11 +10,11 @@ implausible data size.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.cost.tco import Rounding
-from assay.analysis.statistics import RunTable, counts_by
+from assay.analysis.statistics import RunTable, counts_by, table_of
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
-from assay.questions.comparisons.baselines import baseline_among
 from assay.questions.costs.job_cost import CostView, cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.values import Decision, DecisionRequest
@@ -71,7 +71,7 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
         decisions=decisions,
         years=request.years,
         rounding=request.rounding,
-        baseline=baseline_among(runs, LAYOUT_FACTOR, request.baseline) if runs else None,
+        baseline=baseline_of(table_of(runs), LAYOUT_FACTOR, requested=request.baseline) if runs else None,
         similar=similar,
     )
     factors = dict.fromkeys(name for item in request.prices.items for name in item.when if name in priced.columns)

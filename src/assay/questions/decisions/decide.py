@@ -17,16 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.analysis.comparison.claims.contrasts import INFINIBAND
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
-from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass, device_class_of
 from assay.analysis.comparison.matched import COUNTED, STRATA, combined_or_named, match, session_spread
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.comparison.sessions import session_warnings
-from assay.analysis.statistics import RunTable, hard_disk_layouts, require_factor, usable
+from assay.analysis.statistics import RunTable, require_factor
 from assay.analysis.statistics.sessions import SessionSpread
-from assay.foundation.errors import SpecificationError, did_you_mean
-from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
 from assay.questions.decisions.baseline_cost import baseline_costs_of, energy_use_of
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
@@ -50,11 +47,8 @@ def decide(
     column = require_factor(joined, factor)
     if not column.levels:  # no run records all factors that are joined
         return ()
-    if request.baseline is not None and request.baseline not in column.levels:
-        near = did_you_mean(request.baseline, column.levels)
-        raise SpecificationError(
-            f"no run has {factor} {request.baseline!r}", hint=f"{near}its levels: {', '.join(column.levels)}"
-        )
+    if request.baseline is not None:
+        baseline_of(joined, factor, requested=request.baseline)  # it exists, if only in another group of options
     ignore = frozenset(request.ignore)
     spread = session_spread(table) if spread is None else spread
     times = OptionEstimates.of(match(joined, factor, ignore, spread=spread))
@@ -95,42 +89,6 @@ def connected_options(estimates: OptionEstimates, strata: Sequence[int]) -> list
     return [sorted(part) for part in parts]
 
 
-def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> str:
-    """Return the level of ``levels`` to compare with when the request names none.
-
-    Hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest number;
-    ``none``; else the level with the most valid runs.
-    """
-    column = require_factor(table, factor)
-    counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
-    by_runs = sorted(levels, key=lambda level: -int(counts[column.code(level)]))
-    if " + " in factor:
-        preferred = [_joint_baseline(table, factor, levels)]
-    elif factor == DEVICE_CLASS:
-        preferred = [DeviceClass.HARD_DISKS.value]
-    elif factor == LAYOUT_FACTOR:
-        hard_disks = hard_disk_layouts(table)
-        preferred = [level for level in by_runs if level in hard_disks]
-    elif factor == NETWORK_FACTOR:
-        preferred = [level for level in by_runs if INFINIBAND.number_of_level(level) == 0]
-    elif all(level.replace(".", "", 1).isdecimal() for level in levels):
-        preferred = [min(levels, key=float)]
-    else:
-        preferred = ["none"]
-    return next((level for level in preferred if level in levels), by_runs[0])
-
-
-def _joint_baseline(table: RunTable, factor: str, levels: Sequence[str]) -> str:
-    """Return the level of a joint factor that joins the baselines of its parts."""
-    parts = [dict.fromkeys(names) for names in zip(*(level.split(" + ") for level in levels), strict=True)]
-    hard_disks = [layout for layout in parts[0] if device_class_of(layout, None) is DeviceClass.HARD_DISKS]
-    first = hard_disks[0] if factor.startswith(f"{LAYOUT_FACTOR} + ") and hard_disks else None
-    matching = [level for level in levels if first is None or level.startswith(f"{first} + ")]
-    column = require_factor(table, factor)
-    counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
-    return max(matching, key=lambda level: int(counts[column.code(level)]))
-
-
 def _decision(
     times: OptionEstimates,
     money: OptionEstimates | None,
@@ -143,7 +101,7 @@ def _decision(
     table, factor = times.matched.table, times.matched.factor
     levels = table.columns[factor].levels
     names = [levels[code] for code in options]
-    baseline = request.baseline if request.baseline in names else baseline_of_options(table, factor, names)
+    baseline = request.baseline if request.baseline in names else baseline_of(table, factor, names)
     code = table.columns[factor].code(baseline)
     rows = [
         OptionRow(

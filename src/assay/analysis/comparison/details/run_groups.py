@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, baseline_of, match
+from assay.analysis.comparison.baselines import baseline_of
+from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, match
 from assay.analysis.statistics import (
     ABSENT,
     DEPENDENT_PROPERTIES,

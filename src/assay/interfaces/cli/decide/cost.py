@@ -200,9 +200,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     show_default=True,
     help="With --years: paper truncates to whole jobs and whole cents, as SanDisk's paper does.",
 )
-@click.option(
-    "--baseline", help="With --years: option to compare with. Default: hard disks, or the layout of the first run."
-)
+@click.option("--baseline", help="With --years: option to compare with. Default: as in `assay decide`.")
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
 @all_option

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.details.side_by_side import SIDES_MAX
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.statistics import FACTOR_SYNONYMS, RunTable
@@ -32,7 +33,6 @@ from assay.interfaces.web.state.context import READERS, Context, ContextOf, chec
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.speedup_tables import most_supported, tables_of
 from assay.questions.costs.mix import parse_mix
-from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
 from assay.questions.runs.overview import counts_of
@@ -148,7 +148,7 @@ def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[
 
     def levels_and_baseline(_: Repository, table: RunTable) -> tuple[list[str], str | None]:
         levels = levels_in(table, factor)
-        return levels, baseline_of_options(table, factor, levels) if levels else None
+        return levels, baseline_of(table, factor, levels) if levels else None
 
     return context.ask(levels_and_baseline, where, ("choices", factor))
 
