@@ -71,10 +71,8 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
     """Two levels, three repetitions each, at the median time of the workload with most runs: 6 x 60 s."""
     runs = [make_run(number, workload="sort", duration_s=50.0 + 10.0 * number) for number in range(3)]
     by_name = answers([*runs, make_run(9, workload="grep", duration_s=999.0)], tmp_path / "r")
-    assert next_step(by_name["network"]) == (
-        "Plan it: 6 runs of Sort, about 6 min, with `factors: {network: [ETH, IB]}`."
-    )
-    assert (next_step(by_name["containers"]) or "").startswith("Plan it: 9 runs of Sort, about 9 min, ")
+    assert next_step(by_name["network"]) == ("Plan 6 runs of Sort, about 6 min, with `factors: {network: [ETH, IB]}`.")
+    assert (next_step(by_name["containers"]) or "").startswith("Plan 9 runs of Sort, about 9 min, ")
 
 
 def test_a_parameter_that_sets_the_containers_is_named_with_its_value(tmp_path: Path) -> None:

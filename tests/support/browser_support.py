@@ -33,6 +33,41 @@ OVERPRINTED = """id => {
         .map(other => [other.textContent, one.textContent]));
 }"""
 """Pairs of texts in a chart that overlap."""
+CHART_TEXTS = """() => {
+    const wrong = [];
+    for (const svg of document.querySelectorAll('.drawing svg')) {
+        if (!svg.checkVisibility({ contentVisibilityAuto: true })) continue;
+        const frame = svg.getBoundingClientRect();
+        const texts = [...svg.querySelectorAll('text')].filter(one => one.textContent.trim() && one.checkVisibility());
+        const boxes = texts.map(one => one.getBoundingClientRect());
+        boxes.forEach((box, i) => {
+            const said = texts[i].textContent;
+            if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1
+                || box.bottom > frame.bottom + 1) wrong.push(['cut', said]);
+            if (said.includes('…')) wrong.push(['shortened', said]);
+            boxes.slice(0, i).forEach((other, j) => {
+                if (Math.min(box.right, other.right) - Math.max(box.left, other.left) > 2
+                    && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 4)
+                    wrong.push(['overlap', texts[j].textContent, said]);
+            });
+        });
+    }
+    return wrong;
+}"""
+"""Texts of charts that are cut, shortened or overlap another text of their chart."""
+UNEVEN = """() => {
+    const wrong = [];
+    for (const bar of document.querySelectorAll('form.bar')) {
+        const heights = [...bar.querySelectorAll('select, .button, input:not([type=checkbox], [type=hidden])')]
+            .filter(one => one.checkVisibility()).map(one => Math.round(one.getBoundingClientRect().height));
+        if (Math.max(...heights) - Math.min(...heights) > 2) wrong.push(heights);
+    }
+    return wrong;
+}"""
+"""Heights of controls of a form that differ."""
+TALLER_THAN_PAPER = """() => [...document.querySelectorAll('.drawing svg')].filter(svg => svg.checkVisibility())
+    .map(svg => Math.round(svg.getBoundingClientRect().height)).filter(height => height > 1000)"""
+"""Heights of figures that do not fit on one sheet."""
 CUT_ON_PAPER = """() => [...document.querySelectorAll('.drawing svg, .scroll, .log')].filter(part => {
     const box = part.getBoundingClientRect();
     return part.checkVisibility({ contentVisibilityAuto: true }) &&
@@ -99,6 +134,8 @@ def misfits(page: Page) -> dict[str, Any]:
         "wider by px": page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)"),
         "pages hidden": page.evaluate(HIDDEN_LINKS),
         "tables cut unsaid": page.evaluate(CUT_UNSAID),
+        "texts of charts": page.evaluate(CHART_TEXTS),
+        "heights of controls": page.evaluate(UNEVEN),
     }
     return {name: what for name, what in wrong.items() if what}
 
@@ -109,7 +146,7 @@ def cut_on_paper(page: Page) -> list[str]:
     assert before is not None
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER_PX, "height": 1000})  # as a sheet comes: without a new drawing
-    cuts: list[str] = page.evaluate(CUT_ON_PAPER)
+    cuts: list[str] = [*page.evaluate(CUT_ON_PAPER), *map(str, page.evaluate(TALLER_THAN_PAPER))]
     page.emulate_media(media="screen")
     page.set_viewport_size(before)
     return cuts

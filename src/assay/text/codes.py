@@ -15,6 +15,15 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
     return meaning_of | {name: _meaning(code) for name in listed if (code := parse(name)) is not None}
 
 
+def layout_text(name: str) -> str:
+    """Return a layout for a table or a legend, devices first: ``5 hard disks + 1 SSD (HS5)``; other names unchanged."""
+    code = parse(name)
+    if code is None or code.disks is None:
+        return name
+    extra = "" if code.more is None else f" + 1 {_DEVICES[code.more]}"
+    return f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''}{extra} ({name})"
+
+
 def _meaning(code: LayoutCode) -> str:
     devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} per worker"
     if code.more is None:

@@ -43,7 +43,9 @@ _RECORDED_UNITS = {
 }
 """Unit of the recorded values of the metrics whose texts choose a unit by their size."""
 _ABBREVIATIONS = ("cpu", "gc", "hdfs", "io", "jvm", "nic")
-_TITLES = {STARTED: "Start time (UTC)", "duration_s": "Run time (s)"}
+_TITLES = {STARTED: "Start time (UTC)", "assay_own_s": "Time assay needed around the run (s)"}
+_NAMES = {"duration_s": "run time"}
+"""Metrics whose words are not those of their name."""
 _SUFFIX_TEXTS = {"_bytes_per_request": " request", "_share": " share"}
 """Parts of an ending that stay in the metric's title, because they change its meaning."""
 
@@ -74,7 +76,7 @@ def metric_text(name: str, value: float) -> tuple[str, str]:
         return "start time (UTC)", f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M:%S}"
     for ending, unit in UNITS.items():
         if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")
+            words = _NAMES.get(name) or name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")
             return words, f"{_number(value)} {unit}" if isinstance(unit, str) else unit(value)
     return name.replace("_", " "), _number(value)
 

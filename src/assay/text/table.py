@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_FIGURE = re.compile(r"–|-?[0-9][0-9.,]*(?:×| [%A-Za-z/]+)?")
+_FIGURE = re.compile(r"–|absent|-?[0-9][0-9.,]*(?:×| [%A-Za-z/]+)?(?: \([0-9.,]+ to [0-9.,]+\))?")
 
 
 @dataclass(frozen=True, slots=True)

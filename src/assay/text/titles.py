@@ -32,6 +32,8 @@ COLUMN_TITLES = {
     "containers": "Containers per worker",
     **PARAMETER_TITLES,
 }
+_SOURCE_TITLES = {"bayes": "Bayes", "hivebench_agregation": "Hive aggregation", "hivebench_join": "Hive join"}
+"""Titles of HiBench's workloads in ALOJA's tables (with its spelling) that assay does not run."""
 _NONE = "none"
 """The level of a factor that a configuration does not have."""
 _RUN_ID_SHORT = 13
@@ -42,10 +44,10 @@ _BINARY_SIZES = parameters_that(Meaning.BLOCK_SIZE, Meaning.BUFFER_SIZE)
 def workload_title(name: str, context: str = "") -> str:
     """Return a workload's title, with ``context`` in brackets to distinguish workloads of the same name.
 
-    A workload that assay does not know has the name from its plan or source.
+    A workload that assay neither runs nor knows from ALOJA has the name from its plan or source.
     """
     declared = workloads().get(known_name(name))
-    title = declared.title if declared else name
+    title = declared.title if declared else _SOURCE_TITLES.get(name, name)
     return f"{title} ({context})" if context else title
 
 

@@ -43,12 +43,12 @@ def test_varied_factors_are_distinguished_from_accidental_and_host_differences()
     assert by_name["kernel"] == (DifferenceKind.HOSTS, (("6.1",), ("6.6",)))
     assert comparison.same["workload"] == "terasort"
     first, second = comparison.sides
-    assert (first.label, second.label) == ("A: HD2 64MiB", "B: SS2 128MiB")
+    assert (first.label, second.label) == ("A: 2 hard disks (HD2) 64MiB", "B: 2 SSDs (SS2) 128MiB")
     assert first.ratio is None
     assert second.ratio == pytest.approx(61 / 31, rel=0.01)
     assert second.ratio_low is not None
     assert second.ratio_low < (second.ratio or 0)
-    assert "× as fast as A: HD2" in side_sentence(comparison, second)
+    assert "× as fast as A: 2 hard disks (HD2)" in side_sentence(comparison, second)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from assay.analysis.run_profile.traffic import disk_traffic
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION, log_axis
 from assay.interfaces.charts.money import cost_bars
-from assay.interfaces.charts.network import comparison_network
+from assay.interfaces.charts.network import comparison_network, is_readable
 from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.questions.costs.job_cost import cost_view
@@ -128,3 +128,10 @@ def test_numbers_of_lines_to_neighbours_do_not_cover_each_other() -> None:
     pairs = (("L3", "L4", 9), ("L3", "L5", 7), ("L0", "L6", 5))
     numbers = comparison_network(LevelNetwork(levels, pairs), {})["layer"][1]["data"]["values"]
     assert [row["sets"] for row in numbers] == [9, 5]
+
+
+def test_a_network_with_too_many_lines_is_not_drawn() -> None:
+    levels = tuple(f"L{number}" for number in range(7))
+    pairs = tuple((a, b, 1) for index, a in enumerate(levels) for b in levels[index + 1 :])
+    assert is_readable(LevelNetwork(levels, pairs[:15]))
+    assert not is_readable(LevelNetwork(levels, pairs))

@@ -99,7 +99,7 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         page.get_by_role("link", name="TeraSort: 2 SSDs per worker (SS2) against 2 hard disks per worker (HD2)").click()
         page.wait_for_selector("text=measured, lab 1/20")
         text = settled(page)
-        assert "s less than A: HD2: " in text
+        assert "s less than A: 2 hard disks (HD2): " in text
         assert "its busiest disk" in text or "to and from disks" in text
         assert "CPUs were busy" in text
         assert page.locator("#why .drawing.drawn svg").count() >= 1
@@ -134,7 +134,7 @@ def test_with_the_keyboard_alone(watched: ObservedRun) -> None:
         go_to(link)
         page.keyboard.press("Enter")
     page.wait_for_selector("text=measured, lab 1/20")
-    assert "s less than A: HD2" in settled(page)
+    assert "s less than A: 2 hard disks (HD2)" in settled(page)
 
 
 def test_a_ranking_of_single_runs_claims_no_certainty(watched: ObservedRun) -> None:
@@ -176,7 +176,7 @@ def test_the_api_gives_the_same_reasons(watched: ObservedRun) -> None:
     assert pair["observed"]
     answer = ask(f"{address}/reasons?run={pair['runs'][0]}&run={pair['runs'][1]}").json()
     page = watched.open(f"/compare?run={pair['runs'][0]}&run={pair['runs'][1]}")
-    assert answer["labels"] == ["A: HD2", "B: SS2"]
+    assert answer["labels"] == ["A: 2 hard disks (HD2)", "B: 2 SSDs (SS2)"]
     assert page.locator(".reasons li").all_inner_texts() == answer["sentences"]
     full_size = ask(f"{address}/why", params=asked | {"origin": "measured"})
     assert (full_size.status, "equal to one with HD2" in full_size.json()["message"]) == (404, True)

@@ -109,7 +109,10 @@ def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: T
     page = client.get("/compare", params=[*runs, ("of", "configurations")])
     assert "1 of 7 runs is an outlier (1 too slow)" in page.text
     apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
-    assert re.search(r"Of A: HD2[^.]* phases or devices are known, of B: SS2[^.]* nothing but times", apart.text)
+    assert re.search(
+        r"Of A: 2 hard disks \(HD2\)[^.]* phases or devices are known, of B: 2 SSDs \(SS2\)[^.]* nothing but times",
+        apart.text,
+    )
 
 
 def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:

@@ -9,6 +9,8 @@ from typing import Protocol
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale, opacity_scale
 
+_LEGEND_ENTRY_PX = 90
+"""Width of an entry of the legend, in pixels."""
 HEIGHT_PX = 260
 COLOURS_MAX = 12
 """Maximum number of levels of the first factor in a chart: the levels with the most measured configurations."""
@@ -63,6 +65,7 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "type": "ordinal",
         "title": titles[-1],
         "sort": _order(list({cell.levels[-1] for cell in cells})),
+        "axis": {"labelAngle": 0},
     }
     y = {
         "field": "seconds",
@@ -71,7 +74,8 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "scale": {"type": "log", "nice": False},
     }
     colours = colours_of(first)
-    by_first = {"field": "first", "type": "nominal", "title": titles[0]}
+    columns = {"columns": max(2, width_px // _LEGEND_ENTRY_PX)}
+    by_first = {"field": "first", "type": "nominal", "title": titles[0], "legend": columns}
     shades = {
         "color": {**by_first, "scale": colour_scale(colours)},
         "opacity": {**by_first, "scale": opacity_scale(colours)},

@@ -26,13 +26,21 @@ def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_P
     ]
     panels = min(_COLUMNS, len(phases))
     x: Spec = {"field": "low_s", "type": "quantitative", "title": "Duration (s)", "scale": {"zero": False}}
-    colour = {"field": "what", "type": "nominal", "sort": list(_COLOURS), "scale": colour_scale(_COLOURS)}
+    colour: Spec = {"field": "what", "type": "nominal", "sort": list(_COLOURS), "scale": colour_scale(_COLOURS)}
+    if not any(row["what"] == "outliers" for row in rows):
+        colour["legend"] = None
     bars: Spec = {
         "mark": {"type": "bar", "cornerRadiusEnd": 0},
         "encoding": {
             "x": {**x, "bin": "binned"},
             "x2": {"field": "high_s"},
-            "y": {"field": "tasks", "type": "quantitative", "stack": "zero", "title": "Tasks"},
+            "y": {
+                "field": "tasks",
+                "type": "quantitative",
+                "stack": "zero",
+                "title": "Tasks",
+                "axis": {"tickMinStep": 1, "format": "d"},
+            },
             "color": colour,
             "order": {"field": "rank", "type": "quantitative"},
         },

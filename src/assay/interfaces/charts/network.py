@@ -11,10 +11,8 @@ from assay.analysis.comparison.joint import LevelNetwork
 from assay.interfaces.charts.drawing.identity import shape_of
 from assay.interfaces.charts.drawing.style import HALF_PX, INK, PALETTE, Spec, chart, colour_scale
 
-_LINES_NUMBERED_MAX = 15
-"""Maximum number of lines in a chart where every line may have a number."""
-_NUMBERED = 6
-"""Maximum number of numbered lines in a chart with more lines: the thickest lines. A table has all numbers."""
+_LINES_MAX = 15
+"""Maximum number of lines in a chart: more cross each other too often to be read, and a table has their numbers."""
 _NEARER = 0.6
 """Position of a number along its line, as a share of the line: off the middle, where lines cross."""
 _APART_UP_TO = 8
@@ -22,11 +20,14 @@ _APART_UP_TO = 8
 thicker line joins the same level to a neighbour of its other level."""
 _SIDE = 0.2
 """Minimum horizontal distance of a point from the circle's centre, in radii, for a name at its left or right."""
-_NUMBERED_LEVELS_MAX = 12
-"""Maximum number of levels in a chart with numbers; with more levels, only a table has the numbers."""
 _EDGE = 1.5
 """End of both axes, in radii of the circle."""
 _HEIGHT_PX = 300
+
+
+def is_readable(network: LevelNetwork) -> bool:
+    """Return whether the network has few enough lines for a chart."""
+    return len(network.pairs) <= _LINES_MAX
 
 
 def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
@@ -36,13 +37,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
         {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
     ]
     points: list[Spec] = [{"level": level, "a": index} for level, index in levels.items()]
-    few = len(lines) <= _LINES_NUMBERED_MAX
-    thickest = sorted(lines, key=lambda line: -line["sets"])
-    numbered = (
-        []
-        if len(levels) > _NUMBERED_LEVELS_MAX
-        else _without_overlap(thickest if few else thickest[:_NUMBERED], len(levels))
-    )
+    numbered = _without_overlap(sorted(lines, key=lambda line: -line["sets"]), len(levels))
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(

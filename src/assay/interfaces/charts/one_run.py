@@ -32,6 +32,8 @@ _DASHES_SIZE = 1200
 """Size of a legend symbol, in square pixels. Its length is the square root, enough for the longest dashes."""
 _STRIP_PX = 28
 """Height of the strip of limiting resources, in pixels."""
+_LIMIT_COLUMNS = 5
+"""Number of columns of the legend of limiting resources."""
 _PHASE_PX = 20
 """Height of a row in the panel of phases, in pixels."""
 _LANE_PX = 14
@@ -156,7 +158,11 @@ def _limit_panel(seen: OverTime, width_px: int) -> Spec:
     panel = _bars("What limited most workers", rows, {}, _STRIP_PX, seen, width_px)
     colours = {LIMIT_TITLES[span.limit]: LIMIT_COLOURS.get(span.limit, PALETTE[-1]) for span in seen.limits}
     panel["encoding"]["y"] = {"datum": "limit", "type": "nominal", "title": None}
-    panel["encoding"]["color"] |= {"scale": colour_scale(colours), "sort": list(colours), "legend": {"columns": 4}}
+    panel["encoding"]["color"] |= {
+        "scale": colour_scale(colours),
+        "sort": list(colours),
+        "legend": {"columns": _LIMIT_COLUMNS},
+    }
     return panel
 
 

@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from assay.interfaces.charts.drawing.identity import shape_of
 from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale, opacity_scale
+from assay.model import LAYOUT_FACTOR
 from assay.questions.runs.scatter import ScatterView
-from assay.text import STARTED, metric_title
+from assay.text import STARTED, layout_text, level_text, metric_title
 
 
 def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
@@ -23,8 +24,8 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
             view.y: _drawn_value(view.y, point.y),
             "run": point.run_id,
             "address": f"/runs/{quote(point.run_id, safe='')}",
-            **({"colour": point.colour} if point.colour is not None else {}),
-            **({"shape": point.shape} if point.shape is not None else {}),
+            **({"colour": _level_words(view.by, point.colour)} if point.colour is not None else {}),
+            **({"shape": _level_words(view.shape, point.shape)} if point.shape is not None else {}),
         }
         for point in view.points
     ]
@@ -38,16 +39,22 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
         levels = sorted({point.colour or "" for point in view.points})
         colours = {level: palette.get(level, PALETTE[number % len(PALETTE)]) for number, level in enumerate(levels)}
         by_level = {"field": "colour", "type": "nominal"}
+        shapes = [shape_of(name) for name in levels]
+        colours = {_level_words(view.by, level): colour for level, colour in colours.items()}
         encoding["color"] = {**by_level, "scale": colour_scale(colours)}
         if view.shape:
             encoding["opacity"] = {**by_level, "scale": opacity_scale(colours)}
         else:
-            encoding["shape"] = {**by_level, "scale": {"domain": levels, "range": [shape_of(name) for name in levels]}}
+            encoding["shape"] = {**by_level, "scale": {"domain": list(colours), "range": shapes}}
     if view.shape:
         encoding["shape"] = {"field": "shape", "type": "nominal"}
-    mark = {"type": "point", "filled": True, "size": 46, "opacity": 0.7, "cursor": "pointer", "color": PALETTE[0]}
+    mark = {"type": "point", "filled": True, "size": 64, "opacity": 0.75, "cursor": "pointer", "color": PALETTE[0]}
     body: Spec = {"width": width_px, "height": 420, "data": {"values": rows}, "mark": mark, "encoding": encoding}
     return chart(f"{metric_title(view.y)} against {metric_title(view.x)}, one point for each run", body)
+
+
+def _level_words(factor: str, level: str) -> str:
+    return layout_text(level) if factor == LAYOUT_FACTOR else level_text(factor, level)
 
 
 def _drawn_value(name: str, value: float) -> float:

@@ -21,6 +21,8 @@ _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 _TITLE_LETTERS_MAX = 46
 """Maximum length of a line of the axis title, in characters: the width of a phone."""
+_TWO_LINES = "split(replace(datum.label, '), ', ')\\n'), '\\n')"
+"""Expression that continues a name after its code in brackets on a second line."""
 _TICKS_MIN = 3
 """Minimum number of ticks on an axis."""
 _FINER_PER_UNIT = (5, 10, 20, 50, 100)
@@ -144,7 +146,13 @@ def speedup_forest(
     ends = speedup_domain(compared) if domain is None else domain
     baselines = list(dict.fromkeys(c.baseline for c in compared))
     x: Spec = _axis(ends, baselines)
-    y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    y: Spec = {
+        "field": "name",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"labelLimit": 220, "labelExpr": _TWO_LINES},
+    }
     levels = {c.candidate: palette.get(c.candidate, INK) for c in compared}
     colour: Spec = {"field": "candidate", "type": "nominal", "legend": None, "scale": colour_scale(levels)}
     tooltip = [

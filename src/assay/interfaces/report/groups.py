@@ -8,7 +8,7 @@ from functools import partial
 
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.drawing.style import FULL_PX
-from assay.interfaces.charts.network import comparison_network
+from assay.interfaces.charts.network import comparison_network, is_readable
 from assay.interfaces.report.output.document import Block, Chapter, Heading, Paragraph, ReportFigure
 from assay.interfaces.report.tables import shortened, table
 from assay.questions.decisions.sentences import question
@@ -32,7 +32,7 @@ def groups_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None
         if several:
             badge = origin_badge(decision.origin, decision.lab_scale)
             blocks.append(Heading(f"{question(decision)} {badge}, against {decision.baseline}"))
-        if groups.network is not None and index < DECISIONS_MAX:
+        if groups.network is not None and is_readable(groups.network) and index < DECISIONS_MAX:
             caption = "Options that matched groups compare, over all workloads. No line: never compared directly."
             draw = partial(comparison_network, groups.network, palette)
             blocks.append(ReportFigure(f"network-{index + 1}", draw, caption, FULL_PX))

@@ -10,12 +10,12 @@ from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Decision, TimeRatio
-from assay.text import capitalised, plural, workload_title
+from assay.text import capitalised, layout_text, plural, workload_title
 
 OPTIONS_SHOWN = 6
 """Maximum number of options in the chart."""
 NAME_MAX = 32
-"""Maximum length of an option's words on the axis, in characters."""
+"""Maximum length of an option's words on the axis, in characters; above it, the short form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,6 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
 
 
 def _name(factor: str, level: str) -> str:
-    """Return the option in words, or its code where the words are too long for an axis."""
+    """Return the option in words, in the short form of layouts where the words are too long for an axis."""
     text = capitalised(option_text(factor, level))
-    return text if len(text) <= NAME_MAX else level
+    return text if len(text) <= NAME_MAX else layout_text(level)

@@ -88,7 +88,7 @@ def plan_step(why: MissingAnswer) -> str:
     if why.planned is None:
         return "Plan it"
     return (
-        f"Plan it: {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)}, "
+        f"Plan {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)}, "
         f"about {about_duration(why.planned.duration_s)}"
     )
 

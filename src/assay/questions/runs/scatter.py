@@ -13,6 +13,7 @@ from assay.analysis.statistics import ABSENT, Ints, RunTable
 from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.questions.runs.runs import comparable, selected
 from assay.store import Repository
+from assay.text import STARTED
 
 POINTS_MAX = 2000
 """Maximum number of points."""
@@ -24,7 +25,10 @@ NO_LEVEL = "not recorded"
 
 @dataclass(frozen=True, slots=True)
 class ScatterRequest:
-    """Two metrics, factors for colour and shape (empty: none), and conditions. Empty ``x``: the first metric."""
+    """Two metrics, factors for colour and shape (empty: none), and conditions.
+
+    Empty ``x``: the start time, or the first metric if no run has a recorded start.
+    """
 
     x: str = ""
     y: str = "duration_s"
@@ -72,16 +76,17 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
     names = repository.metrics()
     if not names:
         raise RepositoryError("there are no runs yet", hint="create runs with `assay import PATH` or `assay demo`")
-    metrics = tuple(sorted({*names, "duration_s", "started_unix_s"}))
-    x = request.x or next((name for name in metrics if name not in ("duration_s", "started_unix_s")), "started_unix_s")
-    for option, name in (("x", x), ("y", request.y)):
+    metrics = tuple(sorted({*names, "duration_s", STARTED}))
+    first = next((name for name in metrics if name not in ("duration_s", STARTED)), STARTED)
+    for option, name in (("x", request.x or STARTED), ("y", request.y)):
         if name not in metrics:
             raise SpecificationError(
                 f"no run has a metric {name!r}",
                 where=option,
                 hint=f"{did_you_mean(name, metrics)}metrics: {', '.join(metrics)}",
             )
-    whole = repository.table([x, request.y])
+    whole = repository.table(list(dict.fromkeys([request.x or first, STARTED, request.y])))
+    x = request.x or (STARTED if np.isfinite(whole.values[STARTED]).any() else first)
     factors = tuple(comparable(whole))
     for option, name in (("by", request.by), ("shape", request.shape)):
         if name and name not in whole.columns:

@@ -38,6 +38,7 @@ from assay.analysis.statistics import (
 )
 from assay.foundation.errors import SpecificationError
 from assay.model import CodedWarning, Origin, Run, RunStatus
+from assay.text import layout_text, workload_title
 
 SIDES_MIN, SIDES_MAX = 2, 6
 LETTERS = "ABCDEF"
@@ -188,8 +189,14 @@ def _cold_text(run: Run) -> str:
     return run.cache_state or "not known"
 
 
+def _level_words(name: str, level: str) -> str:
+    """Return a layout or a workload in words; the layout's code if the words are too long for a label."""
+    words = {"layout": layout_text, "workload": workload_title}.get(name, str)(level)
+    return words if name != "layout" or len(words) <= _SHORT else level
+
+
 def _short(name: str, levels: Sequence[str]) -> str:
-    text = " or ".join(levels)
+    text = " or ".join(_level_words(name, level) for level in levels)
     return (text.rpartition(".")[2] if name.endswith(".codec") else text)[:_SHORT]
 
 
@@ -207,7 +214,8 @@ def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> 
     for number in range(len(sides)):
         texts = [_short(item.name, item.levels[number]) for item in named]
         chosen = sides[number][0]
-        labels.append(f"{LETTERS[number]}: {' '.join(filter(None, texts)) or chosen.layout or chosen.workload}")
+        job = _level_words("layout", chosen.layout) if chosen.layout else workload_title(chosen.workload)
+        labels.append(f"{LETTERS[number]}: {' '.join(filter(None, texts)) or job}")
     return labels
 
 

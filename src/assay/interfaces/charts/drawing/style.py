@@ -41,6 +41,7 @@ LIMIT_COLOURS = {
     "memory": "#7A6FD0",
     "containers": "#A08A28",
     "fixed": "#8F8F8F",
+    "no task": PALETTE[3],
 }
 """Colours of limits. A kind of resource has the same colour on all charts; limits without an entry are neutral."""
 INK = "currentColor"

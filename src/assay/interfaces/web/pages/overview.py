@@ -17,7 +17,7 @@ from assay.analysis.comparison.details.side_by_side import SIDES_MAX
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.statistics import FACTOR_SYNONYMS, RunTable
 from assay.foundation.errors import SpecificationError, did_you_mean
-from assay.interfaces.charts.network import comparison_network
+from assay.interfaces.charts.network import comparison_network, is_readable
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.api import quality as api_quality
 from assay.interfaces.web.api import runs as api_runs
@@ -184,7 +184,7 @@ def speedup(
     decisions: list[ShownDecision] = []
     if method == "matched":
         view = api_views.speedup(context, names, first, group or "workload", where=where)
-        network = view.network
+        network = view.network if view.network and is_readable(view.network) else None
         shown = most_supported(view.results, len(view.results) if every else SPEEDUPS_SHOWN)
         decisions = shown_decisions(context, factor, baseline, (), where)
     else:

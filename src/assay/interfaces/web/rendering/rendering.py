@@ -24,7 +24,7 @@ from assay.questions.comparisons.result_sentences import counters_text, differen
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import basis_text, row_verdict
 from assay.questions.runs import task_durations
-from assay.text import amounts, language, meanings, metric_text, metric_title, numbers, ratios, titles
+from assay.text import amounts, language, layout_text, meanings, metric_text, metric_title, numbers, ratios, titles
 
 TYPES = {
     "css": "text/css; charset=utf-8",
@@ -126,6 +126,7 @@ def _environment() -> Environment:
         share=numbers.probability,
         period=language.period,
         shape=lambda level: SHAPE_PATHS[shape_of(level)],
+        layout_text=layout_text,
         meanings=meanings,
         option_text=option_text,
         basis_text=basis_text,

@@ -14,6 +14,7 @@ const NARROW_COLUMNS = 3;
 const PANEL_AXIS_PX = 60;
 const PANEL_EDGE_PX = 22;
 const NARROW_NAMES_PX = 68;
+const NARROW_TICKS = 3; // labels of more ticks touch each other
 const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
 const NARROW_PX = 520; // legends stand in one column below this
 
@@ -77,7 +78,7 @@ export async function draw(place, spec) {
   }
   if (width < NARROW_PX) {
     // A title that is wider than the plot beside long names would be cut in its middle, a label at the edge as well.
-    const axisX = { ...spec.config?.axisX, titleAnchor: "end" };
+    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS };
     sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
   }
