@@ -23,6 +23,8 @@ _TITLE_LETTERS_MAX = 46
 """Maximum length of a line of the axis title, in characters: the width of a phone."""
 _TWO_LINES = "split(replace(datum.label, '), ', ')\\n'), '\\n')"
 """Expression that continues a name after its code in brackets on a second line."""
+_BASELINE: Spec = {"condition": {"test": "indexof(datum.label, '), ') >= 0", "value": "bottom"}, "value": "middle"}
+"""Baseline of a name's first line: above the row's centre where a second line follows."""
 _TICKS_MIN = 3
 """Minimum number of ticks on an axis."""
 _FINER_PER_UNIT = (5, 10, 20, 50, 100)
@@ -151,7 +153,7 @@ def speedup_forest(
         "type": "nominal",
         "sort": None,
         "title": None,
-        "axis": {"labelLimit": 220, "labelExpr": _TWO_LINES},
+        "axis": {"labelLimit": 220, "labelExpr": _TWO_LINES, "labelBaseline": _BASELINE},
     }
     levels = {c.candidate: palette.get(c.candidate, INK) for c in compared}
     colour: Spec = {"field": "candidate", "type": "nominal", "legend": None, "scale": colour_scale(levels)}

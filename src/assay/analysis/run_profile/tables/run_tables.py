@@ -39,7 +39,7 @@ _PURPOSES = {
     Purpose.INTERMEDIATE: "intermediate",
     Purpose.SHARED: "both",
     Purpose.NONE: "unused",
-    Purpose.UNKNOWN: "not told",
+    Purpose.UNKNOWN: "not recorded",
 }
 
 
