@@ -20,7 +20,7 @@ from assay.model.runs.trace import Trace
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import PlanText, plan_texts
 from builders import make_run, study_runs
-from web_support import client_of
+from web_support import client_of, filled
 
 
 def test_counts_of_a_facet_ignore_its_condition_only() -> None:
@@ -130,3 +130,11 @@ def test_the_best_founded_comparison_of_each_workload_is_shown_and_all_by_a_clic
     narrowed = client.get("/speedup?by=layout&baseline=HD2&where=workload%3Dsort").text
     assert narrowed.count('data-label="Compared"') == 3
     assert "every=1" not in narrowed
+
+
+def test_a_question_without_prices_leads_to_the_page_cost(tmp_path: Path) -> None:
+    filled(tmp_path / "repository")
+    page = client_of(tmp_path / "repository").get("/").text
+    card = page.partition('id="cheapest"')[2].partition("</section>")[0]
+    assert '<a href="/cost">Enter prices</a>' in card
+    assert "Plan runs" not in card

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, RunTable
 from assay.analysis.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
@@ -166,6 +167,12 @@ def _iso_time(unix_s: float) -> str | None:
 def level_at(table: RunTable, name: str, position: int) -> str | None:
     """Return a run's level of a column; None when it has none."""
     return table.columns[name].text(position) if name in table.columns else None
+
+
+def baseline_choices(table: RunTable, factor: str) -> tuple[list[str], str | None]:
+    """Return the levels of a factor, and the default baseline among them; None without levels."""
+    levels = levels_in(table, factor)
+    return levels, baseline_of(table, factor, levels) if levels else None
 
 
 def levels_in(table: RunTable, name: str) -> list[str]:

@@ -12,7 +12,6 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.details.side_by_side import SIDES_MAX
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.statistics import FACTOR_SYNONYMS, RunTable
@@ -41,8 +40,8 @@ from assay.questions.runs.runs import (
     COLUMNS_SHOWN,
     NEWEST_FIRST,
     RunPageRequest,
+    baseline_choices,
     comparable,
-    levels_in,
     selected,
     usual_order,
 )
@@ -146,11 +145,10 @@ def runs(
 def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:
     """Return the levels of a factor in the matching runs, and the default baseline (None without levels)."""
 
-    def levels_and_baseline(_: Repository, table: RunTable) -> tuple[list[str], str | None]:
-        levels = levels_in(table, factor)
-        return levels, baseline_of(table, factor, levels) if levels else None
+    def choices(_: Repository, table: RunTable) -> tuple[list[str], str | None]:
+        return baseline_choices(table, factor)
 
-    return context.ask(levels_and_baseline, where, ("choices", factor))
+    return context.ask(choices, where, ("choices", factor))
 
 
 @router.get("/speedup", dependencies=READERS)

@@ -13,7 +13,7 @@ from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
 from assay.model import LAYOUT_FACTOR
 from assay.questions.comparisons.why import WhyQuestion, of_decision
-from assay.questions.decisions.answers import QuestionAnswer
+from assay.questions.decisions.answers import Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.question_sentences import QuestionView, view_of
@@ -53,6 +53,8 @@ class ShownQuestion:
     decisions: tuple[ShownDecision, ...]
     simulated_at: str
     """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
+    lacks_prices: bool
+    """Whether only prices are missing for an answer."""
 
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
@@ -62,6 +64,7 @@ def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQu
             view_of(answer),
             tuple(_shown(context, answer.decisions, answer.question.name, charts=answer.question.name != CHEAPEST)),
             _simulated_at(answer),
+            answer.unanswered is not None and answer.unanswered.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED),
         )
         for answer in question_answers_on(context, where)
     ]
