@@ -241,9 +241,19 @@ def anchors_of(
     chosen = [group for group in groups if group.has_target(asked.target)]
     if not chosen:
         raise _without_cluster_file(targets[0])
-    profile = profile or profile_of(store, runs, "these runs")
-    anchors = tuple(anchored(group, profile.of_engine(group.runs[0].engine), ask) for group in chosen)
+    # Labs and real hosts have separate profiles: they can't be learned from together.
+    profiles = {
+        in_lab: profile or profile_of(store, [run for run in runs if _in_lab(run) is in_lab], "these runs")
+        for in_lab in {_in_lab(group.runs[0]) for group in chosen}
+    }
+    anchors = tuple(
+        anchored(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), ask) for group in chosen
+    )
     return Anchors(anchors, without_plan)
+
+
+def _in_lab(run: Run) -> bool:
+    return run.lab_scale is not None
 
 
 def answer_of(anchors: Anchors, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIfAnswer:
