@@ -278,7 +278,7 @@ def test_opening_what_is_no_repository_says_what_to_do(tmp_path: Path) -> None:
         Repository.open(tmp_path / "none")
     assert "assay demo" in (caught.value.hint or "")
     (tmp_path / "repository.json").write_text('{"assay_repository": 99}')
-    with pytest.raises(RepositoryError, match="version 99 is unknown"):
+    with pytest.raises(RepositoryError, match="repository: version 99"):
         Repository.open(tmp_path)
     for broken in ("", "[]", "{}", "\x00"):
         (tmp_path / "repository.json").write_text(broken)

@@ -85,6 +85,10 @@ class FormatError(AssayError):
     exit_code = 7
 
 
+class MissingLibraryError(AssayError):
+    """An optional Python library is not installed."""
+
+
 def did_you_mean(text: str, names: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str:
     """Return ``did you mean 'SSD'? ``, the start of a hint, if ``text`` or its synonym is close to one of ``names``.
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay import __version__
+from assay.foundation.version import __version__
 
 _GIT_TIMEOUT_S = 5.0
 

@@ -16,9 +16,9 @@ from typing import IO, Final, Self
 import msgspec
 import numpy as np
 
-from assay import __version__
 from assay.analysis.statistics import Item, RunTable
 from assay.foundation.errors import RepositoryError
+from assay.foundation.version import __version__
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, TaskAttempt, Trace
 from assay.store.bundles import bundle as bundle_files
 from assay.store.bundles.bundle import BundleProblem, Contents
@@ -88,7 +88,8 @@ class Repository:
                 hint=f'its content should be {{"assay_repository": {VERSION}}}',
             ) from error
         if version != VERSION:
-            raise RepositoryError(f"repository version {version!r} is unknown", where=str(root), hint="update assay")
+            text = f"a newer version of assay made this repository: version {version!r}; this assay reads {VERSION}"
+            raise RepositoryError(text, where=str(root), hint="update assay")
         clear_dead(Folders(root).partial)
         return cls(root, reading)
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from assay import __version__
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
 from assay.execution.campaign.attempts.run_context import CompletedRun
 from assay.execution.campaign.attempts.sampling import sampler_options, sampling, unseen
@@ -21,6 +20,7 @@ from assay.execution.hosts.transport import Transport
 from assay.execution.observation.environment import capture
 from assay.execution.observation.sampling import parse_samples
 from assay.execution.observation.traces import device_totals
+from assay.foundation.version import __version__
 from assay.model import Cluster, CodedWarning, FailureClass, Origin, Outcome, Run, RunStatus, Trace, WarningCode
 from assay.store.bundles.ids import new_run_id
 

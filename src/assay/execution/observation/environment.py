@@ -7,9 +7,9 @@ compared factor by factor. Its keys are the keys that ``node/environment.py`` pr
 from collections.abc import Sequence
 from typing import Any
 
-from assay import __version__
 from assay.execution.hosts.transport import Transport
 from assay.execution.observation.scripts import run_script
+from assay.foundation.version import __version__
 
 CAPTURE_TIMEOUT_S = 60.0
 """Maximum time to read the environment of a host, in seconds."""

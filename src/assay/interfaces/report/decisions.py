@@ -11,7 +11,7 @@ from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.report.output.document import (
-    Answer,
+    AnswerBlock,
     Answers,
     Block,
     Chapter,
@@ -116,7 +116,7 @@ def _money(decision: Decision) -> list[Fact]:
 def questions_chapter(report: Report) -> Chapter | None:
     """Return the chapter with the buyer's questions and their answers; None if the report has none."""
     answers = tuple(
-        Answer(
+        AnswerBlock(
             view.name,
             view.question,
             view.answer,

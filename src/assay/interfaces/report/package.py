@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay import __version__
 from assay.foundation.errors import SpecificationError
+from assay.foundation.version import __version__
 from assay.interfaces.report.output.document import ReportDocument
 from assay.interfaces.report.output.html import html
 from assay.interfaces.report.output.markdown import escaped

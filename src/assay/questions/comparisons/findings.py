@@ -5,12 +5,13 @@ and the number of runs whose times are flagged. The hourly cost of a configurati
 and the other factors that prices depend on; a configuration that the book does not price has no cost.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from assay.analysis.comparison.claims.findings import Finding, findings
+from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, findings
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
@@ -61,3 +62,9 @@ def _rates_per_h(facts: FactsByHardware, book: PriceBook, configurations: RunTab
         except SpecificationError:  # no price: the rate stays NaN
             continue
     return rates[groups.of_row]
+
+
+def findings_sentence(view: FindingsView) -> str:
+    """Return the number of claims by answer."""
+    answers = Counter(item.answer for items in view.by_origin.values() for item in items)
+    return f"Claims: {', '.join(f'{answers[answer]} {answer}' for answer in ClaimAnswer if answers[answer])}."

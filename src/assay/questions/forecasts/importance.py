@@ -8,7 +8,7 @@ runs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.analysis.statistics import RunTable
+from assay.analysis.statistics import Estimate, RunTable
 from assay.estimation.prediction.explaining import Cell, FactorImportance, cells, explain
 from assay.foundation.errors import SpecificationError
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
@@ -18,6 +18,10 @@ from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.runs.runs import selected
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
+from assay.text import column_title
+
+_CLEAR_MIN = 0.005
+"""Minimum lower end of a share's 95 % interval for the statement that the factor explains run times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +69,22 @@ def what_matters_by(
     factors = [effect.factor for effect in explained.factors]
     decisions = decision_summaries(repository, flagged, factors, where)
     return ImportanceView(tuple(where), explained, names, tuple(estimates), decisions, known.notices)
+
+
+def importance_sentence(answer: ImportanceView) -> str:
+    """Return a sentence with the factor that explains most, or a sentence that no factor clearly explains run times."""
+    factors = answer.explained.factors
+    if not factors:
+        return "These runs do not differ in any factor."
+    clear = [effect for effect in factors if (effect.share.low or 0.0) >= _CLEAR_MIN]
+    first = (clear or factors)[0]
+    value, between = share_texts(first.share)
+    name = column_title(first.factor)
+    if not clear:
+        return f"No factor clearly explains the run times: the largest share is {value} ({between}), for {name}."
+    return f"{name} explains {value} of the variance of run times (95 % interval {between})."
+
+
+def share_texts(share: Estimate) -> tuple[str, str]:
+    """Return a share and its 95 % interval as text."""
+    return f"{share.value:.1%}", f"{share.low or 0.0:.1%} to {share.high or 0.0:.1%}"

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
+from assay.foundation.errors import SpecificationError
 from assay.model import CostProfile, Origin, Run, RunStatus
 from assay.questions.runs.complete_run import read_complete_run
 from assay.questions.runs.runs import selected
-from assay.specs.profiles import shipped_profile
+from assay.specs.profiles import load_profile, shipped_profile
 from assay.store import Repository
 
-__all__ = ["learn_profile", "profile_of", "shipped_profile"]
+__all__ = ["learn_profile", "profile_from", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
 """Maximum number of runs that a profile is learned from (the newest)."""
@@ -44,3 +45,20 @@ def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile
 def _observed_run(store: Repository, run: Run) -> ObservedRun:
     seen = read_complete_run(store, run)
     return ObservedRun(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)
+
+
+def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:
+    """Return the profile in ``files``, the profile learned from a repository, or the shipped profile.
+
+    Raises SpecificationError if ``files`` and ``learn_from`` are both given, or for two files for the same engine.
+    """
+    if files and learn_from is not None:
+        raise SpecificationError("--profile and --learn-from exclude each other")
+    if files:
+        profiles = [load_profile(file) for file in files]
+        if len({profile.engine for profile in profiles}) < len(profiles):
+            raise SpecificationError(
+                "two of the files after --profile are for one engine", hint="give one for each engine"
+            )
+        return profiles[0].together_with(profiles[1:])
+    return learn_profile(learn_from, where) if learn_from is not None else shipped_profile()

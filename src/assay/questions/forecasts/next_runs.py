@@ -26,6 +26,7 @@ from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.runs.runs import selected
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
+from assay.text import plural
 
 CANDIDATES_MAX = 1_500
 """Maximum number of candidates. Of more combinations, a random sample is used."""
@@ -340,3 +341,23 @@ def _replayed(
     varied = [factor.name for factor in encoding.factors if factor.varied and factor.name in plan.columns]
     order = tuple({name: plan.columns[name].text(at) or "none" for name in varied} for at in chosen)
     return Characterisation(cluster, len(plan), precision, enough, order, tuple(steps), known.notices)
+
+
+def next_runs_sentence(answer: NextRunsAnswer) -> str:
+    """Return how far the runs would reduce the model's uncertainty."""
+    left = answer.runs[-1].doubt_left if answer.runs else answer.doubt
+    runs = plural(len(answer.runs), "run")
+    return f"{runs} would reduce the model's uncertainty from {answer.doubt:.1%} to {left:.1%}."
+
+
+def enough_runs_sentence(answer: Characterisation) -> str:
+    """Return how many runs are enough for predictions with the precision of the request."""
+    reached = (
+        f"{plural(answer.enough, 'run is', 'runs are')} enough"
+        if answer.enough
+        else f"{plural(len(answer.order), 'run is', 'runs are')} not enough"
+    )
+    return (
+        f"{reached} to predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median "
+        f"error of {answer.precision:.0%}."
+    )

@@ -6,6 +6,7 @@ no time where the runs do not support a prediction.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.nearest import nearest
@@ -14,7 +15,9 @@ from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
 from assay.questions.forecasts.configuration_asked import CompleteConfiguration, complete_configuration, conditions
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
+from assay.specs import load_cluster
 from assay.store import Repository
+from assay.text import interval_s, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +114,24 @@ def configuration_of(
             "no workload is named", where="--where", hint=f"add a workload: {', '.join(workload.levels)}"
         )
     return complete_configuration(known.table, known.model.encoding, named, cluster.hardware if cluster else None)
+
+
+def cluster_named(text: str | None) -> NewCluster | None:
+    """Return the cluster of a name or of a cluster file; None for None."""
+    if text is None:
+        return None
+    if not Path(text).is_file():
+        return NewCluster(text, None)
+    described = load_cluster(text)
+    types = [node.type for node in described.workers]
+    cores = sum(kind.cores for kind in types) / len(types)
+    memory = sum(kind.memory_bytes for kind in types) / len(types) * described.scale
+    return NewCluster(described.name, Hardware(len(types), cores, memory))
+
+
+def prediction_sentence(answer: Prediction) -> str:
+    """Return the predicted time with its interval, or that it is unknown."""
+    if answer.expected_s is None:
+        return "Unknown: the run time can't be predicted."
+    within = f"{100 * answer.level:.0f} % interval of a single run: {interval_s(answer.low_s, answer.high_s)} s"
+    return f"{seconds(answer.expected_s)} s, predicted ({within})."

@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assay import __version__
 from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, layout_classes
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.statistics import RunTable, counts_by, first_rows, groups_by, usable
 from assay.execution.planning.plan_files.changed_plan import parse_changes
 from assay.foundation.errors import SpecificationError
+from assay.foundation.version import __version__
 from assay.model import CodedWarning, Origin, PriceBook
 from assay.questions.comparisons.findings import findings_view
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness

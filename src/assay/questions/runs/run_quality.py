@@ -14,6 +14,7 @@ from assay.model import RunStatus
 from assay.questions.runs.runs import distinguishing_levels, level_at
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
+from assay.text import plural
 
 NOT_VALID_MAX = 2_000
 """Maximum number of runs whose causes are read (the newest)."""
@@ -170,3 +171,8 @@ def anomalous_runs(
 
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
+
+
+def anomalies_sentence(outliers: AnomalousRuns) -> str:
+    """Return the number of outliers and of runs that were examined."""
+    return f"{plural(outliers.total, 'outlier')} among {outliers.looked_at:,} valid runs."

@@ -7,7 +7,9 @@ runs that each further condition leaves.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay.analysis.comparison.baselines import baseline_of
@@ -15,6 +17,8 @@ from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, RunTable
 from assay.analysis.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
+from assay.questions.json_values import json_value
 from assay.store import Repository
 from assay.text import workload_named
 
@@ -204,3 +208,11 @@ def _facet_columns(table: RunTable) -> list[str]:
 
 def _ordered(names: Iterable[str], first: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: first.index(name) if name in first else len(first))
+
+
+def run_json(run: Run, anomaly: str | None) -> dict[str, Any]:
+    """Return a run as JSON values, without its environment. ``anomaly``: kind of its outlier, if it is one."""
+    values: dict[str, Any] = json_value(msgspec.to_builtins(run))
+    del values["environment"]
+    bounds = {name: run.metrics[name] for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S) if name in run.metrics}
+    return values | bounds | {"anomaly": anomaly}

@@ -5,9 +5,10 @@ In: runs as a table. Out: the histories with changes, each with the levels that 
 
 from dataclasses import dataclass
 
-from assay.analysis.changes import ChangePoint, histories
+from assay.analysis.changes import RUNS_MIN, ChangePoint, histories
 from assay.analysis.statistics import RunTable
 from assay.questions.runs.runs import distinguishing_levels
+from assay.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,9 @@ def changes_of(table: RunTable) -> ChangesView:
     return ChangesView(
         tuple(changed), history.searched, history.correlation, history.wander, history.runs_without_start
     )
+
+
+def changes_sentence(view: ChangesView) -> str:
+    """Return the number of changes and of configurations searched."""
+    changes = plural(sum(len(history.changes) for history in view.histories), "change")
+    return f"{changes} in {plural(view.searched, 'configuration')} with at least {RUNS_MIN} valid runs."

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from assay import __version__
 from assay.execution.campaign.attempts.attempt import attempt
 from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import sampler_options
@@ -31,6 +30,7 @@ from assay.execution.planning.forecast.forecast import update_schedule
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.cancellation import finish
 from assay.foundation.errors import HostError, LabLostError
+from assay.foundation.version import __version__
 from assay.model import (
     Cluster,
     DeviceBaseline,

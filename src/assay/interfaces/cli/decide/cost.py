@@ -27,9 +27,9 @@ from assay.questions.costs.cost_effectiveness import (
     SwitchingPriceRow,
     cost_effectiveness,
 )
+from assay.questions.costs.cost_json import cost_effectiveness_json
 from assay.questions.costs.years_of_use import JobCostRequest
 from assay.questions.decisions.option_words import context_text
-from assay.questions.json_values import json_value
 from assay.text import (
     NO_VALUE,
     level_text,
@@ -41,14 +41,6 @@ from assay.text import (
     seconds,
     workload_title,
 )
-
-
-def _as_json(view: JobCostEffectiveness) -> dict[str, Any]:
-    plain: dict[str, Any] = json_value(view) | {"headline": view.headline, "note": view.note}
-    for row, shown in zip(plain["rows"], view.rows, strict=True):
-        for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
-            item["per_h"] = json_value(priced.per_h)
-    return plain
 
 
 def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
@@ -264,7 +256,7 @@ def _print_costs_per_run(
     opened, flagged, table = read_flagged(repository, where)
     views = cost_effectiveness(opened, table, book, request, flagged.table)
     if as_json:
-        print_json([_as_json(view) for view in views])
+        print_json([cost_effectiveness_json(view) for view in views])
         return
     for index, view in enumerate(views):
         if index:

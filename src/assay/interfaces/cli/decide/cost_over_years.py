@@ -4,16 +4,15 @@ The tables have the form of tables 4 to 7 of the SanDisk study.
 """
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from assay.interfaces.cli.common import print_json, print_rows
 from assay.interfaces.cli.decide.decision_text import print_decisions
 from assay.interfaces.cli.reading import read_flagged
+from assay.questions.costs.cost_json import cost_over_years_json
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs
-from assay.questions.json_values import json_value
 from assay.text import (
     NO_VALUE,
     column_title,
@@ -26,18 +25,6 @@ from assay.text import (
     runs_flagged,
     seconds,
 )
-
-
-def _as_json(view: CostView) -> dict[str, Any]:
-    plain: dict[str, Any] = json_value(view)
-    for layout, bill in view.bills.items():
-        plain["bills"][layout]["total"] = json_value(bill.total)
-    plain.pop("summaries")
-    for name in ("titles", "varied_settings", "shared_settings"):
-        plain.pop(name)
-    for row, shown in zip(plain["rows"], view.rows, strict=True):
-        row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
-    return plain
 
 
 def _print(view: CostView, limit: int | None) -> None:
@@ -125,7 +112,7 @@ def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int
     costs = job_costs(opened, known.table, request)
     view = costs.view
     if as_json:
-        print_json({**_as_json(view), "narrowed": costs.narrowed})
+        print_json(cost_over_years_json(costs))
         return
     print_decisions(costs.decisions, rows=limit)
     click.echo()

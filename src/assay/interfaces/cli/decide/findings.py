@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +29,8 @@ def findings(
     prices: Path | None, exclude_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """Compare the runs with common claims from the literature: supported, contradicted or undecided, with numbers."""
-    from assay.analysis.comparison.claims.findings import ClaimAnswer
     from assay.analysis.statistics import counts_by
-    from assay.questions.comparisons.findings import findings_view
+    from assay.questions.comparisons.findings import findings_sentence, findings_view
 
     book = None
     if prices is not None:
@@ -45,8 +43,7 @@ def findings(
         print_json(json_value(view.by_origin))
         _print_flagged(view, to_stderr=True)
         return
-    answers = Counter(item.answer for items in view.by_origin.values() for item in items)
-    click.echo(f"Claims: {', '.join(f'{answers[answer]} {answer}' for answer in ClaimAnswer if answers[answer])}.\n")
+    click.echo(f"{findings_sentence(view)}\n")
     for origin, items in view.by_origin.items():
         alone = len(view.by_origin) == 1
         click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if alone else origin)

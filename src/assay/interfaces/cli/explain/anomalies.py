@@ -38,7 +38,7 @@ def anomalies(
     second_opinion: bool, limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """List outliers: runs that are too fast, too slow, read or wrote too little, or did not do their work."""
-    from assay.questions.runs.run_quality import anomalous_runs
+    from assay.questions.runs.run_quality import anomalies_sentence, anomalous_runs
 
     opened, flagged, table = read_flagged(repository, where)
     rows = row_limit(every, limit)
@@ -53,7 +53,7 @@ def anomalies(
         (run_id_text(run.run_id), run.workload or NO_VALUE, run.layout or NO_VALUE, run.kind, run.reason)
         for run in outliers.anomalies
     ]
-    click.echo(f"{plural(outliers.total, 'outlier')} among {outliers.looked_at:,} valid runs.")
+    click.echo(anomalies_sentence(outliers))
     if not cells:
         return
     click.echo("Every command counts them; --exclude-flagged leaves their times out of costs and claims.\n")

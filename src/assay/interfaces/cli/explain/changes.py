@@ -31,8 +31,7 @@ _SHOWN_MIN = 0.005
 @repository_option
 def changes(limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """Find when configurations became faster or slower: change points in the history of their repetitions."""
-    from assay.analysis.changes import RUNS_MIN
-    from assay.questions.trust.changes import changes_of
+    from assay.questions.trust.changes import changes_of, changes_sentence
 
     _, table = read_table(repository, where)
     answer = changes_of(table)
@@ -51,10 +50,7 @@ def changes(limit: int | None, every: bool, where: tuple[str, ...], as_json: boo
         for item in answer.histories
         for change in item.changes
     ]
-    click.echo(
-        f"{plural(len(cells), 'change')} in {plural(answer.searched, 'configuration')} with at least {RUNS_MIN} valid "
-        "runs."
-    )
+    click.echo(changes_sentence(answer))
     if cells:
         click.echo()
         headers = ("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p")

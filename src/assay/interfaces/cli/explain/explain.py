@@ -21,13 +21,10 @@ from assay.questions.json_values import json_value
 from assay.text import column_title, format_ratio, level_text, seconds
 
 if TYPE_CHECKING:
-    from assay.analysis.statistics import Estimate
     from assay.questions.forecasts.importance import ImportanceView
 
 _LEVELS_SHOWN = 6
 """Maximum number of levels printed in a factor's row."""
-_CLEAR_MIN = 0.005
-"""Minimum lower end of a share's 95 % interval for the statement that the factor explains run times."""
 
 
 @click.command(cls=AssayCommand)
@@ -53,27 +50,15 @@ def explain(where: tuple[str, ...], every: bool, by: str | None, as_json: bool, 
         click.echo(f"note: {notice}")
 
 
-def _headline(answer: ImportanceView) -> str:
-    """Return a sentence with the factor that explains most, or a sentence that no factor clearly explains run times."""
-    factors = answer.explained.factors
-    if not factors:
-        return "These runs do not differ in any factor."
-    clear = [effect for effect in factors if (effect.share.low or 0.0) >= _CLEAR_MIN]
-    first = (clear or factors)[0]
-    value, between = _share(first.share)
-    name = column_title(first.factor)
-    if not clear:
-        return f"No factor clearly explains the run times: the largest share is {value} ({between}), for {name}."
-    return f"{name} explains {value} of the variance of run times (95 % interval {between})."
-
-
 def _print(answer: ImportanceView, limit: int | None) -> None:
+    from assay.questions.forecasts.importance import importance_sentence, share_texts
+
     explained = answer.explained
-    click.echo(f"{_headline(answer)}\n")
+    click.echo(f"{importance_sentence(answer)}\n")
     cells = [
         (
             column_title(effect.factor),
-            *_share(effect.share),
+            *share_texts(effect.share),
             ", ".join(
                 f"{level_text(effect.factor, level.level)} {format_ratio(level.ratio)}×"
                 for level in effect.levels[:_LEVELS_SHOWN]
@@ -87,7 +72,7 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
     cells = [
         (
             " × ".join(column_title(name) for name in pair.factors),
-            *_share(pair.share),
+            *share_texts(pair.share),
             f"{pair.measured_cells} of {pair.cells}",
         )
         for pair in explained.pairs
@@ -117,7 +102,3 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
             for cell in answer.cells
         ]
         print_rows((*map(column_title, answer.by), "Expected (s)", "Configurations measured"), rows, limit=limit)
-
-
-def _share(share: Estimate) -> tuple[str, str]:
-    return f"{share.value:.1%}", f"{share.low or 0.0:.1%} to {share.high or 0.0:.1%}"

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from assay.analysis.run_profile.tables.run_tables import cold_text
 from assay.foundation.units import format_duration
@@ -22,7 +20,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.explain.run_text import configuration_text
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
-from assay.questions.runs.runs import in_order_of_start, levels_in, selected
+from assay.questions.runs.runs import in_order_of_start, levels_in, run_json, selected
 from assay.questions.trust.flags import flagged_runs, flags_in, outlier_kinds
 from assay.store import Repository, short_length
 from assay.text import workload_named
@@ -73,7 +71,7 @@ def runs(
             shown = opened.runs_at(chosen, in_order_of_start(opened, chosen)[-rows if rows else 0 :])
     kinds = outlier_kinds(opened, flagged)
     if as_json:
-        print_json([_without_environment(run) | {"anomaly": kinds.get(run.run_id)} for run in shown])
+        print_json([run_json(run, kinds.get(run.run_id)) for run in shown])
     elif shown:
         length = short_length(run.run_id for run in shown)
         _print_runs([_row(run, length, kinds.get(run.run_id)) for run in shown])
@@ -87,13 +85,6 @@ def runs(
     else:
         workloads, layouts = (", ".join(sorted(levels_in(flagged.table, name))) for name in ("workload", "layout"))
         click.echo(f"No run matches.\n  → There are runs of {workloads} on {layouts}.")
-
-
-def _without_environment(run: Run) -> dict[str, Any]:
-    values: dict[str, Any] = msgspec.to_builtins(run)
-    del values["environment"]
-    bounds = {name: run.metrics[name] for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S) if name in run.metrics}
-    return values | bounds
 
 
 def _row(run: Run, id_length: int, outlier: str | None) -> tuple[str, ...]:

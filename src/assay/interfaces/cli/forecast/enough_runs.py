@@ -6,7 +6,7 @@ import click
 
 from assay.interfaces.cli.common import print_json, print_rows
 from assay.questions.json_values import json_value
-from assay.text import column_title, level_text, plural
+from assay.text import column_title, level_text
 
 
 def print_enough_runs(
@@ -14,21 +14,14 @@ def print_enough_runs(
 ) -> None:
     """Print the number of runs on ``cluster`` that reach ``precision`` (0.1 for 10 % median error), and these runs."""
     from assay.questions.forecasts.next_runs import characterise as characterised
+    from assay.questions.forecasts.next_runs import enough_runs_sentence
     from assay.store import Repository
 
     answer = characterised(Repository.open(repository), cluster, precision, where)
     if as_json:
         print_json(json_value(answer))
         return
-    reached = (
-        f"{plural(answer.enough, 'run is', 'runs are')} enough"
-        if answer.enough
-        else f"{plural(len(answer.order), 'run is', 'runs are')} not enough"
-    )
-    click.echo(
-        f"{reached} to predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median "
-        f"error of {answer.precision:.0%}.\n"
-    )
+    click.echo(f"{enough_runs_sentence(answer)}\n")
     print_rows(
         ("Runs on the cluster", "Median error", "Mean error"),
         [(str(step.runs), f"{step.error:.1%}", f"{step.error_mean:.1%}") for step in answer.steps],

@@ -1,11 +1,7 @@
-"""``assay learn``: learn a simulation profile from measured runs.
-
-Other commands get their profile from :func:`profile_from`.
-"""
+"""``assay learn``: learn a simulation profile from measured runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,26 +13,6 @@ from assay.interfaces.cli.common import json_option, print_json, print_table, re
 
 if TYPE_CHECKING:
     from assay.model import CostProfile, Uncertain
-
-
-def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:
-    """Return the profile in ``files``, the profile learned from a repository, or the shipped profile.
-
-    Raises SpecificationError if ``files`` and ``learn_from`` are both given, or for two files for the same engine.
-    """
-    from assay.questions.forecasts.learning import learn_profile, shipped_profile
-    from assay.specs.profiles import load_profile
-
-    if files and learn_from is not None:
-        raise SpecificationError("--profile and --learn-from exclude each other")
-    if files:
-        profiles = [load_profile(file) for file in files]
-        if len({profile.engine for profile in profiles}) < len(profiles):
-            raise SpecificationError(
-                "two of the files after --profile are for one engine", hint="give one for each engine"
-            )
-        return profiles[0].together_with(profiles[1:])
-    return learn_profile(learn_from, where) if learn_from is not None else shipped_profile()
 
 
 @click.command(cls=AssayCommand)

@@ -105,12 +105,9 @@ def next_command(
 
 
 def _show(answer: NextRunsAnswer, limit: int | None) -> None:
-    from assay.questions.forecasts.next_runs import WIDTH_MAX
+    from assay.questions.forecasts.next_runs import WIDTH_MAX, next_runs_sentence
 
-    left = f"{answer.runs[-1].doubt_left:.1%}" if answer.runs else f"{answer.doubt:.1%}"
-    click.echo(
-        f"{plural(len(answer.runs), 'run')} would reduce the model's uncertainty from {answer.doubt:.1%} to {left}.\n"
-    )
+    click.echo(f"{next_runs_sentence(answer)}\n")
     names = list(answer.runs[0].configuration) if answer.runs else []
     cells = [
         (

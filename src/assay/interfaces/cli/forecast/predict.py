@@ -15,7 +15,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option, say
 from assay.model import escaped_cell
 from assay.questions.json_values import json_value
-from assay.text import column_title, interval_s, level_text, run_id_text, seconds, setting_text, settings_text
+from assay.text import column_title, level_text, run_id_text, seconds, setting_text, settings_text
 
 if TYPE_CHECKING:
     from assay.questions.forecasts.prediction import NewCluster, Prediction
@@ -55,17 +55,17 @@ def predict(
     repository: Path,
 ) -> None:
     """Predict the run time of a configuration, with the 90 % interval of a single run, or of many with --batch."""
-    from assay.questions.forecasts.prediction import predicted
+    from assay.questions.forecasts.prediction import cluster_named, predicted
     from assay.store import Repository
 
     if batch is not None:
-        _predict_batch(Repository.open(repository), batch, output, where, _cluster(cluster), as_json)
+        _predict_batch(Repository.open(repository), batch, output, where, cluster_named(cluster), as_json)
         return
     if output is not None:
         raise click.UsageError("-o needs --batch FILE.csv")
     if not where:
         raise click.UsageError("No configuration. Give one with --where workload=…, or many with --batch FILE.csv.")
-    answer = predicted(Repository.open(repository), where, _cluster(cluster))
+    answer = predicted(Repository.open(repository), where, cluster_named(cluster))
     if as_json:
         print_json(json_value(answer))
         return
@@ -148,33 +148,13 @@ def _csv(asked: ConfigurationTable, answer: BatchPrediction) -> str:
     return text.getvalue()
 
 
-def _cluster(text: str | None) -> NewCluster | None:
-    if text is None:
-        return None
-    from assay.model import Hardware
-    from assay.questions.forecasts.prediction import NewCluster
-
-    if not Path(text).is_file():
-        return NewCluster(text, None)
-    from assay.specs import load_cluster
-
-    described = load_cluster(text)
-    types = [node.type for node in described.workers]
-    cores = sum(kind.cores for kind in types) / len(types)
-    memory = sum(kind.memory_bytes for kind in types) / len(types) * described.scale
-    return NewCluster(described.name, Hardware(len(types), cores, memory))
-
-
 def _say(answer: Prediction) -> None:
+    from assay.questions.forecasts.prediction import prediction_sentence
+
     settings = ", ".join(
         f"{column_title(name)} {level_text(name, level)}" for name, level in answer.configuration.items()
     )
-    if answer.expected_s is None:
-        click.echo("Unknown: the run time can't be predicted.")
-    else:
-        within = interval_s(answer.low_s, answer.high_s)
-        time = f"{seconds(answer.expected_s)} s"
-        click.echo(f"{time}, predicted ({100 * answer.level:.0f} % interval of a single run: {within} s).")
+    click.echo(prediction_sentence(answer))
     click.echo(f"Configuration: {settings}.")
     for reason in answer.reasons:
         click.echo(f"  {reason}.")

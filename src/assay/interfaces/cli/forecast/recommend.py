@@ -112,7 +112,7 @@ def recommend(
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
-    from assay.interfaces.cli.forecast.learn import profile_from
+    from assay.questions.forecasts.learning import profile_from
     from assay.questions.json_values import json_value
     from assay.questions.recommendation.recommend import recommend as answer_to
     from assay.questions.recommendation.request import Objective, RecommendRequest

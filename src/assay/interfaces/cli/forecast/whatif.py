@@ -69,7 +69,7 @@ def whatif(
     prediction by the error of that simulation. Each time has a 90 % interval. The assumptions are below the table.
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
-    from assay.interfaces.cli.forecast.learn import profile_from
+    from assay.questions.forecasts.learning import profile_from
     from assay.questions.forecasts.whatif import WhatIfQuestion, what_if
     from assay.questions.json_values import json_value
     from assay.specs.document import read_document

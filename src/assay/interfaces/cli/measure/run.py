@@ -83,7 +83,7 @@ def run(
     from assay.estimation.simulator.campaign import campaign_request
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.plan_reader import load_plan
-    from assay.interfaces.cli.forecast.learn import profile_from
+    from assay.questions.forecasts.learning import profile_from
 
     described = load_plan(plan)
     if profile and not (simulate or described.cluster.simulated):

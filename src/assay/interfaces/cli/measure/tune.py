@@ -96,11 +96,11 @@ def tune(
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.changed_plan import parse_changes
     from assay.execution.planning.plan_files.plan_reader import load_plan
-    from assay.interfaces.cli.forecast.learn import profile_from
     from assay.interfaces.cli.measure.progress import CampaignDisplay
     from assay.interfaces.cli.measure.run import summary_lines
     from assay.model import Origin
     from assay.questions.forecasts import tuning
+    from assay.questions.forecasts.learning import profile_from
     from assay.questions.json_values import json_value
     from assay.store import Repository
 

@@ -109,7 +109,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerBlock:
     """A question with its answer in sentences. ``key`` names the question for programs that read the HTML."""
 
     key: str
@@ -124,7 +124,7 @@ class Answers:
     """Questions with their answers."""
 
     kind: ClassVar[str] = "answers"
-    answers: tuple[Answer, ...]
+    answers: tuple[AnswerBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,13 @@ class ChartRenderer:
         drawings = Markup("").join(
             Markup('<div class="chart {}" role="img" aria-label="{}">{}</div>').format(name, spec["description"], svg)
             for name, spec, svg in (
-                (name, spec, self._svg(spec)) for name, spec in (("wide", make(wide_px)), ("narrow", make(NARROW_PX)))
+                (name, spec, self.svg(spec)) for name, spec in (("wide", make(wide_px)), ("narrow", make(NARROW_PX)))
             )
         )
         return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(drawings, escape(caption))
 
-    def _svg(self, spec: Spec) -> Markup:
+    def svg(self, spec: Spec) -> Markup:
+        """Return one chart as SVG for HTML."""
         import vl_convert  # imported here: it carries a JavaScript engine
 
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])

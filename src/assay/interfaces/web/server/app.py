@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay import __version__
 from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
+from assay.foundation.version import __version__
 from assay.interfaces.web.api import bundles as api_bundles
 from assay.interfaces.web.api import compare as api_compare
 from assay.interfaces.web.api import decisions as api_decisions

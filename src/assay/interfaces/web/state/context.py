@@ -13,10 +13,10 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request
 
-from assay import __version__
 from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import AssayError
+from assay.foundation.version import __version__
 from assay.interfaces.web.api.models import Problem
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.server.security import COOKIE, NO_TOKEN, AccessRole, Guard, Refusal, Roles

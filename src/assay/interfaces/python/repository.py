@@ -1,0 +1,370 @@
+"""Ask a repository from Python: a method for each question, with the objects of the command line and the REST API.
+
+In: a folder, and the arguments of a question. Out: an :class:`~assay.interfaces.python.answer.Answer`. Wrong arguments
+raise the errors of :mod:`assay.foundation.errors`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from assay.analysis.comparison.factors.device_classes import layout_classes
+from assay.analysis.statistics import RunTable
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.python import rows
+from assay.interfaces.python.answer import Answer
+from assay.interfaces.python.arguments import Where, conditions, one_of, price_book, text, texts, within
+from assay.interfaces.python.forecasts import Forecasts
+from assay.questions.json_values import json_value
+from assay.questions.runs.runs import in_order_of_start, run_json, selected
+from assay.questions.trust.flags import Flagged, flags_in, outlier_kinds
+from assay.store import Repository
+from assay.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.analysis.comparison.details.side_by_side import Sides
+    from assay.analysis.run_profile.limits import Limits
+    from assay.analysis.run_profile.task_durations import TaskDurations
+    from assay.model import PriceBook, Run
+    from assay.questions.comparisons.findings import FindingsView
+    from assay.questions.comparisons.side_by_side import Of
+    from assay.questions.comparisons.speedup import SpeedupView
+    from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+    from assay.questions.costs.years_of_use import JobCosts
+    from assay.questions.decisions.question_sentences import QuestionView
+    from assay.questions.decisions.sentences import DecisionAnswer
+    from assay.questions.runs.run_quality import AnomalousRuns
+    from assay.questions.runs.scatter import ScatterView
+    from assay.questions.trust.changes import ChangesView
+
+
+def open_repository(path: str | Path = "repository") -> OpenedRepository:
+    """Return the repository in the folder ``path``.
+
+    Raises RepositoryError if there is none, or if a newer version of assay wrote it.
+    """
+    if not isinstance(path, str | Path):
+        raise SpecificationError(f"{type(path).__name__} is not a path", where="assay.open", hint="name a folder")
+    return OpenedRepository(Repository.open(Path(path)))
+
+
+class OpenedRepository(Forecasts):
+    """The runs of a folder, and the questions to ask about them.
+
+    ``where`` of a question selects runs: ``{"layout": "SSD"}``, or texts ``COLUMN=LEVEL``. ``prices`` is a price book,
+    or the path of its file. Runs that arrive after the repository was opened count.
+    """
+
+    def __repr__(self) -> str:
+        return f"assay.open({str(self.path)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._store.root
+
+    def __enter__(self) -> OpenedRepository:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files; at the end of the process they are removed anyway."""
+        self._store.close()
+
+    def _selected(self, where: Where) -> tuple[Flagged, RunTable]:
+        flagged = flags_in(self._store)
+        return flagged, selected(flagged.table, conditions(where))
+
+    def runs(self, where: Where = (), *, limit: int | None = None) -> Answer[tuple[Run, ...]]:
+        """List the runs, newest last. ``limit``: only this many of the newest."""
+        flagged, chosen = flags_in(self._store), conditions(where)
+        table = selected(flagged.table, chosen) if chosen else flagged.table
+        newest = int(within(limit, 1, len(table) or 1, "limit")) if limit is not None else 0
+        listed = tuple(self._store.runs_at(table, in_order_of_start(self._store, table)[-newest:]))
+        kinds = outlier_kinds(self._store, flagged)
+        return Answer(
+            listed,
+            f"{plural(len(listed), 'run')}."
+            if len(listed) == len(table)
+            else f"{len(listed):,} of {len(table):,} runs.",
+            shown=rows.RUN_COLUMNS,
+            json_values=lambda: [run_json(run, kinds.get(run.run_id)) for run in listed],
+        )
+
+    def questions(
+        self, where: Where = (), *, prices: PriceBook | Path | str | None = None
+    ) -> Answer[tuple[QuestionView, ...]]:
+        """Answer the six questions of a buyer: storage, network, disks, nodes, containers and cheapest."""
+        from assay.questions.decisions.answers import answer_questions
+        from assay.questions.decisions.question_sentences import view_of
+        from assay.questions.decisions.values import DecisionRequest
+
+        flagged, _ = self._selected(where)
+        request = DecisionRequest(where=conditions(where), prices=price_book(prices) if prices is not None else None)
+        views = tuple(view_of(answer) for answer in answer_questions(self._store, flagged.table, request))
+        return Answer(
+            views,
+            f"{sum(view.answered for view in views)} of {len(views)} questions have an answer.",
+            tuple(f"{view.name}: {view.answer}" for view in views),
+            ("name", "question", "answered", "confidence"),
+            json_values=lambda: json_value(views),
+        )
+
+    def decide(
+        self,
+        question: str = "storage",
+        where: Where = (),
+        *,
+        baseline: str | None = None,
+        prices: PriceBook | Path | str | None = None,
+        ignore: str | Sequence[str] = (),
+    ) -> Answer[tuple[DecisionAnswer, ...]]:
+        """Decide which option is faster, how much, and what it costs. The first decision is the answer.
+
+        ``question``: one of the six of a buyer, or any factor of the runs; several joined by commas are compared as
+        one. ``baseline``: the option to compare with. ``ignore``: factors that may differ within matched groups.
+        """
+        from assay.interfaces.python.charts import decision_charts
+        from assay.questions.decisions.answers import answer_question
+        from assay.questions.decisions.ask import decisions_of
+        from assay.questions.decisions.buyer import question_named
+        from assay.questions.decisions.question_sentences import view_of
+        from assay.questions.decisions.sentences import answer_of
+        from assay.questions.decisions.values import DecisionRequest
+
+        flagged, table = self._selected(where)
+        book = price_book(prices) if prices is not None else None
+        request = DecisionRequest(
+            text(question, "question"), baseline, conditions(where), texts(ignore, "ignore"), book
+        )
+        if (named := question_named(request.factor)) is not None:
+            answered = answer_question(self._store, flagged.table, named, request)
+            decisions, view = answered.decisions, view_of(answered)
+        else:
+            decisions, view = decisions_of(self._store, flagged.table, request), None
+        answers = tuple(answer_of(decision) for decision in decisions)
+        if answers:
+            sentence = answers[0].headline
+            notes = [note for note in (answers[0].evidence, answers[0].cost) if note]
+            notes += [caveat.text for caveat in decisions[0].caveats]
+        elif view is not None:
+            sentence, notes = view.answer, [f"next: {view.next_step}"] if view.next_step else []
+        else:
+            sentence = f"Not compared: no two runs differ in {question} and are equal in everything else."
+            notes = []
+        return Answer(
+            answers,
+            sentence,
+            tuple(notes),
+            rows.DECISION_COLUMNS,
+            json_values=lambda: json_value(answers),
+            rows=rows.decision_rows,
+            chart_specs=lambda: decision_charts(decisions, layout_classes(table)),
+        )
+
+    def speedup(
+        self,
+        factor: str = "layout",
+        where: Where = (),
+        *,
+        baseline: str | None = None,
+        group: str | None = "workload",
+        ignore: str | Sequence[str] = (),
+        deployments: bool = False,
+    ) -> Answer[SpeedupView]:
+        """Compare each level of a factor with the baseline, with its own matched groups.
+
+        ``group``: the factor whose levels each have an estimate; None for one estimate over all runs. ``deployments``:
+        match runs within campaigns only.
+        """
+        from dataclasses import replace
+
+        from assay.interfaces.python.charts import speedup_charts
+        from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
+        from assay.questions.decisions.sentences import answer_of
+
+        _, table = self._selected(where)
+        names = tuple(name.strip() for name in text(factor, "factor").split(","))
+        request = SpeedupRequest(names, baseline, group, texts(ignore, "ignore"), deployments)
+        view = speedup_view(self._store, table, request)
+        decided = self.decide(factor, where, baseline=baseline, ignore=ignore)
+        view = replace(view, decisions=tuple(answer_of(item.decision) for item in decided.value))
+        return Answer(
+            view,
+            decided.sentence,
+            decided.notes,
+            rows.SPEEDUP_COLUMNS,
+            json_values=lambda: json_value(view),
+            rows=rows.of("results"),
+            chart_specs=lambda: speedup_charts(view, layout_classes(table)),
+        )
+
+    def compare(self, *runs: str, of: Of = "configurations") -> Answer[Sides]:
+        """Compare two to six runs, or their configurations, side by side; the first is the baseline.
+
+        ``runs``: beginnings of run ids. ``of``: compare all runs of their ``configurations``, or the ``runs`` alone.
+        """
+        from assay.interfaces.python.charts import side_charts
+        from assay.questions.comparisons.result_sentences import different_jobs_text, side_sentence
+        from assay.questions.comparisons.side_by_side import sides_of
+
+        scope = cast("Of", one_of(of, ("configurations", "runs"), "of"))
+        chosen = [self._store.run(text(run, "run")) for run in runs]
+        sides = sides_of(self._store, self._store.table(), chosen, scope)
+        sentences = [different_jobs_text(sides), *(side_sentence(sides, side) for side in sides.sides)]
+        first, *notes = [sentence for sentence in sentences if sentence] or ["Nothing can be compared."]
+        return Answer(
+            sides,
+            first,
+            tuple(notes),
+            rows.SIDE_COLUMNS,
+            json_values=lambda: json_value(sides),
+            rows=rows.of("sides"),
+            chart_specs=lambda: side_charts(sides),
+        )
+
+    def cost(
+        self,
+        prices: PriceBook | Path | str,
+        where: Where = (),
+        *,
+        by: str | Sequence[str] = (),
+        take: str = "all",
+        on: str | None = None,
+        currency: str | None = None,
+        seed: int = 0,
+        exclude_flagged: bool = False,
+    ) -> Answer[tuple[JobCostEffectiveness, ...]]:
+        """Decide which configuration costs least per run, for each job.
+
+        ``by``: factors that make a row. ``take``: the runs of a row that count: ``all``, those of its ``best``
+        configuration, or the ``fastest``. ``on``: the day whose prices apply.
+        """
+        from assay.interfaces.python.charts import cost_charts
+        from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
+        from assay.questions.costs.cost_json import cost_effectiveness_json
+        from assay.specs.prices import checked_date
+
+        flagged, table = self._selected(where)
+        taken: Any = one_of(take, ("all", "best", "fastest"), "take")
+        day = checked_date(on, "on") if on is not None else None
+        request = CostEffectivenessRequest(texts(by, "by"), taken, day, currency, seed, exclude_flagged)
+        views = tuple(cost_effectiveness(self._store, table, price_book(prices), request, flagged.table))
+        headlines = [view.headline for view in views if view.headline]
+        unpriced = dict.fromkeys(f"left out: {name}: {why}" for view in views for name, why in view.unpriced.items())
+        return Answer(
+            views,
+            headlines[0] if headlines else "Nothing is priced.",
+            (*headlines[1:], *unpriced),
+            rows.COST_COLUMNS,
+            json_values=lambda: [cost_effectiveness_json(view) for view in views],
+            rows=rows.cost_rows,
+            chart_specs=lambda: cost_charts(views),
+        )
+
+    def cost_over_years(
+        self,
+        prices: PriceBook | Path | str,
+        years: float = 3.0,
+        where: Where = (),
+        *,
+        baseline: str | None = None,
+        rounding: str = "none",
+        exclude_flagged: bool = False,
+    ) -> Answer[JobCosts]:
+        """Decide which layout costs least over years of use, from the purchase prices of the hardware."""
+        from assay.interfaces.python.charts import decision_charts
+        from assay.questions.costs.cost_json import cost_over_years_json
+        from assay.questions.costs.years_of_use import JobCostRequest, job_costs
+        from assay.questions.decisions.sentences import headline
+
+        flagged, table = self._selected(where)
+        rounded: Any = one_of(rounding, ("none", "paper"), "rounding")
+        over = within(years, 0.001, 100, "years")
+        request = JobCostRequest(price_book(prices), conditions(where), over, rounded, baseline, exclude_flagged)
+        costs = job_costs(self._store, flagged.table, request)
+        return Answer(
+            costs,
+            headline(costs.decisions[0]) if costs.decisions else "Nothing can be compared.",
+            tuple(f"left out: {layout}: {why}" for layout, why in costs.view.unpriced.items()),
+            json_values=lambda: cost_over_years_json(costs),
+            rows=rows.of("rows"),
+            chart_specs=lambda: decision_charts(costs.decisions, layout_classes(table)),
+        )
+
+    def limits(self, run: str) -> Answer[Limits]:
+        """Find what limited a run, and how much faster it could be at most. ``run``: the beginning of its id."""
+        from assay.analysis.run_profile.tables.limits_tables import limit_sentence
+        from assay.questions.runs.limits import limits_of_run
+
+        limits = limits_of_run(self._store, text(run, "run"))
+        return Answer(
+            limits,
+            limit_sentence(limits),
+            limits.rests_on,
+            json_values=lambda: json_value(limits),
+            rows=rows.of("times"),
+        )
+
+    def tasks(self, run: str, *, node: str | None = None) -> Answer[TaskDurations]:
+        """Show how long the tasks of a run took by phase, and which are outliers. ``node``: only this node."""
+        from assay.questions.runs.task_durations import durations_of_run, summary_text
+
+        durations = durations_of_run(self._store, text(run, "run"), node)
+        values = partial(json_value, durations)
+        return Answer(durations, summary_text(durations), json_values=values, rows=rows.of("phases"))
+
+    def scatter(
+        self, x: str = "", y: str = "duration_s", where: Where = (), *, by: str = "", shape: str = ""
+    ) -> Answer[ScatterView]:
+        """List two metrics of the valid runs. ``by`` and ``shape``: factors for colour and shape."""
+        from assay.questions.runs.scatter import ScatterRequest, counts_text
+        from assay.questions.runs.scatter import scatter as scatter_of
+
+        names = [text(value, name) for value, name in ((x, "x"), (y, "y"), (by, "by"), (shape, "shape"))]
+        view = scatter_of(self._store, ScatterRequest(names[0], names[1], names[2], names[3], conditions(where)))
+        return Answer(view, counts_text(view), json_values=lambda: json_value(view), rows=rows.of("points"))
+
+    def changes(self, where: Where = ()) -> Answer[ChangesView]:
+        """Find when configurations became faster or slower."""
+        from assay.questions.trust.changes import changes_of, changes_sentence
+
+        view = changes_of(selected(self._store.table(), conditions(where)))
+        return Answer(
+            view, changes_sentence(view), json_values=lambda: json_value(view.histories), rows=rows.change_rows
+        )
+
+    def anomalies(self, where: Where = ()) -> Answer[AnomalousRuns]:
+        """List outliers: runs that are too fast, too slow, read or wrote too little, or did not do their work."""
+        from assay.questions.runs.run_quality import anomalies_sentence, anomalous_runs
+
+        outliers = anomalous_runs(self._store, *self._selected(where))
+        return Answer(
+            outliers,
+            anomalies_sentence(outliers),
+            shown=("run_id", "workload", "layout", "kind", "reason"),
+            json_values=lambda: json_value(outliers.anomalies),
+        )
+
+    def findings(
+        self, where: Where = (), *, prices: PriceBook | Path | str | None = None, exclude_flagged: bool = False
+    ) -> Answer[FindingsView]:
+        """Test claims of the published studies on the runs. ``prices`` adds claims about cost."""
+        from assay.questions.comparisons.findings import findings_sentence, findings_view
+
+        _, table = self._selected(where)
+        book = price_book(prices) if prices is not None else None
+        view = findings_view(self._store, table, book, exclude_flagged=exclude_flagged)
+        return Answer(
+            view,
+            findings_sentence(view),
+            shown=("origin", "claim", "answer", "source"),
+            json_values=lambda: json_value(view.by_origin),
+            rows=rows.finding_rows,
+        )

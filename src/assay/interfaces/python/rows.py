@@ -1,0 +1,64 @@
+"""Take the rows of a table out of the JSON values of an answer, and name the columns that notebooks show."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+RUN_COLUMNS = ("run_id", "started_at", "workload", "layout", "repetition", "status", "origin", "duration_s", "anomaly")
+DECISION_COLUMNS = (
+    "workload",
+    "option",
+    "baseline",
+    "verdict",
+    "time.ratio",
+    "time.low",
+    "time.high",
+    "cost.ratio",
+    "cost.low",
+    "cost.high",
+    "origin",
+)
+SPEEDUP_COLUMNS = ("group", "candidate", "baseline", "ratio", "low", "high", "groups", "origin")
+SIDE_COLUMNS = ("label", "summary.n", "summary.geometric_mean_s", "ratio", "ratio_low", "ratio_high", "origin")
+COST_COLUMNS = ("job", "rank", "label", "n", "time_s", "rate_per_h", "cost", "cost_low", "cost_high", "verdict")
+WHATIF_COLUMNS = ("workload", "configuration", "measured_s", "simulated_s", "low_s", "high_s", "ratio", "limit_after")
+PREDICTION_COLUMNS = ("expected_s", "low_s", "high_s", "level", "basis", "runs")
+CHOICE_COLUMNS = ("label", "bill", "day_s", "day_low_s", "day_high_s", "day_cost", "keeps_probability")
+
+
+def of(name: str) -> Callable[[Any], list[dict[str, Any]]]:
+    """Return a function that takes the rows under ``name``."""
+    return lambda values: values[name]
+
+
+def decision_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each option over the shared workloads (``workload`` is None), then on each workload, of every decision."""
+    for answer in values:
+        decision = answer["decision"]
+        shared = {name: decision[name] for name in ("factor", "baseline", "origin", "lab_scale")}
+        for option in decision["options"]:
+            yield {**shared, "workload": None, **{name: option[name] for name in ("option", "verdict", "time", "cost")}}
+        for result in decision["results"]:
+            yield {**shared, **result}
+
+
+def cost_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of each job, with the levels of the job in one text."""
+    for view in values:
+        job = " ".join(view["job"].values())
+        for row in view["rows"]:
+            plain = {name: value for name, value in row.items() if name != "rate"}
+            yield {"job": job, "currency": view["currency"], "label": " ".join(row["levels"].values()), **plain}
+
+
+def change_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each change with the configuration that changed."""
+    for history in values:
+        for change in history["changes"]:
+            yield {"configuration": history["configuration"], "runs": history["runs"], **change}
+
+
+def finding_rows(values: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield each finding with its origin."""
+    for origin, findings in values.items():
+        for finding in findings:
+            yield {"origin": origin, **finding}

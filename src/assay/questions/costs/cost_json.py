@@ -1,0 +1,30 @@
+"""Costs as JSON values, the same for ``--json`` and the Python API."""
+
+from typing import Any
+
+from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+from assay.questions.costs.years_of_use import JobCosts
+from assay.questions.json_values import json_value
+
+
+def cost_effectiveness_json(view: JobCostEffectiveness) -> dict[str, Any]:
+    """Return the costs of one job per run, with the headline and the price per hour of each item."""
+    plain: dict[str, Any] = json_value(view) | {"headline": view.headline, "note": view.note}
+    for row, shown in zip(plain["rows"], view.rows, strict=True):
+        for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
+            item["per_h"] = json_value(priced.per_h)
+    return plain
+
+
+def cost_over_years_json(costs: JobCosts) -> dict[str, Any]:
+    """Return the costs over the years of use: the tables, and the levels that they are narrowed to."""
+    view = costs.view
+    plain: dict[str, Any] = json_value(view)
+    for layout, bill in view.bills.items():
+        plain["bills"][layout]["total"] = json_value(bill.total)
+    plain.pop("summaries")
+    for name in ("titles", "varied_settings", "shared_settings"):
+        plain.pop(name)
+    for row, shown in zip(plain["rows"], view.rows, strict=True):
+        row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
+    return plain | {"narrowed": costs.narrowed}
