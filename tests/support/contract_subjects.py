@@ -146,7 +146,7 @@ TOY_SUBJECT = Subject(
     fails=lambda path: _sh(f'cat "$STORE{path}"'),
     endless=lambda _path: _sh("echo going; sleep 300"),
     left=lambda home: subprocess.run(["flock", "--nonblock", home / "lock", "true"], check=False).returncode,
-    gaps={"daemons": "it has none, so that none can die", "shuffling": "it shuffles nothing"},
+    gaps={"daemons": "it has none, so that none can die", "shuffling": "it shuffles nothing", "profiling": "no JVMs"},
 )
 
 
@@ -195,6 +195,7 @@ SIMULATED = replace(
         "failing": "what can't be simulated is refused before",
         "daemons": "it has none, so that none can die",
         "shuffling": "what is shuffled lies nowhere",
+        "profiling": "it has no JVMs",
         "attaching": "it is no running Hadoop",
     },
 )

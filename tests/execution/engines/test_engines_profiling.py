@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from assay.analysis.code_profile.stacks import parse_collapsed
 from assay.analysis.statistics.factors_of_runs import matching_factors
 from assay.execution.engines.contract import ProgramResult
+from assay.execution.engines.hadoop.deployment.attached import without_login
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.parts import (
     CUTS_MAX,
@@ -36,7 +37,7 @@ from assay.execution.hosts import LocalTransport
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model import PROFILED, Outcome, TaskAttempt
+from assay.model import PROFILED, Attachment, Outcome, TaskAttempt
 from builders import make_run
 from cluster_texts import HDD, cluster_text
 
@@ -72,9 +73,20 @@ def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> No
         load_plan(write_plan(tmp_path, "parameters: {profile: cpus}"))
     plan = load_plan(write_plan(tmp_path, "parameters: {profile: wall}"))
     assert SparkRules(rules).setting_mistake("profile", "cpu", plan.cluster) is None
-    attached = replace(plan.cluster, attached=object())  # type: ignore[arg-type]
-    assert "externally managed" in str(rules.setting_mistake("profile", "cpu", attached))
-    assert rules.setting_mistake("profile", "off", attached) is None
+    attachment = Attachment("edge", "hadoop", "/etc/hadoop/conf", "default", "/user/assay")
+    attached = replace(plan.cluster, attached=attachment)
+    assert rules.setting_mistake("profile", "cpu", attached) is None
+    edge_only = replace(plan.cluster, attached=replace(attachment, only_edge=True))
+    assert "needs a login on every worker" in str(rules.setting_mistake("profile", "cpu", edge_only))
+    assert rules.setting_mistake("profile", "off", edge_only) is None
+
+
+def test_hosts_of_nodemanagers_without_a_login_are_named() -> None:
+    names = {"data1": "dn1.rack.example.com", "data2": "10.0.0.2"}
+    assert without_login(["dn1", "DN1.rack.example.com", "data2", "10.0.0.2"], names) == []
+    assert without_login(["dn1", "dn3.rack.example.com", "10.0.0.3"], names) == ["10.0.0.3", "dn3.rack.example.com"]
+    assert without_login(["localhost"], names) == ["localhost"]
+    assert without_login(["localhost"], {"edge": "laptop"}) == []
 
 
 def test_profile_on_the_command_line_is_another_campaign_than_the_plan_without(tmp_path: Path) -> None:
@@ -158,7 +170,9 @@ def test_without_java_the_job_runs_unprofiled_and_says_why(tmp_path: Path, monke
     workers, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
     recorder = asyncio.run(prepare("cpu", workers, "/nonexistent/java", home, lambda _: None))
     assert recorder.method is None
-    result = recorder.unprofiled(ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0), 1)
+    result = asyncio.run(
+        recorder.end(None, ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0), RecordedParts(frozenset(), 1, lambda _: ()))
+    )
     assert "no cpu profile was recorded: " in result.warnings[0].words
     assert all(method.name in result.warnings[0].words for method in METHODS["cpu"])
     assert result.environment["profile"]["method"] is None
@@ -218,6 +232,7 @@ def record(
 
     async def run() -> ProgramResult:
         recordings = await recorder.begin()
+        assert recordings is not None
         for name in names:
             option = recorder.option(recordings, name)
             await recorder.hosts["node"].run(["java", option, "-cp", str(folder), "Slow"], timeout_s=120)

@@ -15,8 +15,10 @@ import pytest
 import pytest_asyncio
 
 from assay.execution.engines.contract import Engine, Provider
+from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.foundation.errors import EngineError
 from assay.model.clusters.layout import Layout
+from assay.model.plans.engine_parameters import PROFILED
 from attached_subject import LENT, Theirs
 from contract_subjects import DATA_BYTES, PARAMETERS, SUBJECTS, Subject
 
@@ -180,6 +182,30 @@ async def test_shuffled_data_is_in_the_folders_of_the_layout(running: Running) -
     inside = {path for path in seen if path.startswith(tuple(local))}
     assert inside
     assert {path for path in seen - inside if "/hdfs/" not in path} == set()
+
+
+async def test_a_profile_has_a_recording_and_stacks_of_each_jvm(running: Running) -> None:
+    subject, provider = running.subject, running.provider
+    subject.requires("profiling")
+    subject.requires("shuffling")
+    assert subject.shuffles is not None
+    configuration = subject.configuration({PROFILED: "cpu"})
+    provided = await provider.provide(configuration, print)
+    assert not provided.restarted
+    program, parameters = subject.shuffles(), configuration.parameters
+    done = await provided.engine.run(program, parameters, timeout_s=LIMIT_S, label=TIMED_JOB, show=print)
+    assert done.outcome.exit_status == 0, done.outcome.output
+    assert done.warnings == ()
+    facts = done.environment["profile"]
+    assert isinstance(facts, dict)
+    jvms = 3 if program.engine == "hadoop" else 2  # Hadoop may start a speculative attempt, and kill it
+    assert jvms <= facts["attempts_stored"] <= facts["attempts"]
+    stacks = {name for name in done.logs if name.endswith(".collapsed")}
+    parts = {"map", "shuffle", "merge", "reduce"} if program.engine == "hadoop" else {"stage-0", "stage-1"}
+    assert {part for part in parts if any(f".{part}." in name for name in stacks)} == parts
+    shuffled = b"".join(done.logs[name] for name in stacks)
+    assert b"io/github/assay" in shuffled
+    await provider.provide(subject.configuration(), print)
 
 
 def _large_files(folder: Path) -> set[str]:

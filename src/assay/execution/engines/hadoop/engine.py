@@ -13,9 +13,8 @@ from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.engines.hadoop.profiling.parts import task_parts
-from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder
+from assay.execution.engines.hadoop.profiling.recording import ATTEMPT, TASK_JAVA_OPTIONS, TIMED_JOB, ProfileRecorder
 from assay.execution.engines.hadoop.rules import HadoopRules
-from assay.execution.engines.hadoop.settings import containers
 from assay.execution.engines.hadoop.settings.configuration import SMALL_JVM, is_job_parameter, job_options, properties
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.foundation.errors import EngineError, HostError
@@ -36,11 +35,6 @@ _LOCAL_CHECK_BYTES_MAX = 1 << 30
 _LOCAL_CHECK_S_MAX = 8.0
 """Maximum bytes of a check in the client, and maximum time to read them, in seconds. A check within both limits ends
 before a job on the cluster would have started."""
-_TASK_JVMS = tuple(containers.JAVA_OPTIONS[memory] for memory in (containers.MAP_MEMORY, containers.REDUCE_MEMORY))
-ATTEMPT = "@taskid@"
-"""Variable in the Java options of a task that Hadoop replaces by the attempt's id."""
-TIMED_JOB = "job"
-"""Label of the job that a run times. Only its JVMs are profiled, not those of jobs that make input or check output."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 
@@ -113,9 +107,9 @@ class HadoopEngine(ClientEngine[Hdfs]):
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
         profiler = self.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin() if profiler and profiler.method else None
+        recordings = await profiler.begin() if profiler else None
         if profiler and recordings:
-            options |= {name: f"{options[name]} {profiler.option(recordings, ATTEMPT)}" for name in _TASK_JVMS}
+            options |= {name: f"{options[name]} {profiler.option(recordings, ATTEMPT)}" for name in TASK_JAVA_OPTIONS}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
         ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
@@ -124,8 +118,6 @@ class HadoopEngine(ClientEngine[Hdfs]):
         result = await JobHistories(self.storage, _HISTORIES).add_histories(ended, job_ids(ended.outcome.output))
         if profiler is None:
             return result
-        if recordings is None:
-            return profiler.unprofiled(result, len(result.tasks))
         return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
 
     async def end_jobs(self) -> None:

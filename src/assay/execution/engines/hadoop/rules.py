@@ -236,8 +236,8 @@ def _block_mistake(text: str) -> str | None:
 def _profile_mistake(name: str, value: str, cluster: Cluster) -> str | None:
     if value not in PROFILE_KINDS:
         return unknown(name, value, PROFILE_KINDS)
-    if cluster.attached and value != "off":
-        return f"{name}: profiles are recorded on clusters that assay deploys; this one is externally managed"
+    if cluster.attached and cluster.attached.only_edge and value != "off":
+        return f"{name}: a profile needs a login on every worker, and this cluster file names the edge node only"
     return None
 
 

@@ -13,16 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from assay.analysis.code_profile.files import DRIVER, EXECUTOR
 from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
 from assay.execution.engines.hadoop.deployment.attached import AttachedEngine, AttachedHadoop
 from assay.execution.engines.hadoop.hdfs import ROOT
 from assay.execution.engines.hadoop.jobs import jobs as hadoop_jobs
 from assay.execution.engines.hadoop.jobs.rest import Endpoint
+from assay.execution.engines.hadoop.profiling.parts import stage_parts
+from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.execution.engines.hadoop.settings.configuration import normalised
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
 from assay.execution.engines.spark import programs, settings
 from assay.execution.engines.spark.distribution import SparkDistribution, require
-from assay.execution.engines.spark.engine import SparkOnHadoop, with_event_log
+from assay.execution.engines.spark.engine import EXECUTOR_ID, EXECUTOR_JAVA_OPTIONS, SparkOnHadoop, with_event_log
 from assay.execution.engines.spark.history import recorded
 from assay.execution.engines.spark.logs import EventLogs, logs_of
 from assay.execution.engines.spark.provider import SparkProvider
@@ -35,6 +38,7 @@ from assay.store.formats.spark.parameters import spark_parameters
 DEFAULT_CLIENT = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)
 PAGE_PORT = 8080
 """Default port of the page of Spark's master."""
+DRIVER_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COMPARABILITY_SETTINGS = (
     settings.DYNAMIC,
     "spark.scheduler.minRegisteredResourcesRatio",
@@ -150,6 +154,12 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             name: hadoop.placed(value) for name, value in {**program.options, **await self.tools(program)}.items()
         }
         chosen = {**self._settings(parameters), **placed}
+        profiler = hadoop.profiler if label == TIMED_JOB else None
+        recordings = await profiler.begin() if profiler else None
+        if profiler and recordings:
+            for name, jvm in ((DRIVER_JAVA_OPTIONS, DRIVER), (EXECUTOR_JAVA_OPTIONS, f"{EXECUTOR}{EXECUTOR_ID}")):
+                existing = chosen.get(name) or installation.theirs.get(name, "")
+                chosen[name] = f"{existing} {profiler.option(recordings, jvm)}".strip()
         command = [
             installation.client.submit,
             *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}")),
@@ -162,7 +172,12 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
         async def with_history(ended: ProgramResult) -> ProgramResult:
             files = await logs.fetched(there, hadoop.tag)
-            return with_event_log(ended, recorded(files, ended.started_unix_s))
+            history = recorded(files, ended.started_unix_s)
+            result = with_event_log(ended, history)
+            if profiler is None:
+                return result
+            parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s)
+            return await profiler.end(recordings, result, parts)
 
         copies = parameters.get(REPLICATION, "1")
         ended = await hadoop.submitted(

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.analysis.code_profile.files import DRIVER, EXECUTOR
 from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
-from assay.execution.engines.hadoop.engine import TIMED_JOB, HadoopEngine
+from assay.execution.engines.hadoop.engine import HadoopEngine
 from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.profiling.parts import stage_parts
+from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.execution.engines.spark import programs, settings
@@ -194,7 +195,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         address = daemons.deployment.host(daemons.deployment.cluster.master)
         folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
         profiler = self.hadoop.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin() if profiler and profiler.method else None
+        recordings = await profiler.begin() if profiler else None
         profiled = (lambda name: profiler.option(recordings, name)) if profiler and recordings else None
         command = self._command(program, {**parameters, **await self.tools(program)}, profiled)
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
@@ -205,8 +206,6 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         if profiler is None:
             return result
         parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s)
-        if recordings is None:
-            return profiler.unprofiled(result, parts.jvms)
         return await profiler.end(recordings, result, parts)
 
     def _command(

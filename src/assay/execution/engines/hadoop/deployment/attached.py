@@ -26,6 +26,14 @@ from assay.execution.engines.hadoop.jobs import jobs as own_jobs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar
 from assay.execution.engines.hadoop.jobs.rest import PLAIN, Endpoint
+from assay.execution.engines.hadoop.profiling.parts import task_parts
+from assay.execution.engines.hadoop.profiling.recording import (
+    ATTEMPT,
+    TASK_JAVA_OPTIONS,
+    TIMED_JOB,
+    ProfileRecorder,
+    ProfileRecorders,
+)
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import is_job_parameter, normalised
 from assay.execution.engines.hadoop.settings.site import (
@@ -38,7 +46,17 @@ from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, Lo
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
 from assay.foundation.units import format_bytes
-from assay.model import REPLICATION, Attachment, Cluster, CodedWarning, Configuration, Program, Role, WarningCode
+from assay.model import (
+    PROFILED,
+    REPLICATION,
+    Attachment,
+    Cluster,
+    CodedWarning,
+    Configuration,
+    Program,
+    Role,
+    WarningCode,
+)
 from assay.specs.fields import unknown
 from assay.store.formats.hadoop.configuration import Property
 from assay.store.formats.hadoop.configuration import parameters as telling
@@ -50,6 +68,10 @@ BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
 checks, in seconds."""
 DISTURBED_SHARE = 0.05
 """Maximum mean share of other users' containers without a warning that the run was disturbed."""
+_JAVA = "java"
+"""The program on the workers' paths that tries profilers and converts recordings. Daemons may use another Java."""
+_JAVA_OPTIONS_OF_ALL_TASKS = "mapred.child.java.opts"
+"""Parameter that Hadoop uses where the Java options of map or reduce tasks are not set."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
@@ -95,6 +117,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self._resourcemanager = entered.resourcemanager
         self.master = entered.edge
         self.tag = f"assay-{uuid.uuid4().hex[:12]}"
+        self.profiler: ProfileRecorder | None = None
         self._others = _ForeignContainers()
 
     @property
@@ -150,13 +173,22 @@ class AttachedEngine(ClientEngine[Hdfs]):
             **{name: self.placed(v) for name, v in program.options.items()},
             **job_settings,
         }
+        profiler = self.profiler if label == TIMED_JOB else None
+        recordings = await profiler.begin() if profiler else None
+        if profiler and recordings:
+            for name in TASK_JAVA_OPTIONS:
+                existing = options.get(name) or entered.site.get(name) or entered.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
+                options[name] = f"{existing} {profiler.option(recordings, ATTEMPT)}".strip()
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self.placed, program.arguments)]
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
         folders = entered.site.history_folders()
 
         async def with_history(ended: ProgramResult) -> ProgramResult:
-            storage = replace(self.storage, root=ROOT)
-            return await JobHistories(storage, folders).add_histories(ended, job_ids(ended.outcome.output))
+            histories = JobHistories(replace(self.storage, root=ROOT), folders)
+            result = await histories.add_histories(ended, job_ids(ended.outcome.output))
+            if profiler is None:
+                return result
+            return await profiler.end(recordings, result, task_parts(result.tasks, result.started_unix_s))
 
         copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
         return await self.submitted(command, timeout_s, label, with_history, int(copies) if copies.isdecimal() else 1)
@@ -256,6 +288,7 @@ class AttachedCluster:
     jobs: JobsJar
     names: Mapping[str, str]
     home: str
+    recorders: ProfileRecorders
 
     @property
     def environment(self) -> dict[str, str]:
@@ -318,8 +351,9 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             name: (await transport.run(["hostname"], timeout_s=COMMAND_TIMEOUT_S)).stdout.decode().strip()
             for name, transport in self.transports.items()
         }
+        recorders = ProfileRecorders(self.transports, _JAVA, self.cluster.home)
         self._entered = AttachedCluster(
-            attachment, edge, site, namenode, resourcemanager, facts, jobs, names, self.cluster.home
+            attachment, edge, site, namenode, resourcemanager, facts, jobs, names, self.cluster.home, recorders
         )
         hdfs = self._entered.hdfs(attachment.directory)
         await hdfs.make(ROOT)
@@ -390,6 +424,33 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         await engine.storage.make(ROOT)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
+        await self.on_reuse(engine, configuration, show)
+
+    async def on_reuse(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
+        """Record the requested profiler. It needs a login on every host that runs a NodeManager."""
+        engine.profiler = await self._entered.recorders.recorder(configuration.parameters.get(PROFILED), show)
+        if engine.profiler and engine.profiler.method:
+            nodes = (await self._entered.resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}
+            missing = without_login(
+                [str(node["nodeHostName"]) for node in nodes.get("node") or []], self._entered.names
+            )
+            if missing:
+                words = f"NodeManagers run on {', '.join(missing)}, which the cluster file does not name"
+                engine.profiler = replace(engine.profiler, method=None, reason=words)
+
+
+def without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Return the hosts of NodeManagers, by name or address, that are no host of the cluster file.
+
+    ``names``: the name or address of each host of the cluster file. Domains are not compared. A cluster of one host may
+    name it localhost.
+    """
+
+    def short(host: str) -> str:
+        return host if re.fullmatch(r"[\d.]+|.*:.*", host) else host.partition(".")[0].lower()
+
+    known = {short(host) for host in [*names, *names.values(), *(["localhost"] if len(names) == 1 else [])]}
+    return sorted(host for host in node_hosts if short(host) not in known)
 
 
 async def _until_back(engine: AttachedEngine, show: Show) -> None:

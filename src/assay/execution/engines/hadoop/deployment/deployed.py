@@ -8,7 +8,7 @@ machine, they are removed at the end of the campaign.
 import asyncio
 import hashlib
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 from assay.execution.engines.contract import EngineFacts, Show
 from assay.execution.engines.free_ports import free_ports
@@ -18,7 +18,7 @@ from assay.execution.engines.hadoop.deployment.distribution import require
 from assay.execution.engines.hadoop.engine import HadoopEngine
 from assay.execution.engines.hadoop.hdfs import ROOT
 from assay.execution.engines.hadoop.jobs.jobs import JobsJar, ship
-from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder, prepare
+from assay.execution.engines.hadoop.profiling.recording import ProfileRecorders
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports, daemon_parameters
 from assay.execution.engines.hadoop.settings.memory import free_blocks, in_memory
@@ -46,8 +46,7 @@ class _InstalledHadoop:
     classpath: str
     native: str
     classes: ClassArchive | None
-    recorders: dict[str, ProfileRecorder] = field(default_factory=dict)
-    """The recorder of each kind of profile that a run has asked for."""
+    recorders: ProfileRecorders
 
 
 class DeployedHadoop(LockedProvider[HadoopEngine]):
@@ -75,6 +74,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             classpath=jobs.behind(distribution.classpath_at(home)),
             native=f"{home}/lib/native",
             classes=await ClassArchive.of(distribution, java) if shared else None,
+            recorders=ProfileRecorders(transports, java, cluster.home),
         )
         facts = EngineFacts(
             self.rules.name,
@@ -129,21 +129,12 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             await classes.make(show)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
-        engine.profiler = await self._profiler(configuration, show)
+        engine.profiler = await self._installed.recorders.recorder(configuration.parameters.get(PROFILED), show)
 
     async def on_reuse(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
         """Record the link's rate and the profiler, which change without a restart."""
         engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
-        engine.profiler = await self._profiler(configuration, show)
-
-    async def _profiler(self, configuration: Configuration, show: Show) -> ProfileRecorder | None:
-        """Return the recorder of the kind that ``configuration`` asks for; prepare it on all hosts once."""
-        kind, recorders = configuration.parameters.get(PROFILED), self._installed.recorders
-        if kind is None:
-            return None
-        if kind not in recorders:
-            recorders[kind] = await prepare(kind, self.transports, str(self.facts.java), self.cluster.home, show)
-        return recorders[kind]
+        engine.profiler = await self._installed.recorders.recorder(configuration.parameters.get(PROFILED), show)
 
     async def stop(self, engine: HadoopEngine) -> None:
         """Stop the engine's daemons."""

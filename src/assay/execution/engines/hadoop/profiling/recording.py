@@ -23,6 +23,7 @@ from assay.analysis.code_profile.files import FOLDER, RECORDED, recording_and_pa
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.parts import PartSpan, RecordedParts
+from assay.execution.engines.hadoop.settings import containers
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import AssayError, EngineError, HostError
 from assay.foundation.units import format_bytes
@@ -32,6 +33,14 @@ BYTES_MAX = 200_000_000
 """Maximum bytes of a run's recordings in the bundle. If there are more, only evenly spaced attempts are stored."""
 INTERVAL_MS = 10
 """Sampling interval of a thread, in milliseconds of CPU time, or of wall time for ``wall``."""
+TASK_JAVA_OPTIONS = tuple(
+    containers.JAVA_OPTIONS[memory] for memory in (containers.MAP_MEMORY, containers.REDUCE_MEMORY)
+)
+"""Parameters with the Java options of map and reduce tasks."""
+ATTEMPT = "@taskid@"
+"""Variable in the Java options of a task that Hadoop replaces by the attempt's id."""
+TIMED_JOB = "job"
+"""Label of the job that a run times. Only its JVMs are profiled, not those of jobs that make input or check output."""
 _PROBE_TIMEOUT_S = 60.0
 """Maximum time of each command that tries a profiling method, in seconds."""
 _COLLECT_TIMEOUT_S = 900.0
@@ -104,10 +113,15 @@ class ProfileRecorder:
             "attempts": attempts,
         }
 
-    async def begin(self) -> str:
-        """Make a folder for the recordings of one job on every host and return its path."""
+    async def begin(self) -> str | None:
+        """Make a folder for the recordings of one job on every host and return its path; None without a method.
+
+        Every user may write there: an attached cluster runs containers as another user.
+        """
+        if self.method is None:
+            return None
         folder = f"{self.folder}/{secrets.token_hex(6)}"
-        await _on_all(self.hosts, ["mkdir", "-p", folder])
+        await _on_all(self.hosts, ["mkdir", "-p", "-m", "1777", folder])
         return folder
 
     def option(self, folder: str, recording: str) -> str:
@@ -115,11 +129,14 @@ class ProfileRecorder:
         assert self.method is not None
         return self.method.option.format(library=f"{self.folder}/agent.so", file=f"{folder}/{recording}{RECORDED}")
 
-    async def end(self, folder: str, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
+    async def end(self, folder: str | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
         """Return the result with the profiles of its JVMs, and remove their folder.
 
-        Profiles that are missing or unreadable are counted in a warning; they never make a run fail.
+        ``folder``: from :meth:`begin`. Profiles that are missing or unreadable are counted in a warning; they never
+        make a run fail.
         """
+        if folder is None:
+            return self._unprofiled(result, parts.jvms)
         logs, problems = dict[str, bytes](), []
         try:
             sizes, at = await self._sizes(folder)
@@ -145,7 +162,7 @@ class ProfileRecorder:
             environment={**result.environment, "profile": self.facts(len(readable), parts.jvms)},
         )
 
-    def unprofiled(self, result: ProgramResult, jvms: int) -> ProgramResult:
+    def _unprofiled(self, result: ProgramResult, jvms: int) -> ProgramResult:
         """Return the result of a job without a profile of its JVMs, with the reason."""
         warning = CodedWarning(WarningCode.LEFT_OUT, f"no {self.kind} profile was recorded: {self.reason}")
         facts = self.facts(0, jvms)
@@ -194,6 +211,21 @@ def sampled(sizes: Mapping[str, int], bytes_max: int) -> list[str]:
         step += 1
     chosen = names[::step]
     return chosen if sum(sizes[name] for name in chosen) <= bytes_max else []
+
+
+class ProfileRecorders:
+    """The recorders of a cluster, one for each kind of profile. Each is prepared once."""
+
+    def __init__(self, hosts: Mapping[str, Transport], java: str, home: str) -> None:
+        """``hosts``: all hosts that may run a profiled JVM; ``java``: the program; ``home``: a folder of assay."""
+        self._hosts, self._java, self._home = hosts, java, home
+        self._prepared: dict[str, ProfileRecorder] = {}
+
+    async def recorder(self, kind: str | None, show: Callable[[str], None]) -> ProfileRecorder | None:
+        """Return the recorder of ``kind``; None if no kind is requested."""
+        if kind is not None and kind not in self._prepared:
+            self._prepared[kind] = await prepare(kind, self._hosts, self._java, self._home, show)
+        return self._prepared[kind] if kind is not None else None
 
 
 async def prepare(
