@@ -20,6 +20,12 @@ from typing import Any
 
 from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
 from assay.execution.engines.hadoop.deployment import jmx as published
+from assay.execution.engines.hadoop.deployment.attachment_checks import (
+    check_queue,
+    client_version,
+    free_space,
+    without_login,
+)
 from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.execution.engines.hadoop.jobs import access
 from assay.execution.engines.hadoop.jobs import jobs as own_jobs
@@ -45,7 +51,6 @@ from assay.execution.engines.hadoop.settings.site import (
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, LockedProvider
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError, HostError
-from assay.foundation.units import format_bytes
 from assay.model import (
     PROFILED,
     REPLICATION,
@@ -57,7 +62,6 @@ from assay.model import (
     Role,
     WarningCode,
 )
-from assay.specs.fields import unknown
 from assay.store.formats.hadoop.configuration import Property
 from assay.store.formats.hadoop.configuration import parameters as telling
 
@@ -339,12 +343,12 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         show("asking the running Hadoop")
         await edge.run(["mkdir", "-p", self.cluster.home], timeout_s=COMMAND_TIMEOUT_S)
         site = await self._site()
-        version = await _version(edge, attachment)
+        version = await client_version(edge, attachment)
         namenode = await active_namenode(edge, site)
         resourcemanager = await active_resourcemanager(edge, site)
         if words := await safe_mode(namenode):
             raise EngineError(words, where=site.where, hint="wait until it leaves safe mode")
-        await _check_queue(resourcemanager, attachment.queue, site)
+        await check_queue(resourcemanager, attachment.queue, site)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
         facts = EngineFacts(self.rules.name, version, jobs=jobs.path)
         names = dict(self.cluster.hosts) | {
@@ -357,7 +361,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         )
         hdfs = self._entered.hdfs(attachment.directory)
         await hdfs.make(ROOT)
-        show(await _room(hdfs, namenode))
+        show(await free_space(hdfs, namenode))
         return facts
 
     async def _site(self) -> ClientConfiguration:
@@ -439,20 +443,6 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
                 engine.profiler = replace(engine.profiler, method=None, reason=words)
 
 
-def without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return the hosts of NodeManagers, by name or address, that are no host of the cluster file.
-
-    ``names``: the name or address of each host of the cluster file. Domains are not compared. A cluster of one host may
-    name it localhost.
-    """
-
-    def short(host: str) -> str:
-        return host if re.fullmatch(r"[\d.]+|.*:.*", host) else host.partition(".")[0].lower()
-
-    known = {short(host) for host in [*names, *names.values(), *(["localhost"] if len(names) == 1 else [])]}
-    return sorted(host for host in node_hosts if short(host) not in known)
-
-
 async def _until_back(engine: AttachedEngine, show: Show) -> None:
     """Wait, within a limit, for active masters and the end of safe mode; an invalid ticket fails at once."""
     deadline = time.monotonic() + BACK_TIMEOUT_S
@@ -461,61 +451,3 @@ async def _until_back(engine: AttachedEngine, show: Show) -> None:
             await engine.entered.site.access.enter(engine.master)
         show(f"waiting for the externally managed Hadoop: {words}")
         await asyncio.sleep(BACK_INTERVAL_S)
-
-
-async def _version(edge: Transport, attachment: Attachment) -> str:
-    try:
-        command = [attachment.hadoop, "--config", attachment.configuration, "version"]
-        done = await edge.run(command, timeout_s=COMMAND_TIMEOUT_S)
-    except HostError as error:
-        hint = "set attached: hadoop in the cluster file to the client's program"
-        words = f"the client does not run: {error.message}"
-        raise EngineError(words, where=f"{edge.name}: {attachment.hadoop}", hint=hint) from error
-    match = re.search(r"^Hadoop (\S+)", done.stdout.decode(errors="replace"), re.MULTILINE)
-    if match is None:
-        words = f"it prints no version: {done.stdout[:80].decode(errors='replace')!r}"
-        raise EngineError(words, where=f"{edge.name}: {attachment.hadoop} version")
-    return match[1]
-
-
-async def _check_queue(resourcemanager: Endpoint, queue: str, site: ClientConfiguration) -> None:
-    """Raise EngineError, with the existing queues, if this queue does not exist."""
-    answer = await resourcemanager.get("/ws/v1/cluster/scheduler")
-    names: list[str] = []
-
-    def walk(tree: Any) -> None:
-        if isinstance(tree, dict):
-            if isinstance(tree.get("queueName"), str):
-                names.append(tree["queueName"])
-            for value in tree.values():
-                walk(value)
-        elif isinstance(tree, list):
-            for value in tree:
-                walk(value)
-
-    walk(answer)
-    known = list(dict.fromkeys(names))
-    if known and queue.rpartition(".")[2] not in {name.rpartition(".")[2] for name in known}:
-        raise EngineError(
-            unknown("queue", queue, known), where=site.where, hint="set attached: queue in the cluster file"
-        )
-
-
-async def _room(hdfs: Hdfs, namenode: Endpoint) -> str:
-    """Return the free space and quota as text. Raises EngineError if a quota is used up."""
-    system = await namenode.bean("Hadoop:service=NameNode,name=FSNamesystem")
-    words = [f"HDFS has {format_bytes(int(system.get('CapacityRemaining', 0)))} of free space"]
-    summary = await hdfs.summary(ROOT)
-    used, quota = int(summary.get("spaceConsumed", 0)), int(summary.get("spaceQuota", -1))
-    files, most = (
-        int(summary.get("fileCount", 0)) + int(summary.get("directoryCount", 0)),
-        int(summary.get("quota", -1)),
-    )
-    if quota > 0:
-        words.append(f"{format_bytes(quota - used)} of the folder's quota of {format_bytes(quota)} is left")
-    if (quota > 0 and used >= quota) or (int(most) > 0 and files >= int(most)):
-        kind = "space" if quota > 0 and used >= quota else "files"
-        raise EngineError(
-            f"the quota of {kind} is used up", where=hdfs.root, hint="delete files there, or request a larger quota"
-        )
-    return "; ".join(words) + f" (asked {time.strftime('%H:%M')})"
