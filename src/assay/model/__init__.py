@@ -13,6 +13,7 @@ from assay.model.clusters.cluster import (
     KerberosLogin,
     LabSettings,
     Network,
+    NetworkKind,
     Nic,
     Node,
     NodeType,

@@ -73,7 +73,10 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
     ssh = file.ssh or SshSection()
     nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
     lab = _lab(file.lab) if file.lab else None
-    networks = {name: Network(name, section.rate, _addresses(file, section)) for name, section in file.networks.items()}
+    networks = {
+        name: Network(name, section.rate, _addresses(file, section), section.kind)
+        for name, section in file.networks.items()
+    }
     return Cluster(
         file.cluster,
         placement,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from assay.model import DeviceKind, Disks, Role
+from assay.model import DeviceKind, Disks, NetworkKind, Role
 from assay.model.clusters.host_address import parse_host_address
 from assay.specs.fields import (
     BitRate,
@@ -273,6 +273,8 @@ class NetworkSection(_RateSection):
 
     addresses: dict[HostName, Annotated[list[HostAddress], Field(min_length=1)]] | None = None
     """Real hosts: group of nodes to the nodes' addresses in this network; when absent, those under nodes."""
+    kind: NetworkKind | None = None
+    """ethernet or infiniband, recorded with each run; when absent, a name such as ETH or IB tells the kind."""
 
 
 def _host_address(text: str) -> str:

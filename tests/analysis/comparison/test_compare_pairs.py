@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from assay.analysis.comparison.baselines import baseline_of
+from assay.analysis.comparison.claims.contrasts import INFINIBAND
 from assay.analysis.comparison.comparison import WELCH, compare
 from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
@@ -18,11 +20,14 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.factors_of_runs import factors_of, layout_devices, level_of, levels_of, on_hard_disks
 from assay.analysis.statistics.keys import hard_disk_layouts
 from assay.analysis.statistics.run_table import table_of
-from assay.model.runs.run import Origin, Phase, RunStatus
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.model import ClusterFacts, Network, NetworkKind
+from assay.model.runs.run import Origin, Phase, Run, RunStatus
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.questions.comparisons.result_sentences import caveat_of_result, sentence
 from builders import make_run, make_trace, runs_with, study_runs, words_of
+from paths import EXAMPLES
 
 
 def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
@@ -375,3 +380,30 @@ def test_parameters_set_by_a_level_are_no_difference_between_levels() -> None:
     ]
     (comparison,) = compare(runs, factor="containers", baseline="2")
     assert comparison.warnings == ()
+
+
+def test_the_recorded_kind_of_a_network_has_priority_over_its_name() -> None:
+    def run_on(number: int, name: str, kind: str) -> Run:
+        facts = {"cluster": {"network_kind": kind}} if kind else {}
+        return make_run(number, levels={"network": name}, environment=facts)
+
+    runs = [
+        run_on(0, "fast", "infiniband"),
+        run_on(1, "IB-port", "ethernet"),
+        run_on(2, "IB", ""),
+        run_on(3, "new", ""),
+    ]
+    table = table_of(runs)
+    assert "network_kind" not in table.factors
+    np.testing.assert_equal(INFINIBAND.values(table), [1.0, 0.0, 1.0, np.nan])
+    assert baseline_of(table, "network") == "IB-port"
+
+
+def test_a_cluster_file_states_the_kind_of_a_network_and_a_run_records_it() -> None:
+    plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
+    layout = next(iter(plan.layouts.values()))
+    networks = {"fast": Network("fast", 56e9, {}, NetworkKind.INFINIBAND), "old": Network("old", 1e9)}
+    cluster = replace(plan.cluster, networks=networks)
+    assert ClusterFacts.of(ClusterFacts.of_layout(cluster, layout, "fast").tree()).network_kind == "infiniband"
+    assert "network_kind" not in ClusterFacts.of_layout(cluster, layout, "old").tree()
+    assert "network_kind" not in ClusterFacts.of_layout(cluster, layout).tree()

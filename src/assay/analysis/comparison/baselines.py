@@ -42,7 +42,8 @@ def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, req
         hard_disks = hard_disk_layouts(table)
         preferred = [level for level in by_runs if level in hard_disks]
     elif factor == NETWORK_FACTOR:
-        preferred = [level for level in by_runs if INFINIBAND.number_of_level(level) == 0]
+        ethernet = set(column.codes[INFINIBAND.values(table) == 0].tolist())
+        preferred = [level for level in by_runs if column.code(level) in ethernet]
     elif all(level.replace(".", "", 1).isdecimal() for level in levels):
         preferred = [min(levels, key=float)]
     else:

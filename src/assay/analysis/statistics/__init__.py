@@ -8,6 +8,7 @@ from assay.analysis.statistics.factors_of_runs import (
     FACTOR_SYNONYMS,
     LAYOUT_DEVICES,
     LAYOUT_PARAMETERS,
+    NETWORK_KIND,
     RESERVED,
     SIZE_OPTIONS,
     factors_of,

@@ -31,6 +31,7 @@ FACTOR_SYNONYMS = {
 }
 """Common words for factors, which error messages map to the factor's name."""
 LAYOUT_DEVICES = "layout_devices"
+NETWORK_KIND = "network_kind"
 SIZE_OPTIONS = (".suite", ".datasize", ".scale")
 """Workload options that state the amount of data, in sources that do not record bytes."""
 
@@ -50,6 +51,7 @@ RESERVED = frozenset(
         "campaign_id",
         "anomaly",
         LAYOUT_DEVICES,
+        NETWORK_KIND,
     }
 )
 """Properties of every run. A factor of the same name is kept as ``level:NAME``."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors_of_runs import LAYOUT_DEVICES, determined_parameters
+from assay.analysis.statistics.factors_of_runs import LAYOUT_DEVICES, NETWORK_KIND, determined_parameters
 from assay.analysis.statistics.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
 from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.runs.imported import like
@@ -212,7 +212,7 @@ _ALONE: Final = (
     "campaign_id",
 )
 """Fields that are a column each, independent of the other fields."""
-_FIELDS: Final = frozenset({*_ALONE, "cold", "layout", LAYOUT_DEVICES})
+_FIELDS: Final = frozenset({*_ALONE, "cold", "layout", LAYOUT_DEVICES, NETWORK_KIND})
 _NAMED: Final = ("workload", "workload_parameters", "levels")
 """Fields whose entries are columns. They also determine which parameters follow from them."""
 
@@ -227,7 +227,7 @@ def columns_of(rows: ImportedRows) -> dict[str, Column]:
     blank = like(rows.common, workload="", workload_parameters={}, levels={}, parameters={}, environment={}, layout="")
     parts = [_part(rows, (name,), blank, (name,)) for name in _ALONE]
     parts.append(_part(rows, ("cold", "origin"), blank, ("cold",)))
-    parts.append(_part(rows, ("layout", "environment"), blank, ("layout", LAYOUT_DEVICES)))
+    parts.append(_part(rows, ("layout", "environment"), blank, ("layout", LAYOUT_DEVICES, NETWORK_KIND)))
     parts.append(_part(rows, _NAMED, blank))
     parts.append(_parameters(rows, blank))
     columns: dict[str, tuple[int, Column]] = {}

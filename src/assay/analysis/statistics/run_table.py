@@ -17,6 +17,7 @@ from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.factors_of_runs import (
     LAYOUT_DEVICES,
     LAYOUT_PARAMETERS,
+    NETWORK_KIND,
     layout_devices,
     matching_factors,
 )
@@ -29,7 +30,7 @@ ANOMALY = "anomaly"
 """The column with a run's most serious outlier flag; computed from the other columns for questions that use it."""
 NO_ANOMALY = "none"
 """Level of runs without a flag; a run that was not examined has no level."""
-DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES)
+DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES, NETWORK_KIND)
 """Columns that describe a run but do not belong to its configuration."""
 
 
@@ -94,6 +95,7 @@ def described(run: Run) -> dict[str, str]:
     texts = matching_factors(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     texts["cold"] = run.cache_state
     texts[LAYOUT_DEVICES] = layout_devices(run) or ""
+    texts[NETWORK_KIND] = run.recorded.cluster.network_kind if run.recorded.cluster else ""
     for name in ("data_bytes", "lab_scale"):
         if getattr(run, name) is None:
             del texts[name]

@@ -140,6 +140,13 @@ class Placement(StrEnum):
     SSH = "ssh"
 
 
+class NetworkKind(StrEnum):
+    """Kinds of networks; the question about faster networks compares them."""
+
+    ETHERNET = "ethernet"
+    INFINIBAND = "infiniband"
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """One of several networks between the same nodes, which a plan chooses by name."""
@@ -148,6 +155,8 @@ class Network:
     rate_bits_per_s: float
     addresses: dict[str, str] = field(default_factory=dict)
     """Node name to address in this network; empty: the nodes' usual addresses."""
+    kind: NetworkKind | None = None
+    """None: not stated; then its name tells the kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,8 @@ class ClusterFacts:
     layout_capacity_bytes: int | None = None
     """Total capacity of these devices on one worker."""
     layout: LayoutDirectories | None = None
+    network_kind: str = ""
+    """Kind of the network between the nodes (``NetworkKind``)."""
 
     @classmethod
     def of(cls, tree: object) -> Self:
@@ -91,11 +93,16 @@ class ClusterFacts:
             layout=LayoutDirectories(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
             if {"hdfs", "intermediate"} <= layout.keys()
             else None,
+            network_kind=_text(facts, "network_kind"),
         )
 
     @classmethod
-    def of_layout(cls, cluster: Cluster, layout: Layout) -> Self:
-        """Count the priced parts. Only devices that the layout uses on one worker count."""
+    def of_layout(cls, cluster: Cluster, layout: Layout, network: str | None = None) -> Self:
+        """Count the priced parts. Only devices that the layout uses on one worker count.
+
+        ``network``: name of the network that the configuration uses.
+        """
+        chosen = cluster.networks.get(network) if network else None
         devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
         return cls(
             name=cluster.name,
@@ -113,6 +120,7 @@ class ClusterFacts:
                 {part.device: part.count for part in layout.hdfs},
                 {part.device: part.count for part in layout.intermediate},
             ),
+            network_kind=str(chosen.kind) if chosen and chosen.kind else "",
         )
 
     def tree(self) -> dict[str, Any]:

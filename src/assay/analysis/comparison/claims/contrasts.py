@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.comparison.factors.compression import UNCOMPRESSED
-from assay.analysis.statistics import LAYOUT_DEVICES, Floats, RunTable
-from assay.model import COMPRESSION, LAYOUT_FACTOR, Meaning, parameters_that
+from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, NETWORK_KIND, Column, Floats, RunTable
+from assay.model import COMPRESSION, LAYOUT_FACTOR, Meaning, NetworkKind, parameters_that
 from assay.model.clusters.layout_code import HDD, SSD, devices_of_text
 
 _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
@@ -30,6 +30,10 @@ class Contrast:
     number_of_level: Callable[[str], float]
     column: str | None = None
     """The column that holds the levels; None: the column of the factor."""
+    recorded: str | None = None
+    """The column in which runs record the kind, which has priority over the name of the level."""
+    number_of_kind: Callable[[str], float] = float
+    """The number of a recorded kind, if ``recorded`` names a column."""
 
     def factor_in(self, table: RunTable) -> str:
         """Return the name that the factor has in ``table``."""
@@ -40,9 +44,17 @@ class Contrast:
         column = table.columns.get(self.column or self.factor_in(table))
         if column is None:
             return np.full(len(table), np.nan)
-        number_of_code = np.array([*map(self.number_of_level, column.levels), np.nan])
-        values: Floats = number_of_code[column.codes]  # an absent code, -1, selects the last
-        return values
+        values = _numbers(column, self.number_of_level)
+        kinds = table.columns.get(self.recorded) if self.recorded else None
+        return (
+            values if kinds is None else np.where(kinds.codes != ABSENT, _numbers(kinds, self.number_of_kind), values)
+        )
+
+
+def _numbers(column: Column, number_of: Callable[[str], float]) -> Floats:
+    number_of_code = np.array([*map(number_of, column.levels), np.nan])
+    numbers: Floats = number_of_code[column.codes]  # an absent code, -1, selects the last
+    return numbers
 
 
 def _is_ssd(devices: str) -> float:
@@ -59,6 +71,7 @@ def _has_many_disks(devices: str) -> float:
 
 
 def _is_fast_network(level: str) -> float:
+    """Tell the kind by the network's name, for runs that do not record the kind."""
     return 1.0 if _FAST_NETWORK.match(level) else 0.0 if _SLOW_NETWORK.match(level) else np.nan
 
 
@@ -73,6 +86,12 @@ def _log2(level: str) -> float:
 SSD_OR_HDD = Contrast("SSD over HDD", (LAYOUT_FACTOR,), _is_ssd, LAYOUT_DEVICES)
 MANY_DISKS = Contrast("several disks over one", (LAYOUT_FACTOR,), _has_many_disks, LAYOUT_DEVICES)
 COMPRESSED = Contrast("compressed map output", (COMPRESSION,), lambda level: float(level != UNCOMPRESSED))
-INFINIBAND = Contrast("InfiniBand", ("network",), _is_fast_network)
+INFINIBAND = Contrast(
+    "InfiniBand",
+    ("network",),
+    _is_fast_network,
+    recorded=NETWORK_KIND,
+    number_of_kind=lambda kind: float(kind == NetworkKind.INFINIBAND),
+)
 CONTAINERS = Contrast("twice the containers", ("containers", *parameters_that(Meaning.TASKS_PER_WORKER)), _log2)
 CONTRASTS = (SSD_OR_HDD, MANY_DISKS, COMPRESSED, INFINIBAND, CONTAINERS)

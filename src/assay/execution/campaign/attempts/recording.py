@@ -180,7 +180,9 @@ def _environment(planned: PlannedRun, run_context: RunContext, state: AttemptSta
     return {
         **run_context.environment.tree,
         "engine": _facts(planned, run_context).record(),
-        "cluster": ClusterFacts.of_layout(run_context.cluster, planned.configuration.layout).tree(),
+        "cluster": ClusterFacts.of_layout(
+            run_context.cluster, planned.configuration.layout, planned.configuration.network
+        ).tree(),
         **({"network": state.network} if state.network else {}),
         **(state.finished.environment if state.finished else {}),
         "parameters": _effective(planned, run_context.provider.engine),
