@@ -201,7 +201,7 @@ public class Slow {
         while (threads.getCurrentThreadCpuTime() < 400_000_000L)
             synchronized (LOCK) {
                 kept = new byte[1000];
-                if (++rounds % 1000 == 0) pause();
+                if (++rounds % 1000 == 0 && rounds <= 10_000) pause();
             }
     }
     // While it holds the lock, the other thread waits longer than the shortest wait that Flight Recorder records.
