@@ -16,7 +16,11 @@ import pytest
 from assay.foundation.errors import RepositoryError
 from assay.model.runs.run import RUN_SCHEMA_VERSION, TaskAttempt
 from assay.store import ProblemKind, Repository
-from assay.store.bundles.staging import FOREIGN_AGE_MAX_S, clear_dead
+from assay.store.bundles.folders import Folders
+from assay.store.bundles.staging import FOREIGN_AGE_MAX_S, TemporaryFolders, clear_dead
+from assay.store.index.index import bundle_names
+from assay.store.index.index_builder import IndexBuilder, index_name
+from assay.store.index.tables import connection
 from builders import make_run
 from paths import SUPPORT
 
@@ -275,6 +279,23 @@ def test_where_no_index_can_be_written_runs_are_listed_all_the_same(repository: 
     (repository.root / "index").write_text("in the way")
     assert repository.runs() == [make_run(1)]
     assert repository.verify() == []
+
+
+def test_a_second_writer_of_the_same_index_leaves_the_existing_file(repository: Repository) -> None:
+    """Its rows may be divided over other files, and a reader may already have read the existing file's list."""
+    for number in range(3):
+        repository.publish(make_run(number))
+        repository.runs()
+    folders = Folders(repository.root)
+    names = bundle_names(folders.bundles)
+    path = folders.index / index_name(names)
+    existing = path.stat().st_ino
+    with connection() as opened:
+        assert IndexBuilder(folders, TemporaryFolders(), []).build(opened, names, ()).name == path.name
+        assert path.stat().st_ino == existing
+        IndexBuilder(folders, TemporaryFolders(), [], replace=True).build(opened, names, ())
+    assert path.stat().st_ino != existing
+    assert len(repository.runs()) == 3
 
 
 @pytest.mark.slow

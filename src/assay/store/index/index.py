@@ -278,4 +278,4 @@ class Index:
             return path
         older = [] if rebuild else index_files(self.folders, self.temporary)
         with connection() as opened:  # a separate connection, because the builder changes its settings
-            return IndexBuilder(self.folders, self.temporary, self.problems).build(opened, names, older)
+            return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(opened, names, older)

@@ -74,6 +74,12 @@ class IndexBuilder:
     """Holds the last file when the repository can't be written."""
     problems: list[BundleProblem]
     """Receives a note of each bundle that can't be read."""
+    replace: bool = False
+    """Whether to replace an existing file of the same name, which is damaged.
+
+    Otherwise the existing file stays. Another process wrote it, perhaps with other files before it, and a reader may
+    have read its list of files but not yet its rows.
+    """
 
     def build(self, opened: DuckDBPyConnection, names: Sequence[str], older: Sequence[Path]) -> Path:
         """Write the index over the bundles ``names`` and return its last file; ``older`` are existing index files."""
@@ -106,11 +112,24 @@ class IndexBuilder:
                 with staging(partial_folder, "index") as aside:
                     write(aside / name)
                     sync(aside / name)
-                    (aside / name).rename(path)
+                    self._move_into_index(aside / name, path)
                 return path
             except (OSError, duckdb.Error) as error:
                 failure = error
         raise storage_error(path, failure) if isinstance(failure, OSError) else failure
+
+    def _move_into_index(self, written: Path, path: Path) -> None:
+        """Move a written file to ``path``; an existing file stays unless ``replace`` is set."""
+        if not self.replace:
+            try:
+                path.hardlink_to(written)
+                return
+            except FileExistsError:
+                return
+            except OSError:  # the file system has no hard links
+                if path.exists():
+                    return
+        written.rename(path)
 
     def _remove_outdated(self, current: Collection[str]) -> None:
         """Remove index files that have been outdated for ten minutes.
