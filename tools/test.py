@@ -29,6 +29,7 @@ CONCURRENT_SETS = {
     "everything else": "not lab and not hadoop and not alone and not browser",
 }
 """Markers of each set. The output of the last set is shown while it runs."""
+EVERYTHING_ELSE = CONCURRENT_SETS["everything else"]
 FAILED = 1
 NO_TESTS = 5
 """pytest's exit codes when tests failed, and when nothing was selected."""
@@ -39,9 +40,13 @@ TRIED_AGAIN_MAX = 6
 def pytest(marks: str, arguments: list[str]) -> list[str]:
     """Return the command that runs the tests with these markers and prints the twenty slowest."""
     cache = f"cache_dir={ROOT / '.pytest_cache' / marks.replace(' ', '-')}"
-    # A plug-in of the tests of the API, which are among everything else; it takes longer to import than pytest.
-    left_out = [] if marks == CONCURRENT_SETS["everything else"] else ["-p", "no:schemathesis"]
-    return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *left_out, *arguments]
+    if marks == EVERYTHING_ELSE:
+        # The largest set. With one process it would run on one core for minutes after the other sets have ended.
+        options = ["-n", "2", "--dist", "loadfile"]
+    else:
+        # The tests of the API need this plug-in, which takes longer to import than pytest.
+        options = ["-p", "no:schemathesis"]
+    return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *options, *arguments]
 
 
 def environment_of(name: str, state: str) -> dict[str, str]:

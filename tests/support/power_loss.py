@@ -25,14 +25,17 @@ _REST = re.compile(r"^(?P<pid>\d+) +<\.\.\. \w+ resumed>(?P<text>.*)$")
 _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 UNREADABLE = (
     *("writev", "pwritev", "sendfile", "copy_file_range", "fallocate"),
-    *("truncate", "link", "linkat", "symlink", "symlinkat"),
+    *("truncate", "symlink", "symlinkat"),
 )
 """Calls that the replay does not support: a program that makes one in the folder cannot be replayed."""
 
 
 @dataclass
 class Operation:
-    """One change: ``create``, ``write``, ``size``, ``folder``, ``rename``, ``unlink``; sure from ``safe_at`` on."""
+    """One change: ``create``, ``write``, ``size``, ``folder``, ``link``, ``rename``, ``unlink``.
+
+    It is sure from ``safe_at`` on.
+    """
 
     kind: str
     path: str
@@ -169,6 +172,9 @@ def _take_name(seen: _Recorder, name: str, paths: Sequence[str]) -> None:
         seen.add(Operation("folder", paths[0]))
     elif name.startswith("rename"):
         seen.rename(paths[0], paths[1])
+    elif name in ("link", "linkat"):
+        seen.names[paths[1]] = seen.names[paths[0]]
+        seen.add(Operation("link", paths[0], paths[1], file=seen.names[paths[0]]))
     elif name in ("unlink", "rmdir", "unlinkat"):
         seen.names.pop(paths[0], None)
         seen.add(Operation("unlink", paths[0]))
@@ -202,6 +208,8 @@ def laid_out(kept: Sequence[Operation], before: Path, root: Path, target: Path) 
     for operation in kept:
         if operation.kind == "create" and str(Path(operation.path).parent) in folders:
             names[operation.path] = operation.file
+        elif operation.kind == "link" and str(Path(operation.other).parent) in folders:
+            names[operation.other] = operation.file
         elif operation.kind == "folder" and str(Path(operation.path).parent) in folders:
             folders.add(operation.path)
         elif operation.kind == "unlink":
