@@ -40,12 +40,9 @@ TRIED_AGAIN_MAX = 6
 def pytest(marks: str, arguments: list[str]) -> list[str]:
     """Return the command that runs the tests with these markers and prints the twenty slowest."""
     cache = f"cache_dir={ROOT / '.pytest_cache' / marks.replace(' ', '-')}"
-    if marks == EVERYTHING_ELSE:
-        # The largest set. With one process it would run on one core for minutes after the other sets have ended.
-        options = ["-n", "2", "--dist", "loadfile"]
-    else:
-        # The tests of the API need this plug-in, which takes longer to import than pytest.
-        options = ["-p", "no:schemathesis"]
+    # The largest set has two processes: with one, it would run on one core for minutes after the other sets have ended.
+    # The plug-in for tests of the API is only in this set, as it takes longer to import than pytest.
+    options = ["-n", "2", "--dist", "loadfile"] if marks == EVERYTHING_ELSE else ["-p", "no:schemathesis"]
     return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *options, *arguments]
 
 

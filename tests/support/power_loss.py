@@ -23,10 +23,7 @@ _CALL = re.compile(r"^(?P<pid>\d+) +(?P<name>\w+)\((?P<rest>.*)\) += (?P<result>
 _PART = re.compile(r"^(?P<pid>\d+) +(?P<text>.*?) *<unfinished \.\.\.>$")
 _REST = re.compile(r"^(?P<pid>\d+) +<\.\.\. \w+ resumed>(?P<text>.*)$")
 _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
-UNREADABLE = (
-    *("writev", "pwritev", "sendfile", "copy_file_range", "fallocate"),
-    *("truncate", "symlink", "symlinkat"),
-)
+UNREADABLE = (*("writev", "pwritev", "sendfile", "copy_file_range", "fallocate"), *("truncate", "symlink", "symlinkat"))
 """Calls that the replay does not support: a program that makes one in the folder cannot be replayed."""
 
 
