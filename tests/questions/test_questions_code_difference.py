@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,31 +14,13 @@ from assay.interfaces.cli.main import assay
 from assay.questions.comparisons.code_difference import compared_profiles, difference_sentence
 from assay.questions.json_values import json_value
 from assay.store import Repository
-from builders import make_run
-
-FACTS = {"kind": "cpu", "method": "async-profiler 4.6, ctimer", "reason": None, "interval_ms": 10}
-BURN = "io/github/assay/jobs/Burner.burnCpu"
-
-
-def add_run(
-    store: Repository, number: int, layout: str, burn: int, *, facts: Mapping[str, object] | None = FACTS
-) -> str:
-    run = make_run(number, layout=layout)
-    logs = {
-        "profiles/attempt_1.map.collapsed": f"a;org/apache/hadoop/util/QuickSort.sort {400 + number}\n".encode(),
-        "profiles/attempt_2.reduce.collapsed": f"a;{BURN} {burn}\na;org/apache/hadoop/hdfs/DFS.read 100\n".encode(),
-    }
-    environment = {**run.environment, **({"profile": facts} if facts else {})}
-    store.publish(replace(run, environment=environment), logs=logs if facts else {})
-    return run.run_id
+from profile_support import BURN, FACTS, add_run, profiled_repository
 
 
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Repository, str, str]:
-    store = Repository.create(tmp_path / "repository")
-    first = [add_run(store, number, "HDD", 10 + number) for number in (1, 2, 3)]
-    second = [add_run(store, number, "SS2", 900 + number) for number in (4, 5, 6)]
-    return store, first[0], second[0]
+    profiled = profiled_repository(tmp_path / "repository")
+    return profiled.store, profiled.first, profiled.second
 
 
 def test_the_burning_method_is_the_answer_in_its_phase_alone(sides: tuple[Repository, str, str]) -> None:

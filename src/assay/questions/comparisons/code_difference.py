@@ -51,10 +51,22 @@ class ComparedProfiles:
     difference: CodeDifference
 
 
-def compared_profiles(
+@dataclass(frozen=True, slots=True)
+class ProfiledSides:
+    """The loaded profiles of two sides, of one kind and method."""
+
+    kind: str
+    method: str
+    interval_s: float
+    labels: tuple[str, ...]
+    sides: tuple[tuple[ProfiledRun, ...], ...]
+    unprofiled: int
+
+
+def profiled_sides(
     store: Repository, table: RunTable, prefixes: Sequence[str], of: Of, phase: str | None = None
-) -> ComparedProfiles:
-    """Return where the second side spends more time than the first, in one phase or all.
+) -> ProfiledSides:
+    """Return the profiles of two runs or configurations, in one phase or all.
 
     Raises SpecificationError unless two different sides are chosen; FormatError if a side has no profile, if the
     profiles differ in kind or method, or if their counts are not samples of time.
@@ -68,25 +80,44 @@ def compared_profiles(
         if not kept:
             require_recordings(store, store.run(side.run_id))
             raise FormatError("no valid run of this side has a profile", where=side.run_id)
-    recorded = {
-        tuple(_recorded(run).get(key) for key in ("kind", "method", "interval_ms")) for s in profiled for run in s
-    }
+    keys = ("kind", "method", "interval_ms")
+    recorded = {tuple(_recorded(run).get(key) for key in keys) for side in profiled for run in side}
     if len(recorded) > 1:
         texts = ", ".join(sorted(f"{kind} by {method}" for kind, method, _ in recorded))
         raise FormatError(f"the profiles are of different kinds or methods: {texts}", where="diff")
     kind, method, interval_ms = recorded.pop()
     if not interval_ms:
         raise FormatError(f"a {kind} profile does not count samples of time", where="diff", hint="use cpu or wall")
-    stacks = [[_profiled(store, run, phase) for run in side] for side in profiled]
+    stacks = tuple(tuple(_profiled(store, run, phase) for run in side) for side in profiled)
     if not any(run.parts for side in stacks for run in side):
         raise FormatError(f"no profile has the phase {phase!r}", where="--phase")
-    return ComparedProfiles(
+    return ProfiledSides(
         kind=str(kind),
         method=str(method),
-        baseline=_side(sides[0].label, stacks[0]),
-        candidate=_side(sides[1].label, stacks[1]),
+        interval_s=interval_ms / 1000,
+        labels=tuple(side.label for side in sides),
+        sides=stacks,
         unprofiled=sum(map(len, runs)) - sum(map(len, profiled)),
-        difference=code_difference(stacks[0], stacks[1], interval_ms / 1000),
+    )
+
+
+def compared_profiles(
+    store: Repository, table: RunTable, prefixes: Sequence[str], of: Of, phase: str | None = None
+) -> ComparedProfiles:
+    """Return where the second side spends more time than the first; errors as in :func:`profiled_sides`."""
+    return difference_of_sides(profiled_sides(store, table, prefixes, of, phase))
+
+
+def difference_of_sides(profiles: ProfiledSides) -> ComparedProfiles:
+    """Return where the second side spends more time than the first."""
+    baseline, candidate = profiles.sides
+    return ComparedProfiles(
+        kind=profiles.kind,
+        method=profiles.method,
+        baseline=_side(profiles.labels[0], baseline),
+        candidate=_side(profiles.labels[1], candidate),
+        unprofiled=profiles.unprofiled,
+        difference=code_difference(baseline, candidate, profiles.interval_s),
     )
 
 

@@ -18,6 +18,7 @@ from assay.interfaces.cli.common import (
     print_rows,
     repository_option,
     row_limit,
+    say,
 )
 from assay.interfaces.cli.explain.profile_difference import print_difference
 from assay.interfaces.cli.forecast.data_flow import data_flow_command
@@ -45,6 +46,9 @@ _UNITS = {"alloc": "bytes", "lock": "ns waited"}
     show_default=True,
     help="With diff: compare all runs of the configurations of A and B, or these runs alone.",
 )
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Also write flame graphs to this HTML file."
+)
 @click.option("--reference", default=REFERENCE, hidden=True)
 @click.option("--layout", hidden=True)
 @click.option("--where", multiple=True, hidden=True)
@@ -60,6 +64,7 @@ def profile_command(
     node: str | None,
     attempt: str | None,
     of: Of,
+    page: Path | None,
     reference: str,
     layout: str | None,
     where: tuple[str, ...],
@@ -84,22 +89,36 @@ def profile_command(
             repository=repository,
         )
         return
+    ignored = given_options(context, ("stage", "node", "attempt"))
+    if ignored and (runs[0] == DIFF or page is not None):
+        subject = "diff does" if runs[0] == DIFF else "flame graphs do"
+        raise SpecificationError(f"{subject} not take it", where=ignored[0], hint="choose a part with --phase")
     if runs[0] == DIFF:
-        ignored = given_options(context, ("stage", "node", "attempt"))
-        if ignored:
-            raise SpecificationError("diff does not take it", where=ignored[0], hint="choose a part with --phase")
-        print_difference(repository, runs[1:], of, phase, every=every, as_json=as_json)
+        print_difference(repository, runs[1:], of, phase, page=page, every=every, as_json=as_json)
         return
     if len(runs) > 1:
         raise SpecificationError("a profile is of one run", where="run", hint="to compare two: assay profile diff A B")
     from assay.questions.json_values import json_value
     from assay.questions.runs.code_profile import code_profile
 
-    answer = code_profile(Repository.open(repository), runs[0], phase=phase, stage=stage, node=node, attempt=attempt)
+    store = Repository.open(repository)
+    answer = code_profile(store, runs[0], phase=phase, stage=stage, node=node, attempt=attempt)
+    if page is not None:
+        _write_flame_graphs(page, store, answer, phase)
     if as_json:
         print_json(json_value(answer))
         return
     _show(answer, row_limit(every))
+
+
+def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, phase: str | None) -> None:
+    from assay.interfaces.web.rendering.flame_page import write_flame_page
+    from assay.questions.comparisons.flame_graphs import WIDTH_TEXT, flame_graphs_of_run
+
+    basis = f"{answer.kind} profile, {answer.method}, {plural(len(answer.attempts), 'recording')}"
+    graphs = flame_graphs_of_run(store, answer.run_id, phase)
+    write_flame_page(page, f"Flame graph of run {answer.run_id}", (basis, WIDTH_TEXT), graphs)
+    say(f"wrote {page}")
 
 
 def _show(answer: CodeProfile, limit: int | None) -> None:

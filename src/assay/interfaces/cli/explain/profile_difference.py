@@ -6,20 +6,33 @@ from pathlib import Path
 import click
 
 from assay.analysis.code_profile.difference import CodeRow
-from assay.interfaces.cli.common import print_json, print_rows, row_limit
+from assay.interfaces.cli.common import print_json, print_rows, row_limit, say
 from assay.interfaces.cli.reading import read_table
-from assay.questions.comparisons.code_difference import basis_sentence, compared_profiles, difference_sentence
+from assay.questions.comparisons.code_difference import (
+    basis_sentence,
+    difference_of_sides,
+    difference_sentence,
+    profiled_sides,
+)
 from assay.questions.comparisons.side_by_side import Of
 from assay.questions.json_values import json_value
 from assay.text import plural
 
 
 def print_difference(
-    root: Path, prefixes: Sequence[str], of: Of, phase: str | None, *, every: bool, as_json: bool
+    root: Path, prefixes: Sequence[str], of: Of, phase: str | None, *, page: Path | None, every: bool, as_json: bool
 ) -> None:
     """Print the difference of the profiles of two runs or configurations; the first line is the answer."""
     repository, table = read_table(root)
-    answer = compared_profiles(repository, table, prefixes, of, phase)
+    profiles = profiled_sides(repository, table, prefixes, of, phase)
+    answer = difference_of_sides(profiles)
+    if page is not None:
+        from assay.interfaces.web.rendering.flame_page import write_flame_page
+        from assay.questions.comparisons.flame_graphs import DIFFERENCE_TEXT, flame_graphs_of_sides
+
+        lines = (*profiles.labels, basis_sentence(answer), DIFFERENCE_TEXT)
+        write_flame_page(page, difference_sentence(answer), lines, flame_graphs_of_sides(profiles))
+        say(f"wrote {page}")
     if as_json:
         print_json(json_value(answer))
         return

@@ -1,0 +1,76 @@
+"""Answer where a run spends its time by call stack, and where two sides differ: flame graphs of each phase.
+
+In: a repository and a run, or the profiles of two sides. Out: a :class:`FlameGraphs`. The largest phase is first.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.code_profile.difference import GB
+from assay.analysis.code_profile.flame import FlameGraph, flame_graph
+from assay.analysis.code_profile.stacks import Stack
+from assay.questions.comparisons.code_difference import ProfiledSides
+from assay.questions.runs.code_profile import require_recordings, stored_stacks
+from assay.store import Repository
+
+WIDTH_TEXT = "The width of a frame is its time with the methods that it calls."
+DIFFERENCE_TEXT = "Red: more in B. Blue: less. The width of a frame is the mean of both sides."
+_UNITS = {"alloc": "bytes", "lock": "ns"}
+
+
+@dataclass(frozen=True, slots=True)
+class FlameGraphs:
+    """A flame graph for each phase, of one side or of two."""
+
+    unit: str
+    """``s``, ``bytes``, ``ns`` or ``samples`` for one side; ``s/GB`` of data for two."""
+    sides: tuple[str, ...]
+    unit_per_count: tuple[float, ...]
+    """For each side the value of a count in ``unit``."""
+    names: tuple[str, ...]
+    """Names of the frames of all graphs."""
+    graphs: tuple[FlameGraph, ...]
+
+
+def flame_graphs_of_run(store: Repository, prefix: str, phase: str | None = None) -> FlameGraphs:
+    """Return the flame graphs of the run whose id begins with ``prefix``. Raises FormatError if it has no profile."""
+    run = store.run(prefix)
+    recorded = run.environment.get("profile") or {}
+    parts: dict[str, Counter[Stack]] = {}
+    for recording, part in require_recordings(store, run):
+        if phase in (None, part):
+            parts.setdefault(part, Counter()).update(stored_stacks(store, run.run_id, recording, part)[0])
+    interval_ms = recorded.get("interval_ms")
+    unit = "s" if interval_ms else _UNITS.get(str(recorded.get("kind")), "samples")
+    return _graphs(unit, (run.run_id,), (interval_ms / 1000 if interval_ms else 1.0,), (parts,))
+
+
+def flame_graphs_of_sides(profiles: ProfiledSides) -> FlameGraphs:
+    """Return the flame graphs of both sides together, in seconds per GB."""
+    sides, values = [], []
+    for runs in profiles.sides:
+        parts: dict[str, Counter[Stack]] = {}
+        for run in runs:
+            for part, recordings in run.parts.items():
+                for stacks in recordings.values():
+                    parts.setdefault(part, Counter()).update(stacks)
+        sides.append(parts)
+        values.append(profiles.interval_s * GB / sum(run.data_bytes for run in runs))
+    return _graphs("s/GB", profiles.labels, tuple(values), sides)
+
+
+def _graphs(
+    unit: str, labels: tuple[str, ...], values: tuple[float, ...], sides: Sequence[Mapping[str, Counter[Stack]]]
+) -> FlameGraphs:
+    names: dict[str, int] = {}
+    graphs = [
+        flame_graph(phase, [side.get(phase, Counter()) for side in sides], names)
+        for phase in dict.fromkeys(phase for side in sides for phase in side)
+    ]
+
+    def size(graph: FlameGraph) -> float:
+        return sum(counts[0] * value for counts, value in zip(graph.counts, values, strict=True))
+
+    graphs.sort(key=size, reverse=True)
+    return FlameGraphs(unit, labels, values, tuple(names), tuple(graphs))

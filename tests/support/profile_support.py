@@ -1,0 +1,46 @@
+"""Make repositories with profiled runs whose slow method is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.store import Repository
+from builders import make_run
+
+FACTS = {"kind": "cpu", "method": "async-profiler 4.6, ctimer", "reason": None, "interval_ms": 10}
+BURN = "io/github/assay/jobs/Burner.burnCpu"
+
+
+@dataclass(frozen=True)
+class ProfiledRepository:
+    """A repository with three runs of each of two configurations; the second burns CPU in the reduces."""
+
+    store: Repository
+    first: str
+    second: str
+
+
+def add_run(
+    store: Repository, number: int, layout: str, burn: int, *, facts: Mapping[str, object] | None = FACTS
+) -> str:
+    """Publish a run with ``burn`` samples in the method that burns, in the phase reduce; return its id."""
+    run = make_run(number, layout=layout)
+    logs = {
+        "profiles/attempt_1.map.collapsed": f"a;org/apache/hadoop/util/QuickSort.sort {400 + number}\n".encode(),
+        "profiles/attempt_2.reduce.collapsed": (
+            f"a;{BURN} {burn}\na;org/apache/hadoop/hdfs/DFS.read 100\na;b</script>_method;c 7\n"
+        ).encode(),
+    }
+    environment = {**run.environment, **({"profile": facts} if facts else {})}
+    store.publish(replace(run, environment=environment), logs=logs if facts else {})
+    return run.run_id
+
+
+def profiled_repository(root: Path) -> ProfiledRepository:
+    """Create the repository; ids are those of the first run of each configuration."""
+    store = Repository.create(root)
+    first = [add_run(store, number, "HDD", 10 + number) for number in (1, 2, 3)]
+    second = [add_run(store, number, "SS2", 900 + number) for number in (4, 5, 6)]
+    return ProfiledRepository(store, first[0], second[0])
