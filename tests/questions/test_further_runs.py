@@ -45,7 +45,9 @@ def test_two_runs_an_option_need_a_third() -> None:
     assert (proposal.repetitions, proposal.aim, proposal.clusters) == (1, RunGoal.DIFFERENCE, ("lab-small",))
     assert proposal.duration_s == pytest.approx(60.5 + 30.25)
     (sentence,) = next_sentences(decision)
-    assert sentence.startswith("1 more repetition of TeraSort with HD2 and SS2 on lab-small (about 2 min)")
+    assert sentence.startswith(
+        "1 more repetition of TeraSort with 2 hard disks (HD2) and 2 SSDs (SS2) on lab-small (about 2 min)"
+    )
 
 
 def test_single_runs_without_any_repetition_get_a_first_interval() -> None:

@@ -226,7 +226,10 @@ def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: C
         assert (view.cost or "") in case.report
         if view.next_step:
             assert f"next: {view.next_step}\n" in listing
-            assert without_spaces(f"Next: {view.next_step}".replace("`", "")) in without_spaces(case.overview)
+            assert f"Next: {view.next_step}" in case.overview
+        if view.next_command:
+            assert f"      {view.next_command}\n" in listing
+            assert f"{view.next_command} Copy" in re.sub(r" +", " ", case.overview)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -238,7 +241,8 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
     assert case.client.get("/api/v1/decisions", params={"factor": name}).json() == answers
     if not answer.decisions:
         view = view_of(answer)
-        assert f"{view.answer}\nnext: {view.next_step}\n" in shown
+        command = f"      {view.next_command}\n" if view.next_command else ""
+        assert shown == f"{view.answer}\nnext: {view.next_step}\n{command}"
         return
     for number, decision in enumerate(answer.decisions):
         question = view_of(answer) if number == 0 else None
@@ -266,9 +270,17 @@ def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) ->
     assert tuple(case.questions) == QUESTIONS
     for view in views:
         text = without_spaces(case.questions[view.name])
-        next_step = f"Next: {view.next_step}".replace("`", "") if view.next_step else ""
+        next_step = f"Next: {view.next_step}" if view.next_step else ""
         amounts = (view.amounts.per_job, view.amounts.over_years) if view.amounts else ()
-        for sentence in (view.question, view.answer, view.evidence, view.cost or "", *amounts, next_step):
+        for sentence in (
+            view.question,
+            view.answer,
+            view.evidence,
+            view.cost or "",
+            *amounts,
+            next_step,
+            view.next_command or "",
+        ):
             assert without_spaces(sentence) in text
 
 

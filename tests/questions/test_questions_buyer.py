@@ -18,7 +18,7 @@ from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_q
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.question_sentences import answer_sentence, next_step, view_of
+from assay.questions.decisions.question_sentences import answer_sentence, next_command, next_step, view_of
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
@@ -71,8 +71,11 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
     """Two levels, three repetitions each, at the median time of the workload with most runs: 6 x 60 s."""
     runs = [make_run(number, workload="sort", duration_s=50.0 + 10.0 * number) for number in range(3)]
     by_name = answers([*runs, make_run(9, workload="grep", duration_s=999.0)], tmp_path / "r")
-    assert next_step(by_name["network"]) == ("Plan 6 runs of Sort, about 6 min, with `factors: {network: [ETH, IB]}`.")
-    assert (next_step(by_name["containers"]) or "").startswith("Plan 9 runs of Sort, about 9 min, ")
+    assert next_step(by_name["network"]) == "Plan 6 runs of Sort with Ethernet and InfiniBand, about 6 min."
+    assert next_step(by_name["nodes"]) == "Plan 6 runs of Sort with 3 and 6 workers, about 6 min."
+    assert next_step(by_name["containers"]) == "Plan 9 runs of Sort with 2, 4 and 8 containers per worker, about 9 min."
+    assert next_command(by_name["network"]) is None
+    assert next_command(by_name["cheapest"]) == "assay decide cheapest --prices FILE"
 
 
 def test_a_parameter_that_sets_the_containers_is_named_with_its_value(tmp_path: Path) -> None:
@@ -238,7 +241,10 @@ def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_p
     repository = measured_repository(tmp_path / "r")
     answers = answer_questions(repository, flags_in(repository).table, DecisionRequest())
     steps = {answer.question.name: next_step(answer) or "" for answer in answers}
-    assert "`assay whatif --set nic=25Gbit/s` simulates it." in steps["network"]
-    assert "`assay whatif --set workers.count=6` simulates it." in steps["nodes"]
-    assert "factors: {layout: [HD2, HD4]}" in steps["disks"]
-    assert "simulates" not in steps["disks"]  # a worker of this cluster has two hard disks
+    commands = {answer.question.name: next_command(answer) for answer in answers}
+    assert steps["network"].endswith(" Or simulate it.")
+    assert commands["network"] == "assay whatif --set nic=25Gbit/s"
+    assert commands["nodes"] == "assay whatif --set workers.count=6"
+    assert "with 2 hard disks per worker (HD2) and 4 hard disks per worker (HD4)" in steps["disks"]
+    assert "simulate" not in steps["disks"]  # a worker of this cluster has two hard disks
+    assert commands["disks"] is None

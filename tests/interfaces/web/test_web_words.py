@@ -99,3 +99,25 @@ def test_no_page_prints_a_backtick(tmp_path: Path) -> None:
     pages = [client.get(address).text for address in addresses]
     assert any("<code>assay anomalies" in page for page in pages), "the notices name commands"
     assert not [page for page in pages if "`" in re.sub(r"(?s)<script.*?</script>", "", page)]
+
+
+def test_an_unanswered_question_says_its_next_step_in_words_and_links_to_the_plan(tmp_path: Path) -> None:
+    client = client_of(runs(tmp_path, "", "", "", workload="sort"))
+    page = client.get("/").text
+    cards = {
+        name: text.partition("</section>")[0]
+        for name, text in re.findall(r'data-question="(\w+)"(.*?)(?=data-question|$)', page, re.DOTALL)
+    }
+    assert "Next: Plan 6 runs of Sort with Ethernet and InfiniBand, about 6 min." in cards["network"]
+    assert not re.search(
+        r"[{}`]|factors:", re.sub(r"<script.*?</script>", "", "".join(cards.values()), flags=re.DOTALL)
+    )
+    for name, field in (("network", "network: ETH, IB"), ("storage", 'value="HD2, SS2"')):
+        address = re.search(r'href="(/plan\?[^"]*)"', cards[name])
+        assert address is not None
+        plan = client.get(address[1].replace("&amp;", "&")).text
+        assert field in plan
+        assert '<option value="sort" selected>' in plan
+    copied = re.search(r'<p class="command"><code>([^<]*)</code> <button[^>]* data-copy="([^"]*)"', cards["cheapest"])
+    assert copied is not None
+    assert copied[1] == copied[2] == "assay decide cheapest --prices FILE"

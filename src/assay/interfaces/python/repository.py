@@ -155,6 +155,7 @@ class OpenedRepository(Forecasts):
             notes += [caveat.text for caveat in decisions[0].caveats]
         elif view is not None:
             sentence, notes = view.answer, [f"next: {view.next_step}"] if view.next_step else []
+            notes += [view.next_command] if view.next_command else []
         else:
             sentence = f"Not compared: no two runs differ in {question} and are equal in everything else."
             notes = []

@@ -127,6 +127,7 @@ def questions_chapter(report: Report) -> Chapter | None:
                     view.cost,
                     f"{view.amounts.per_job} {view.amounts.over_years}" if view.amounts else "",
                     f"Next: {view.next_step}" if view.next_step else "",
+                    f"`{view.next_command}`" if view.next_command else "",
                 )
                 if text
             ),

@@ -1,6 +1,6 @@
 """Options of a decision in words: ``2 SSDs per worker (SS2)``, ``InfiniBand``, ``24 map slots per worker``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
@@ -41,6 +41,13 @@ def option_text(factor: str, level: str) -> str:
     if factor in COUNTED and level.isdecimal():
         return plural(int(level), COUNTED[factor]) + (" per worker" if factor in _PER_WORKER else "")
     return f"{column_title(factor)} {level_text(factor, level)}"
+
+
+def options_text(factor: str, levels: Sequence[str]) -> str:
+    """Return options as a list in a sentence: ``Ethernet and InfiniBand``, ``2, 4 and 8 containers per worker``."""
+    *others, last = levels
+    texts = others if factor in COUNTED else [option_text(factor, level) for level in others]
+    return joined([*texts, option_text(factor, last)])
 
 
 def context_text(levels: Mapping[str, str]) -> str:

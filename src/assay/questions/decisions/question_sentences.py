@@ -7,9 +7,9 @@ from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
 from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
-from assay.questions.decisions.buyer import CHEAPEST, parallelism_factors
+from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
 from assay.questions.decisions.next_sentences import about_duration, next_sentences
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import option_text, options_text
 from assay.questions.decisions.sentences import (
     DecisionAnswer,
     answer_of,
@@ -83,13 +83,14 @@ def _has_verdict(decision: Decision) -> bool:
     return verdicts.get(decision.leader) is Verdict.FASTER or all(verdict in judged for verdict in verdicts.values())
 
 
-def plan_step(why: MissingAnswer) -> str:
-    """Return the number of runs that measure a question, and how long they take."""
+def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
+    """Return the runs that measure a question, and how long they take."""
+    levels = options_text(question.plan_factor, question.plan_levels)
     if why.planned is None:
-        return "Plan it"
+        return f"Plan runs with {levels}."
     return (
-        f"Plan {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)}, "
-        f"about {about_duration(why.planned.duration_s)}"
+        f"Plan {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)} with {levels}, "
+        f"about {about_duration(why.planned.duration_s)}."
     )
 
 
@@ -100,11 +101,20 @@ def next_step(answer: QuestionAnswer) -> str | None:
         first = answer.decisions[0]
         return None if _has_verdict(first) else next(iter(next_sentences(first)), None)
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
-        return f"`assay decide {question.name} --prices FILE` answers it with a price book of this hardware."
+        return "Give a price book of this hardware."
     if not question.plan_factor:
-        return "A plan that varies storage, network or workers measures it."
-    measure = f"{plan_step(why)}, with `factors: {{{question.plan_factor}: [{', '.join(question.plan_levels)}]}}`."
-    return f"{measure} `assay whatif --set {question.change}` simulates it." if why.simulable else measure
+        return "Plan runs that differ in storage, network or number of workers."
+    return f"{_plan_step(question, why)}{' Or simulate it.' if why.simulable else ''}"
+
+
+def next_command(answer: QuestionAnswer) -> str | None:
+    """Return the command that answers the question without new runs; None where there is none."""
+    why, question = answer.unanswered, answer.question
+    if why is None:
+        return None
+    if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
+        return f"assay decide {question.name} --prices FILE"
+    return f"assay whatif --set {question.change}" if why.simulable else None
 
 
 def answer_evidence(answer: QuestionAnswer) -> str:
@@ -167,6 +177,8 @@ class QuestionView:
     """Whether the runs decide it at 95 %, and for which settings; empty where there is no answer."""
     next_step: str | None
     """How to answer the question, or the runs to make next where the headline has no verdict; else None."""
+    next_command: str | None
+    """The command that answers the question without new runs; None where there is none."""
     decisions: tuple[DecisionAnswer, ...]
     """The first is the answer."""
 
@@ -183,5 +195,6 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         amounts=answer_amounts(answer),
         confidence=answer_confidence(answer),
         next_step=next_step(answer),
+        next_command=next_command(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
     )

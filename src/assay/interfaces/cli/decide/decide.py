@@ -175,7 +175,8 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
     elif decisions:
         print_decisions(decisions, rows=output.rows, view=view)
     elif view is not None:
-        click.echo(f"{view.answer}\nnext: {view.next_step}")
+        click.echo(view.answer)
+        _print_next(view, "")
     else:
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
 
@@ -263,9 +264,16 @@ def _print_questions(views: Sequence[QuestionView]) -> None:
     width = max(len(view.name) for view in views)
     for view in views:
         click.echo(f"{view.name:<{width}}  {view.answer}")
-        if view.next_step:
-            click.echo(f"{'':<{width}}  next: {view.next_step}")
+        _print_next(view, f"{'':<{width}}  ")
     click.echo("\nIn full: assay decide QUESTION")
+
+
+def _print_next(view: QuestionView, indent: str) -> None:
+    """Print the next step, and below it the command that answers the question without new runs."""
+    if view.next_step:
+        click.echo(f"{indent}next: {view.next_step}")
+    if view.next_command:
+        click.echo(f"{indent}      {view.next_command}")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

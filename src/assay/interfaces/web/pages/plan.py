@@ -47,15 +47,14 @@ def plan(request: Request, context: ContextOf) -> Response:
     """Show the parts of a plan, as the address has them, and what carrying it out would do."""
     form = _fields(request.url.query)
     clusters = api_plan.cluster_files(context)
-    if "workload" not in form:
-        form = {
-            "workload": ["terasort"],
-            "data": ["10GB"],
-            "options": [""],
-            "layouts": [""],
-            "cluster": [next(iter(clusters), "")],
-            **form,
-        }
+    form = {
+        "workload": ["terasort"],
+        "data": ["10GB"],
+        "options": [""],
+        "layouts": [""],
+        "cluster": [next(iter(clusters), "")],
+        **form,
+    }
     count = max(ROWS_MIN, len(form["workload"]) + 1)
     columns = [[*form.get(name, []), *[""] * count][:count] for name in ("workload", "data", "options")]
     values = {name: form.get(name, [""])[0] for name in FIELDS}

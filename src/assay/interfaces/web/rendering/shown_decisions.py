@@ -53,6 +53,8 @@ class ShownQuestion:
     decisions: tuple[ShownDecision, ...]
     simulated_at: str
     """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
+    planned_at: str
+    """Address of the page that composes the plan that measures the question."""
     lacks_prices: bool
     """Whether only prices are missing for an answer."""
 
@@ -64,6 +66,7 @@ def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQu
             view_of(answer),
             tuple(_shown(context, answer.decisions, answer.question.name, charts=answer.question.name != CHEAPEST)),
             _simulated_at(answer),
+            _planned_at(answer),
             answer.unanswered is not None and answer.unanswered.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED),
         )
         for answer in question_answers_on(context, where)
@@ -75,6 +78,20 @@ def _simulated_at(answer: QuestionAnswer) -> str:
         return ""
     name, _, value = answer.question.change.partition("=")
     return f"/whatif?{urlencode([(name, value)])}"
+
+
+def _planned_at(answer: QuestionAnswer) -> str:
+    """Return the address of the page Plan with the workload and the levels that measure the question."""
+    question, levels = answer.question, ", ".join(answer.question.plan_levels)
+    if not question.plan_factor:
+        return "/plan"
+    field = (
+        ("layouts", levels)
+        if question.plan_factor == LAYOUT_FACTOR
+        else ("levels", f"{question.plan_factor}: {levels}")
+    )
+    planned = answer.unanswered.planned if answer.unanswered is not None else None
+    return f"/plan?{urlencode([field, *([('workload', planned.workload)] if planned else [])])}"
 
 
 def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts: bool = True) -> list[ShownDecision]:

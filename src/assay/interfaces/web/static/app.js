@@ -48,11 +48,18 @@ async function copy(text) {
   field.remove();
 }
 
-document.getElementById("copy-link")?.addEventListener("click", async ({ target }) => {
-  await copy(location.href);
-  target.textContent = "Copied";
-  setTimeout(() => { target.textContent = "Copy link"; }, 2000);
-});
+/** Copy text and say so on the button for two seconds. */
+async function copyAt(button, text) {
+  const label = button.textContent;
+  await copy(text);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = label; }, 2000);
+}
+
+document.getElementById("copy-link")?.addEventListener("click", ({ target }) => copyAt(target, location.href));
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", () => copyAt(button, button.dataset.copy));
+}
 
 // A table that goes on to the right says so, until its end is seen.
 const wide = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
