@@ -69,7 +69,9 @@ def test_every_interface_gives_the_same_answer_to_a_what_if_question(tmp_path: P
         report = tmp_path / "report.html"
         printed(root, "report", "-o", str(report), *flags)
         texts.append(text_of(report.read_text(encoding="utf-8")))
+    assert "2 hard disks per worker (HD2)" in {row["configuration"] for row in plain["configurations"]}
     for text in texts:
+        assert not re.search(r"\b(layout|nic|workers\.count)=", plain["sentence"])
         assert plain["sentence"] in text
         assert_rows(text, plain)
 
@@ -90,7 +92,7 @@ def test_a_change_that_one_configuration_refuses_is_answered_for_the_others(tmp_
     with client_of(root) as client:
         page = client.get("/whatif", params={"data": "1TB"}).text
     for row in plain["refused"]:
-        assert f"- not possible for {row['workload']} {row['configuration']}: {row['reason']}" in shown
+        assert f"- not possible for {row['workload']} on {row['configuration']}: {row['reason']}" in shown
         assert f"Not possible for {workload_title(row['workload'])} on {row['configuration']}" in page
 
 

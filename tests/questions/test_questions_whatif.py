@@ -21,6 +21,7 @@ from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
 from assay.foundation.errors import AssayError
 from assay.interfaces.cli.main import assay
+from assay.questions.decisions.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
 from assay.specs.document import document_of
 from assay.store import Repository
@@ -84,9 +85,26 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     assert "-0%" not in text
     for answer in plain:
         miss = [words for words in answer["assumptions"] if words.startswith("the simulator's time")]
-        assert f"- {answer['workload']} {answer['configuration']}: {miss[0]}" in text
+        assert f"- {answer['workload']} on {answer['configuration']}: {miss[0]}" in text
     grown = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
     assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("layout", "SS2", "2 SSDs per worker (SS2)"),
+        ("network", "IB", "InfiniBand"),
+        ("nic", "25Gbit/s", "25 Gbit/s per node"),
+        ("workers.count", "12", "12 workers"),
+        ("containers", "16", "16 containers per worker"),
+        ("data", "10TB", "10 TB of data"),
+        ("dfs.replication", "2", "Replication 2"),
+        ("worker.devices.ssd.count", "3", "worker.devices.ssd.count=3"),
+    ],
+)
+def test_a_change_is_named_in_words_and_an_unknown_one_as_it_is_set(name: str, value: str, words: str) -> None:
+    assert change_text(name, value) == words
 
 
 @needs_simulator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +82,24 @@ def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: Test
     assert "- workload: sort" in missing.text
     assert "layout: SSD" in missing.text
     assert "/api/v1/missing?where=workload%3Dsort" in other.get("/predict", params=asked).text
+
+
+@pytest.mark.slow
+def test_without_a_chosen_configuration_the_page_predicts_the_workload_with_most_runs(client: TestClient) -> None:
+    page = client.get("/predict").text
+    [workload] = re.findall(r'<option value="workload=(\w+)" selected>', page)
+    counts = client.get("/api/v1/runs", params={"limit": 1}).json()["facets"]
+    [levels] = [facet["levels"] for facet in counts if facet["column"] == "workload"]
+    assert dict.fromkeys([workload]).keys() <= {level["level"] for level in levels}
+    assert max(level["runs"] for level in levels) == next(
+        level["runs"] for level in levels if level["level"] == workload
+    )
+    assert "You chose no configuration." in page
+    answer = client.get("/api/v1/predict", params={"where": [f"workload={workload}"]}).json()
+    assert f"{answer['expected_s']:,.0f} s" in page
+    chosen = client.get("/predict", params={"where": [f"workload={workload}"]}).text
+    assert "You chose no configuration." not in chosen
+    assert f"{answer['expected_s']:,.0f} s" in chosen
 
 
 @pytest.mark.slow

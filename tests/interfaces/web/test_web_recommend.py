@@ -71,6 +71,14 @@ def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(cli
         assert words in page
 
 
+def test_before_a_search_the_page_says_what_it_will_show_and_which_question_the_form_holds(client: TestClient) -> None:
+    page = client.get("/recommend").text
+    result = page.partition('<div class="result">')[2]
+    assert "The search shows here" in result
+    assert "TeraSort of 1TB, daily, without a deadline or a budget" in result
+    assert "The search shows here" not in client.get("/recommend", params=FORM).text
+
+
 def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
     page = client.get("/recommend", params=FORM).text
     assert "not searched here yet" in page

@@ -45,7 +45,9 @@ def run_id(client: TestClient) -> str:
     assert len(configurations) == 6
     assert all(configuration["n"] == 3 for configuration in configurations)
     return next(
-        str(p["run_id"]) for p in configurations if (p["workload"], p["configuration"]) == ("terasort", "layout=HD2")
+        str(p["run_id"])
+        for p in configurations
+        if (p["workload"], p["configuration"]) == ("terasort", "2 hard disks per worker (HD2)")
     )
 
 

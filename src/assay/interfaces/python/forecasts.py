@@ -60,7 +60,7 @@ class Forecasts:
             answer,
             answer.sentence,
             (
-                *(f"not simulated, {row.workload} {row.configuration}: {row.reason}" for row in answer.refused),
+                *(f"not simulated, {row.workload} on {row.configuration}: {row.reason}" for row in answer.refused),
                 *dict.fromkeys(assumption for row in simulated for assumption in row.assumptions),
             ),
             rows.WHATIF_COLUMNS,

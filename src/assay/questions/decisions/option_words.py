@@ -1,10 +1,20 @@
 """Options of a decision in words: ``2 SSDs per worker (SS2)``, ``InfiniBand``, ``24 map slots per worker``."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
-from assay.model import CONTAINERS, LAYOUT_FACTOR, WORKERS_FACTOR, Meaning, counted_resources, parameters_that
+from assay.execution.planning.plan_files.changed_plan import WORKERS_COUNT
+from assay.model import (
+    CONTAINERS,
+    LAYOUT_FACTOR,
+    NETWORK_FACTOR,
+    WORKERS_FACTOR,
+    Meaning,
+    counted_resources,
+    parameters_that,
+)
 from assay.text import column_title, joined, level_text, meanings, plural, workload_title
 
 _CLASSES = {
@@ -16,6 +26,14 @@ _CLASSES = {
 }
 COUNTED = {DISKS: "disk", WORKERS_FACTOR: "worker", CONTAINERS: "container", **counted_resources()}
 """Factor that counts a resource, and the noun for the resource."""
+_CHANGED = {
+    "nic": "{} per node",
+    "data": "{} of data",
+    "worker.cores": "{} cores per worker",
+    "worker.memory": "{} of memory per worker",
+    "worker.cpu.speed": "core speed {}",
+}
+"""Changes of a cluster or a workload in words; ``{}`` stands for the value."""
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
 _PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 
@@ -48,6 +66,18 @@ def options_text(factor: str, levels: Sequence[str]) -> str:
     *others, last = levels
     texts = others if factor in COUNTED else [option_text(factor, level) for level in others]
     return joined([*texts, option_text(factor, last)])
+
+
+def change_text(name: str, value: str) -> str:
+    """Return a change of a what-if question in words: ``2 SSDs per worker (SS2)``, ``25 Gbit/s per node``."""
+    spaced = re.sub(r"(?<=\d)(?=[A-Za-z])", " ", value)
+    if name in _CHANGED:
+        return _CHANGED[name].format(spaced)
+    if name == WORKERS_COUNT:
+        return option_text(WORKERS_FACTOR, value)
+    if name in (LAYOUT_FACTOR, NETWORK_FACTOR, CONTAINERS):
+        return option_text(name, value)
+    return f"{column_title(name)} {level_text(name, value)}" if column_title(name) != name else f"{name}={value}"
 
 
 def context_text(levels: Mapping[str, str]) -> str:

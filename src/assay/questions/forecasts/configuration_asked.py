@@ -9,7 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, coded, first_rows, groups_by, usable
+from assay.analysis.statistics import (
+    LAYOUT_DEVICES,
+    Column,
+    Mask,
+    RunTable,
+    coded,
+    counts_by,
+    first_rows,
+    groups_by,
+    usable,
+)
 from assay.estimation.prediction.features import EncodedFactor, Encoding, hardware_values, number_of
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
@@ -30,6 +40,13 @@ class CompleteConfiguration:
     named: Mapping[str, str]
     assumed: Mapping[str, str]
     """Levels that were not named, of factors that vary."""
+
+
+def first_question(table: RunTable) -> tuple[str, ...]:
+    """Return the conditions of a prediction that nobody specified: the workload with most valid runs; none without
+    runs."""
+    counts = {name: number for name, number in counts_by(table.subset(usable(table)), "workload").items() if name}
+    return (f"workload={max(counts, key=lambda name: counts[name])}",) if counts else ()
 
 
 def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:

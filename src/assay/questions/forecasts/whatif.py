@@ -39,6 +39,7 @@ from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import CONTAINERS, PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
+from assay.questions.decisions.option_words import change_text, context_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.runs.plans import recorded_plan, run_files
 from assay.questions.runs.runs import selected
@@ -75,7 +76,9 @@ class WhatIf:
     """The first of the measured runs."""
     workload: str
     configuration: str
-    """The measured levels."""
+    """The measured levels in words."""
+    levels: Mapping[str, str]
+    """The measured level of each factor."""
     changes: Mapping[str, str]
     measured_s: float
     n_measured: int
@@ -138,7 +141,7 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
     first = answers[0]
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
-    changed = ", ".join(f"{name}={value}" for name, value in first.changes.items())
+    changed = joined([change_text(name, value) for name, value in first.changes.items()])
     workloads = len({answer.workload for answer in answers})
     if len(answers) == 1:
         subject, speedup = f"{workload_title(first.workload)} on {first.configuration}", f"{first.ratio:.2f}×"
@@ -179,8 +182,8 @@ class Measured:
 
     @property
     def configuration(self) -> str:
-        """The levels as text."""
-        return " ".join(f"{name}={level}" for name, level in self.levels.items())
+        """The levels in words."""
+        return context_text(self.levels)
 
     def has_target(self, target: str) -> bool:
         """Whether a run matches ``target`` of a :class:`WhatIfQuestion`."""
@@ -370,6 +373,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         run_id=group.runs[0].run_id,
         workload=group.workload,
         configuration=group.configuration,
+        levels=group.levels,
         changes=dict(changes),
         measured_s=measured_s,
         n_measured=len(group.runs),

@@ -12,6 +12,7 @@ from assay.interfaces.web.rendering.extrapolation import bar_of_basis
 from assay.interfaces.web.state.answering import PreparedRoute, Texts, page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
+from assay.questions.forecasts.configuration_asked import first_question
 from assay.questions.forecasts.coverage_map import SETUP
 from assay.questions.forecasts.importance import combined_factors
 from assay.questions.runs.runs import comparable, levels_in
@@ -34,7 +35,8 @@ def _planned(context: Context) -> bool:
 def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
     """Show the prediction that is asked for, what matters for its workload, and the map."""
     table = context.store.table()
-    asked = [condition for condition in where if condition and not condition.endswith("=")]
+    chosen_by_user = [condition for condition in where if condition and not condition.endswith("=")]
+    asked = chosen_by_user or (list(first_question(table)) if len(table) else [])
     prediction = matters = None
     refused: SpecificationError | None = None
     if asked:
@@ -67,6 +69,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         settings_chosen=any(name in settings for name in chosen),
         rest=rest,
         extrapolated=bar_of_basis(prediction.basis) if prediction is not None else None,
+        first=not chosen_by_user,
         prediction=prediction,
         matters=matters,
         refused=refused,
