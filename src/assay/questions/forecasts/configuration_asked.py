@@ -43,8 +43,7 @@ class CompleteConfiguration:
 
 
 def first_question(table: RunTable) -> tuple[str, ...]:
-    """Return the conditions of a prediction that nobody specified: the workload with most valid runs; none without
-    runs."""
+    """Return the conditions where no configuration is chosen: the workload with most valid runs. Empty without runs."""
     counts = {name: number for name, number in counts_by(table.subset(usable(table)), "workload").items() if name}
     return (f"workload={max(counts, key=lambda name: counts[name])}",) if counts else ()
 
