@@ -99,7 +99,7 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
         ("workers.count", "12", "12 workers"),
         ("containers", "16", "16 containers per worker"),
         ("data", "10TB", "10 TB of data"),
-        ("dfs.replication", "2", "Replication 2"),
+        ("dfs.replication", "2", "HDFS copies 2"),
         ("worker.devices.ssd.count", "3", "worker.devices.ssd.count=3"),
     ],
 )
