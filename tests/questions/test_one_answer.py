@@ -22,7 +22,8 @@ from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
-from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.curve import curve_of
+from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
@@ -31,7 +32,7 @@ from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
-from assay.text import NO_VALUE, column_title, interval, ratio, workload_title
+from assay.text import column_title, ratio, workload_title
 from builders import PRICES_YAML, build_repository, make_run, study_runs
 from paths import ROOT
 from web_support import client_of
@@ -195,16 +196,6 @@ def text_of(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</(tr|p|h\d|li)>", "\n", rows))).replace("\u202f", " ")
 
 
-def curve_figures(curve: Curve) -> list[list[str]]:
-    """Return the words of each row of a curve: level, speed, interval, efficiency, cost."""
-    rows = []
-    for point in curve.points:
-        efficiency = NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}"
-        cells = [f"{point.level:g}", ratio(point.speed), interval(point.low, point.high), efficiency, ratio(point.cost)]
-        rows.append(" ".join(cells).split())
-    return rows
-
-
 def without_spaces(text: str) -> str:
     """Return the text without spaces, some of which stand for the tags of code on a page."""
     return re.sub(r"\s+", "", text)
@@ -306,8 +297,9 @@ def test_every_interface_prints_the_same_curve(case: Case, name: str) -> None:
         for text in (shown, case.overview, case.report):
             assert curve.sentence in text
             lines = [line.split() for line in text.splitlines()]
-            for row in curve_figures(curve):
-                assert any(line[: len(row)] == row for line in lines), row
+            for row in curve_table(decision.factor, curve).rows:
+                words = " ".join(row).split()
+                assert any(line[: len(words)] == words for line in lines), row
 
 
 def test_the_cost_at_each_number_of_workers_is_that_of_these_workers(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
+from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import option_text, workload_in_context
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
@@ -352,6 +353,11 @@ def test_a_numeric_factor_has_a_curve_with_efficiency_a_law_and_a_knee() -> None
     assert curve.law.coherency == pytest.approx(0.01, rel=1e-3)
     assert curve.law.peak == pytest.approx(math.sqrt(0.95 / 0.01))
     assert curve.knee == 16
+    rows = curve_table("workers", curve)
+    assert rows.headers == ("Workers", "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
+    assert rows.rows[0] == ("2", "1.00×", "–", "100%", "–")
+    assert [row[0] for row in rows.rows] == ["2", "4", "8", "16", "24"]
+    assert [row[3] for row in rows.rows] == [f"{point.efficiency:.0%}" for point in curve.points]
     assert "The fitted scalability law peaks at 19.5." in curve.sentence
     assert "Beyond 16, no measured step adds more than 5%" in curve.sentence
 

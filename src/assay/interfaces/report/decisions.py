@@ -20,12 +20,12 @@ from assay.interfaces.report.output.document import (
     Line,
     Paragraph,
     ReportFigure,
-    Table,
     with_code,
 )
 from assay.interfaces.report.tables import shortened, table
 from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, missing_amounts
 from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
@@ -248,17 +248,6 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
 
 def _curve(decision: Decision, curve: Curve) -> list[Block]:
     """Return a sentence and a table of speed, parallel efficiency and cost by level of a numeric factor."""
-    rows = [
-        (
-            f"{point.level:g}",
-            ratio(point.speed),
-            interval(point.low, point.high),
-            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
-            ratio(point.cost),
-        )
-        for point in curve.points
-    ]
-    title = column_title(decision.factor)
-    columns: Sequence[str] = (f"#{title}", "#Speed", "#95 % interval", "#Parallel efficiency", "#Cost per job")
-    by_level: Table = table(columns, rows, f"By {title.lower()}, relative to the smallest")
+    text = curve_table(decision.factor, curve)
+    by_level = table([f"#{header}" for header in text.headers], text.rows, text.title)
     return [Paragraph((curve.sentence,)), *shortened(by_level, f"curve-{slug(decision.factor)}")]

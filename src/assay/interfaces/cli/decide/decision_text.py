@@ -11,6 +11,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.common import print_rows, print_table
 from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.question_sentences import QuestionView
@@ -24,7 +25,7 @@ from assay.questions.decisions.sentences import (
     row_verdict,
 )
 from assay.questions.decisions.values import Decision, WorkloadResult
-from assay.text import NO_VALUE, column_title, interval, origin_badge, plural, ratio, workload_title
+from assay.text import NO_VALUE, origin_badge, plural, ratio, workload_title
 
 
 def print_decision(
@@ -69,18 +70,8 @@ def print_decision(
 
 def _print_curve(decision: Decision, curve: Curve) -> None:
     click.echo(f"{curve.sentence}\n")
-    rows = [
-        (
-            f"{point.level:g}",
-            ratio(point.speed),
-            interval(point.low, point.high),
-            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
-            ratio(point.cost),
-        )
-        for point in curve.points
-    ]
-    headers = (column_title(decision.factor), "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
-    print_table(headers, rows)
+    text = curve_table(decision.factor, curve)
+    print_table(text.headers, text.rows)
 
 
 def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:

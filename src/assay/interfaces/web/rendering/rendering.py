@@ -21,6 +21,7 @@ from assay.interfaces.charts.drawing.letters import letters
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
+from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import basis_text, row_verdict
 from assay.questions.runs import task_durations
@@ -129,6 +130,7 @@ def _environment() -> Environment:
         layout_text=layout_text,
         meanings=meanings,
         option_text=option_text,
+        curve_table=curve_table,
         basis_text=basis_text,
         row_verdict=row_verdict,
         scope_text=scope_text,
