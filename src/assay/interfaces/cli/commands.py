@@ -136,7 +136,7 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
         "prices": CommandEntry(
             "decide.prices",
             "prices",
-            "Compare storage prices, or convert ALOJA's clusters to a price book.",
+            "Compare storage prices, or convert a list of prices to a price book.",
             ("assay prices storage prices.yaml --baseline hdd", "assay prices aloja clusters.csv > prices.yaml"),
         ),
     },
@@ -234,6 +234,15 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
                 "assay next --budget 20runs --where workload=terasort",
                 "assay next --budget 2h --about layout -o plan.yaml",
                 "assay next lab --precision 5",
+            ),
+        ),
+        "instances": CommandEntry(
+            "forecast.instances",
+            "instances",
+            "List the machines that cloud providers rent, and make a hardware catalogue of them.",
+            (
+                "assay instances list 'i4i.*'",
+                "assay instances catalogue i4i.2xlarge --disk-rates nvme=1GB/s:500MB/s --cpu-speed x86_64=2:1:4",
             ),
         ),
         "learn": CommandEntry(

@@ -1,4 +1,4 @@
-"""``assay prices``: compare storage prices, and convert ALOJA's list of clusters to a price book."""
+"""``assay prices``: compare storage prices, and convert lists of prices to price books."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
 
 @click.group("prices", cls=AssayGroup)
 def prices() -> None:
-    """Compare the storage of a price book, or convert ALOJA's clusters to a price book."""
+    """Compare the storage of a price book, or convert a list of prices to a price book."""
 
 
 def _setup(setup: Setup, currency: str) -> tuple[str, ...]:
@@ -110,3 +110,25 @@ def aloja(clusters: Path, date: str) -> None:
     day = checked_date(date, "--date")
     text = Source(clusters, clusters.name).text()
     click.echo(price_book_text(parse_clusters(text, clusters.name), source=clusters.name, date=day), nl=False)
+
+
+@prices.command("instances")
+@click.argument("table", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--region", required=True, help="Region of the provider, such as us-east-1.")
+@click.option("--type", "types", multiple=True, required=True, help="Instance type to price; repeatable.")
+@click.option("--master", default=None, metavar="TYPE", help="Instance type of masters. Default: the first --type.")
+@click.option("--spot", is_flag=True, help="Spot instead of on-demand prices.")
+@click.option("--date", required=True, help="Date of the prices, which the table does not record: 2026-11-27.")
+def instances(table: Path, region: str, types: tuple[str, ...], master: str | None, spot: bool, date: str) -> None:
+    """Print a price list of instance types (CSV) as a price book with prices per hour."""
+    from assay.specs.prices import checked_date
+    from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
+    from assay.store.formats.source import Source
+
+    day = checked_date(date, "--date")
+    master = master or types[0]
+    wanted = list(dict.fromkeys([*types, master]))
+    rows = parse_instance_prices(Source(table, table.name).text(), table.name, region=region, types=wanted, spot=spot)
+    click.echo(
+        instance_price_book(rows, master=master, region=region, spot=spot, source=table.name, date=day), nl=False
+    )

@@ -1,0 +1,283 @@
+"""Answer which instance types a provider rents, and make a hardware catalogue of them.
+
+In: tables of instance types, and filters. Out: :class:`InstanceListing`, or the YAML text of a hardware catalogue that
+``assay recommend`` reads.
+"""
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.foundation.errors import SpecificationError
+from assay.foundation.installation import installation
+from assay.foundation.units import format_bit_rate, format_byte_rate, format_bytes, parse_byte_rate, parse_bytes
+from assay.model import DeviceKind
+from assay.model.clusters.instance_type import InstanceType, node_type_name
+from assay.specs.fields import unknown
+from assay.specs.instances import load_instances
+
+SHIPPED_TABLE = "instances/aws.csv"
+_MIB = 2**20
+_GIB = 2**30
+_TIB = 2**40
+_CAPACITY_MIN_BYTES = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRequest:
+    """Filters of instance types. An empty text and 0 filter nothing."""
+
+    pattern: str = "*"
+    """A name with ``*`` and ``?``, such as ``i4i.*``; upper and lower case are equal."""
+    architecture: str = ""
+    disks: str = ""
+    """Kind of the local disks (hdd, ssd, nvme), or ``none``."""
+    cores_min: int = 0
+    memory_min: str = ""
+    previous_generation: bool = False
+    """Also types that the provider calls previous generation."""
+    accelerators: bool = False
+    """Also types with GPUs and other accelerators."""
+    table: Path | None = None
+    """Table of instance types; None: the shipped one."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceListing:
+    """The matching instance types, by family, cores and name, and the number of types in the table."""
+
+    instances: tuple[InstanceType, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeType:
+    """A kind of network volume: its baseline. Bursts are not counted, since a job outlasts their credits or may find
+    none."""
+
+    kind: str
+    """Device kind in the catalogue."""
+    base_bytes_per_s: float
+    per_tib_bytes_per_s: float
+    max_bytes_per_s: float
+    base_iops: int
+    per_gib_iops: float
+    max_iops: int
+    source: str
+
+    def bytes_per_s(self, capacity_bytes: float) -> float:
+        """Return the baseline throughput of a volume of this capacity."""
+        return min(self.max_bytes_per_s, self.base_bytes_per_s + self.per_tib_bytes_per_s * capacity_bytes / _TIB)
+
+    def iops(self, capacity_bytes: float) -> int:
+        """Return the baseline requests per second of a volume of this capacity."""
+        return min(self.max_iops, max(self.base_iops, round(self.per_gib_iops * capacity_bytes / _GIB)))
+
+
+_EBS_PAGE = "Amazon EBS User Guide, EBS volume types"
+VOLUME_TYPES: Mapping[str, VolumeType] = {
+    "gp3": VolumeType("ssd", 125 * _MIB, 0, 125 * _MIB, 3000, 0, 3000, _EBS_PAGE),
+    "st1": VolumeType("hdd", 0, 40 * _MIB, 500 * _MIB, 500, 0, 500, _EBS_PAGE),
+    "sc1": VolumeType("hdd", 0, 12 * _MIB, 192 * _MIB, 250, 0, 250, _EBS_PAGE),
+}
+"""Volumes as bought without provisioned IOPS or throughput."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueRequest:
+    """What a hardware catalogue of instance types needs and no table states."""
+
+    types: tuple[str, ...]
+    count: str = "4-20"
+    disk_rates: tuple[str, ...] = ()
+    """``WHICH=READ:WRITE``: rates of one local disk, for an instance type or for a kind of disk (hdd, ssd, nvme)."""
+    volumes: str = ""
+    """``TYPE:SIZE:COUNT``, such as ``gp3:1TB:4``: network volumes of each worker."""
+    cpu_speeds: tuple[str, ...] = ()
+    """``ARCHITECTURE=SPEED:LOW:HIGH``: speed of a core relative to the profile's, with its 90 % interval."""
+    name: str = "instances"
+    table: Path | None = None
+
+
+def list_instances(request: InstanceRequest) -> InstanceListing:
+    """Return the instance types that match all filters. Raises SpecificationError for a filter without meaning."""
+    try:
+        memory_bytes = parse_bytes(request.memory_min) if request.memory_min else 0
+    except ValueError as error:
+        raise SpecificationError(str(error), where="memory") from error
+    every = _table(request.table)
+    chosen = [
+        instance
+        for instance in every
+        if fnmatch.fnmatchcase(instance.name.lower(), request.pattern.lower())
+        and request.architecture in ("", instance.architecture)
+        and request.disks in ("", str(instance.disks.kind) if instance.disks else "none")
+        and instance.cores >= request.cores_min
+        and instance.memory_bytes >= memory_bytes
+        and (request.previous_generation or instance.current_generation)
+        and (request.accelerators or not instance.accelerators)
+    ]
+    chosen.sort(key=lambda instance: (instance.family, instance.cores, instance.vcpus, instance.name))
+    return InstanceListing(tuple(chosen), len(every))
+
+
+def one_instance(name: str, table: Path | None = None) -> InstanceType:
+    """Return the instance type with this name. Raises SpecificationError with the nearest name."""
+    return _named(_table(table), (name,))[0]
+
+
+def catalogue_text(request: CatalogueRequest) -> str:
+    """Return the YAML text of a hardware catalogue with the named instance types.
+
+    Raises SpecificationError if a rate is missing that no table states: that of local disks, and for several
+    architectures the speed of their cores.
+    """
+    instances = _named(_table(request.table), request.types)
+    speeds = _cpu_speeds(request, instances)
+    lines = [
+        "# Instance types to choose from. Networks and volumes have their baseline rates: bursts are not counted.",
+        "# Cores are physical cores. The rates of local disks and the speed of a core are stated by the user.",
+        f"catalogue: {request.name}",
+        f'source: "{", ".join(sorted({instance.source for instance in instances}))}"',
+        "workers:",
+    ]
+    for instance in instances:
+        lines += _worker_lines(instance, request, speeds[instance.architecture])
+    return "\n".join(lines) + "\n"
+
+
+def _table(path: Path | None) -> list[InstanceType]:
+    if path is None:
+        examples = installation().examples
+        if examples is None:
+            raise SpecificationError("this installation has no table of instance types", hint="name one with --table")
+        path = examples / SHIPPED_TABLE
+    return load_instances(path)
+
+
+def _named(every: Sequence[InstanceType], names: Sequence[str]) -> list[InstanceType]:
+    by_name = {instance.name: instance for instance in every}
+    for name in names:
+        if name not in by_name:
+            family = [other for other in by_name if other.split(".")[0] == name.split(".")[0]]
+            raise SpecificationError(
+                unknown("instance type", name, family or sorted({other.split(".")[0] + ".*" for other in by_name})),
+                where="instance type",
+                hint="assay instances list 'i4i.*' lists types",
+            )
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) -> dict[str, str]:
+    """Return the YAML text of the processor by architecture."""
+    architectures = sorted({instance.architecture for instance in instances})
+    speeds = {}
+    for text in request.cpu_speeds:
+        architecture, _, numbers = text.partition("=")
+        parts = numbers.split(":")
+        try:
+            speed, low, high = (float(part) for part in parts)
+        except ValueError:
+            low = high = speed = 0.0
+        if not 0 < low <= speed <= high:
+            hint = "ARCHITECTURE=SPEED:LOW:HIGH, such as x86_64=2:1:4"
+            raise SpecificationError(f"{text[:60]!r} is not a speed with its interval", where="--cpu-speed", hint=hint)
+        if architecture not in architectures:
+            raise SpecificationError(unknown("architecture", architecture, architectures), where="--cpu-speed")
+        speeds[architecture] = f"speed: {speed:g}, low: {low:g}, high: {high:g}"
+    if missing := [name for name in architectures if name not in speeds]:
+        raise SpecificationError(
+            f"the speed of a core of {' and '.join(missing)} relative to the profile's machine is not known",
+            where="--cpu-speed",
+            hint="--cpu-speed "
+            + " --cpu-speed ".join(f"{name}=SPEED:LOW:HIGH" for name in missing)
+            + "; a wide interval, such as 2:1:4, makes the answer as uncertain as it is",
+        )
+    return speeds
+
+
+def _worker_lines(instance: InstanceType, request: CatalogueRequest, speed: str) -> list[str]:
+    if instance.network_bps is None:
+        raise SpecificationError(f"no source states the network rate of {instance.name}", where="instance type")
+    return [
+        f"  {node_type_name(instance.name)}:",
+        f"    count: {request.count}",
+        f"    cores: {instance.cores}",
+        f'    cpu: {{model: "{instance.processor} {instance.architecture}", {speed}}}',
+        f"    memory: {instance.memory_bytes // _MIB}MiB",
+        f"    networks: {{baseline: {format_bit_rate(instance.network_bps)}}}",
+        "    devices:",
+        *_local_disk_lines(instance, request),
+        *_volume_lines(instance, request),
+    ]
+
+
+def _local_disk_lines(instance: InstanceType, request: CatalogueRequest) -> list[str]:
+    disks = instance.disks
+    if disks is None:
+        if request.volumes:
+            return []
+        raise SpecificationError(
+            f"{instance.name} has no local disks",
+            where="instance type",
+            hint="add network volumes with --volumes gp3:1TB:4",
+        )
+    rates = _disk_rates(request)
+    stated = rates.get(instance.name) or rates.get(str(disks.kind))
+    capacity = format_bytes(disks.capacity_bytes)
+    if stated is None:
+        raise SpecificationError(
+            f"no source states the rate of the local disks of {instance.name} "
+            f"({disks.count} × {capacity} {disks.kind})",
+            where="--disk-rates",
+            hint=f"--disk-rates {instance.name}=READ:WRITE, of one disk; assay baseline measures it on an instance",
+        )
+    read, write = stated
+    return [
+        f"      local: {{kind: {disks.kind}, count: {disks.count}, read: {read}, write: {write}, capacity: {capacity}}}"
+    ]
+
+
+def _disk_rates(request: CatalogueRequest) -> dict[str, tuple[str, str]]:
+    """Return instance type or disk kind to the read and write rate of one disk, as text for YAML."""
+    rates = {}
+    for text in request.disk_rates:
+        which, _, both = text.partition("=")
+        if which not in (*request.types, *map(str, DeviceKind)):
+            choices = [*map(str, DeviceKind), *request.types]
+            raise SpecificationError(unknown("disk kind or instance type", which, choices), where="--disk-rates")
+        try:
+            read, write = (format_byte_rate(parse_byte_rate(rate)) for rate in both.split(":"))
+        except ValueError as error:
+            hint = "WHICH=READ:WRITE, such as nvme=1.4GB/s:900MB/s"
+            raise SpecificationError(f"{text[:60]!r}: {error}", where="--disk-rates", hint=hint) from error
+        rates[which] = (read, write)
+    return rates
+
+
+def _volume_lines(instance: InstanceType, request: CatalogueRequest) -> list[str]:
+    if not request.volumes:
+        return []
+    name, size, count = ([*request.volumes.split(":"), "", "", ""])[:3]
+    where = "--volumes"
+    if name not in VOLUME_TYPES:
+        raise SpecificationError(unknown("volume type", name, VOLUME_TYPES), where=where, hint="such as gp3:1TB:4")
+    try:
+        capacity_bytes, number = parse_bytes(size), int(count)
+    except ValueError as error:
+        raise SpecificationError(f"{request.volumes[:60]!r}: {error}", where=where, hint="such as gp3:1TB:4") from error
+    if number < 1 or capacity_bytes < _CAPACITY_MIN_BYTES:
+        raise SpecificationError("at least one volume of 1 GB is needed", where=where, hint="such as gp3:1TB:4")
+    kind = VOLUME_TYPES[name]
+    rate, iops = kind.bytes_per_s(capacity_bytes), kind.iops(capacity_bytes)
+    if instance.volume_bytes_per_s is not None:
+        rate = min(rate, instance.volume_bytes_per_s / number)
+    if instance.volume_iops is not None:
+        iops = max(1, min(iops, instance.volume_iops // number))
+    shown = format_byte_rate(rate)
+    return [
+        f"      # {kind.source}; limited by the instance's own rate for volumes",
+        f"      {name}: {{kind: {kind.kind}, count: {number}, read: {shown}, write: {shown}, iops: {iops}, "
+        f"capacity: {format_bytes(capacity_bytes)}}}",
+    ]

@@ -1,0 +1,161 @@
+"""Read tables of instance types: CSV files with the columns of :data:`COLUMNS`.
+
+In: a file. Out: :class:`~assay.model.clusters.instance_type.InstanceType` values, or SpecificationError with file and
+line. ``examples/instances/aws.csv`` is such a table; tables of other providers have the same columns.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import get_type_hints
+
+from assay.foundation.errors import SpecificationError
+from assay.model import DeviceKind
+from assay.model.clusters.instance_type import InstanceType, LocalDisks
+from assay.specs.fields import unknown
+
+SIZE_MAX_BYTES = 16 * 2**20
+"""Maximum size of a table of instance types."""
+_VALUE_MAX = 10.0**12
+"""Maximum of every number in the table."""
+_CHOICES = {
+    "architecture": ("x86_64", "arm64"),
+    "disk_kind": ("", *(str(kind) for kind in DeviceKind)),
+    "burstable": ("yes", "no"),
+    "current_generation": ("yes", "no"),
+}
+_MAY_BE_ZERO = ("accelerators", "disks", "disk_gb")
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow:
+    """One line of the table, in its units. An empty cell of an optional column is None: not stated by the source."""
+
+    provider: str
+    instance_type: str
+    architecture: str
+    processor: str
+    clock_ghz: float | None
+    cores: int
+    vcpus: int
+    memory_mib: int
+    accelerators: int
+    disk_kind: str
+    disks: int
+    disk_gb: int
+    network_gbit_per_s: float | None
+    network_burst_gbit_per_s: float | None
+    volume_mb_per_s: float | None
+    volume_burst_mb_per_s: float | None
+    volume_iops: int | None
+    volume_burst_iops: int | None
+    burstable: str
+    current_generation: str
+    source: str
+
+
+COLUMNS = tuple(field.name for field in fields(InstanceRow))
+"""Names of the table's columns, in the shipped table's order. A file may have them in any order."""
+_TYPES = get_type_hints(InstanceRow)
+
+
+def load_instances(path: Path) -> list[InstanceType]:
+    """Return the instance types of a table. Raises SpecificationError with file and line."""
+    try:
+        if path.stat().st_size > SIZE_MAX_BYTES:
+            raise SpecificationError(f"the file is larger than {SIZE_MAX_BYTES // 2**20} MiB", where=str(path))
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SpecificationError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise SpecificationError("the file is not UTF-8 text", where=str(path)) from error
+    return parse_instances(text, str(path))
+
+
+def parse_instances(text: str, name: str) -> list[InstanceType]:
+    """Return the instance types of a table's text. ``name`` is the file's name in messages."""
+    reader = csv.reader(io.StringIO(text), strict=True)
+    instances: dict[tuple[str, str], InstanceType] = {}
+    try:
+        header = next(reader, [])
+        if missing := [column for column in COLUMNS if column not in header]:
+            hint = "the first line has the names of the columns; examples/instances/aws.csv is an example"
+            raise SpecificationError(f"missing columns: {', '.join(missing)}", where=f"{name}:1", hint=hint)
+        for cells in reader:
+            if not cells:
+                continue
+            where = f"{name}:{reader.line_num}"
+            instance = _instance(_row(header, cells, where), where)
+            key = (instance.provider, instance.name)
+            if key in instances:
+                raise SpecificationError(f"{instance.name} of {instance.provider} is given twice", where=where)
+            instances[key] = instance
+    except csv.Error as error:
+        raise SpecificationError(f"this is not CSV: {error}", where=f"{name}:{reader.line_num}") from error
+    return list(instances.values())
+
+
+def _row(header: Sequence[str], cells: Sequence[str], where: str) -> InstanceRow:
+    if len(cells) != len(header):
+        raise SpecificationError(f"{len(cells)} cells, but {len(header)} columns", where=where)
+    texts = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+    values = {column: _value(column, texts[column], where) for column in COLUMNS}
+    return InstanceRow(**values)  # type: ignore[arg-type]
+
+
+def _value(column: str, text: str, where: str) -> str | int | float | None:
+    kind = _TYPES[column]
+    if kind is str:
+        choices = _CHOICES.get(column)
+        if choices and text not in choices:
+            raise SpecificationError(unknown(column, text, filter(None, choices)), where=where)
+        if not text and column not in ("disk_kind", "processor"):
+            raise SpecificationError(f"{column} is empty", where=where)
+        return text
+    if not text and kind not in (int, float):
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise SpecificationError(f"{column}: {text[:20]!r} is not a number", where=where) from None
+    least = 0.0 if column in _MAY_BE_ZERO else math.ulp(0.0)
+    if not least <= value <= _VALUE_MAX:
+        raise SpecificationError(f"{column}: {text[:20]} is not a plausible value", where=where)
+    whole = kind in (int, int | None)
+    if whole and not value.is_integer():
+        raise SpecificationError(f"{column}: {text[:20]} is not a whole number", where=where)
+    return int(value) if whole else value
+
+
+def _instance(row: InstanceRow, where: str) -> InstanceType:
+    if (row.disks > 0) != bool(row.disk_kind) or (row.disks > 0) != (row.disk_gb > 0):
+        raise SpecificationError("disk_kind, disks and disk_gb: state all three, or none", where=where)
+    disks = LocalDisks(DeviceKind(row.disk_kind), row.disks, row.disk_gb * 10**9) if row.disks else None
+    return InstanceType(
+        provider=row.provider,
+        name=row.instance_type,
+        architecture=row.architecture,
+        processor=row.processor,
+        clock_hz=_scaled(row.clock_ghz, 1e9),
+        cores=row.cores,
+        vcpus=row.vcpus,
+        memory_bytes=row.memory_mib * 2**20,
+        accelerators=row.accelerators,
+        network_bps=_scaled(row.network_gbit_per_s, 1e9),
+        network_burst_bps=_scaled(row.network_burst_gbit_per_s, 1e9),
+        volume_bytes_per_s=_scaled(row.volume_mb_per_s, 1e6),
+        volume_burst_bytes_per_s=_scaled(row.volume_burst_mb_per_s, 1e6),
+        volume_iops=row.volume_iops,
+        volume_burst_iops=row.volume_burst_iops,
+        burstable=row.burstable == "yes",
+        current_generation=row.current_generation == "yes",
+        source=row.source,
+        disks=disks,
+    )
+
+
+def _scaled(value: float | None, unit: float) -> float | None:
+    return None if value is None else value * unit

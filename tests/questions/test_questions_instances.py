@@ -1,0 +1,176 @@
+"""Test instance types: filters, catalogues that assay recommend reads, and facts that no source states."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.execution.planning.plan_files.hardware_file import catalogue_of
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model import DeviceKind
+from assay.questions.recommendation.instances import (
+    VOLUME_TYPES,
+    CatalogueRequest,
+    InstanceRequest,
+    catalogue_text,
+    list_instances,
+)
+from assay.specs import load_prices
+
+MIB = 2**20
+TIB = 2**40
+PRICES = """\
+InstanceType,Price,SpotPrice,Region,AvailabilityZone
+i4i.2xlarge,0.686,0.2744,us-east-1,a
+i4i.2xlarge,0.686,0.3012,us-east-1,b
+d3.2xlarge,0.999,,us-east-1,a
+d3.2xlarge,1.111,0.4,eu-west-1,a
+"""
+SPEED = ("x86_64=2:1:4",)
+
+
+def _assay(*arguments: str) -> Result:
+    return CliRunner().invoke(assay, arguments)
+
+
+def test_filters_select_by_hardware() -> None:
+    chosen = list_instances(InstanceRequest("i4i.*", cores_min=4, memory_min="100GB"))
+    assert [instance.name for instance in chosen.instances][:2] == ["i4i.4xlarge", "i4i.8xlarge"]
+    hard = list_instances(InstanceRequest(disks="hdd")).instances
+    assert {instance.family for instance in hard} >= {"d3", "d3en"}
+    assert all(instance.current_generation and not instance.accelerators for instance in hard)
+    older = list_instances(InstanceRequest(disks="hdd", previous_generation=True)).instances
+    assert len(older) > len(hard)
+    assert not list_instances(InstanceRequest("no-such*")).instances
+
+
+def test_json_is_the_list_of_the_table(tmp_path: Path) -> None:
+    printed = json.loads(_assay("instances", "list", "i4i.2xlarge", "--json").output)
+    assert printed["total"] == 1386
+    (instance,) = printed["instances"]
+    assert instance["memory_bytes"] == 64 * 2**30
+    assert instance["disks"] == {"kind": "nvme", "count": 1, "capacity_bytes": 1875 * 10**9}
+
+
+def test_a_catalogue_has_the_tables_hardware_and_the_users_rates() -> None:
+    request = CatalogueRequest(
+        ("d3.2xlarge", "m7g.2xlarge"),
+        count="4-6",
+        disk_rates=("hdd=190MB/s:180MB/s",),
+        volumes="gp3:1TB:2",
+        cpu_speeds=("x86_64=2:1:4", "arm64=2.5:1:5"),
+    )
+    catalogue = catalogue_of(catalogue_text(request))
+    storage, arm = catalogue.workers
+    assert (storage.name, storage.cores, storage.memories_bytes) == ("d3-2xlarge", 4, (64 * 2**30,))
+    assert storage.counts == (4, 5, 6)
+    assert storage.networks == {"baseline": pytest.approx(6e9)}
+    local, volume = storage.devices
+    assert (local.device.kind, local.counts, local.device.read_bytes_per_s) == (DeviceKind.HDD, (6,), 190e6)
+    # 212.5 MB/s of the instance for both volumes are less than 2 × 125 MiB/s.
+    assert volume.device.read_bytes_per_s == pytest.approx(212.5e6 / 2, rel=0.01)
+    assert (arm.cpu_speed, arm.cpu_speed_low, arm.cpu_speed_high) == (2.5, 1, 5)
+    assert [option.group for option in arm.devices] == ["gp3"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (CatalogueRequest(("i4i.2xlarge",), cpu_speeds=SPEED), "no source states the rate of the local disks"),
+        (CatalogueRequest(("i4i.2xlarge",), disk_rates=("nvme=1GB/s:1GB/s",)), "speed of a core of x86_64"),
+        (
+            CatalogueRequest(("i4i.large", "m7g.large"), cpu_speeds=SPEED, disk_rates=("nvme=1GB/s:1GB/s",)),
+            "speed of a core of arm64",
+        ),
+        (CatalogueRequest(("m7i.large",), cpu_speeds=SPEED), "has no local disks"),
+        (CatalogueRequest(("i4i.2xlrge",), cpu_speeds=SPEED), "did you mean 'i4i.2xlarge'"),
+        (CatalogueRequest(("m7i.large",), cpu_speeds=SPEED, volumes="gp4:1TB:1"), "did you mean 'gp3'"),
+        (CatalogueRequest(("m7i.large",), cpu_speeds=SPEED, volumes="gp3:1TB"), "gp3:1TB"),
+        (CatalogueRequest(("m7i.large",), cpu_speeds=("x86_64=1",), volumes="gp3:1TB:1"), "not a speed"),
+        (CatalogueRequest(("m7i.large",), cpu_speeds=("x86_64=2:3:4",), volumes="gp3:1TB:1"), "not a speed"),
+        (CatalogueRequest(("i4i.large",), cpu_speeds=SPEED, disk_rates=("nvme=fast",)), "fast"),
+        (CatalogueRequest(("i4i.large",), cpu_speeds=SPEED, disk_rates=("tape=1GB/s:1GB/s",)), "unknown disk kind"),
+    ],
+)
+def test_what_no_source_states_is_asked_for(request_: CatalogueRequest, words: str) -> None:
+    with pytest.raises(SpecificationError, match=words):
+        catalogue_text(request_)
+
+
+def test_volumes_have_the_documented_baselines() -> None:
+    assert VOLUME_TYPES["gp3"].bytes_per_s(TIB) == 125 * MIB
+    assert VOLUME_TYPES["st1"].bytes_per_s(2 * TIB) == 80 * MIB
+    assert VOLUME_TYPES["st1"].bytes_per_s(16 * TIB) == 500 * MIB
+
+
+def test_prices_become_a_book_by_hour(tmp_path: Path) -> None:
+    (tmp_path / "vms.csv").write_text(PRICES)
+    types = ["--type", "i4i.2xlarge", "--region", "us-east-1", "--date", "2026-11-27"]
+    spot = _assay("prices", "instances", str(tmp_path / "vms.csv"), *types, "--spot")
+    assert spot.exit_code == 0, spot.output
+    (tmp_path / "prices.yaml").write_text(spot.output)
+    worker, master, _rest = load_prices(tmp_path / "prices.yaml").items
+    assert (worker.node_type, worker.per) == ("i4i-2xlarge", "node-hour")
+    assert tuple(map(str, (worker.low, worker.amount, worker.high))) == ("0.2744", "0.2878", "0.3012")
+    assert (master.per, master.amount) == ("master-hour", worker.amount)
+    demand = _assay("prices", "instances", str(tmp_path / "vms.csv"), *types)
+    (tmp_path / "prices.yaml").write_text(demand.output)
+    first = load_prices(tmp_path / "prices.yaml").items[0]
+    assert (str(first.amount), first.low) == ("0.686", None)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--type", "d3.2xlarge", "--region", "us-east-1", "--spot"], "no spot price in us-east-1 for: d3.2xlarge"),
+        (["--type", "d3.2xlarge", "--region", "us-est-1"], "did you mean 'us-east-1'"),
+        (["--type", "none.large", "--region", "us-east-1"], "no on-demand price in us-east-1 for: none.large"),
+    ],
+)
+def test_a_missing_price_is_an_error(options: list[str], words: str, tmp_path: Path) -> None:
+    (tmp_path / "vms.csv").write_text(PRICES)
+    result = _assay("prices", "instances", str(tmp_path / "vms.csv"), *options, "--date", "2026-11-27")
+    assert result.exit_code != 0
+    assert words in result.output + str(result.exception)
+
+
+def test_a_catalogue_and_prices_of_instances_are_recommended_from(tmp_path: Path) -> None:
+    (tmp_path / "vms.csv").write_text(PRICES)
+    done = _assay(
+        "instances",
+        "catalogue",
+        "i4i.2xlarge",
+        "d3.2xlarge",
+        "--count",
+        "4-5",
+        "--cpu-speed",
+        *SPEED,
+        "--disk-rates",
+        "nvme=1.4GB/s:900MB/s",
+        "--disk-rates",
+        "hdd=190MB/s:190MB/s",
+    )
+    (tmp_path / "cloud.yaml").write_text(done.output)
+    book = _assay(
+        "prices",
+        "instances",
+        str(tmp_path / "vms.csv"),
+        "--type",
+        "i4i.2xlarge",
+        "--type",
+        "d3.2xlarge",
+        "--region",
+        "us-east-1",
+        "--date",
+        "2026-11-27",
+    )
+    (tmp_path / "prices.yaml").write_text(book.output)
+    files = ["--catalogue", str(tmp_path / "cloud.yaml"), "--prices", str(tmp_path / "prices.yaml")]
+    options = ["--deadline", "4h", "--simulations", "4", "--json"]
+    answer = _assay("recommend", "--workload", "terasort:50GB:daily", *files, *options)
+    assert answer.exit_code == 0, answer.output
+    assert "i4i-2xlarge" in json.dumps(json.loads(answer.stdout))
