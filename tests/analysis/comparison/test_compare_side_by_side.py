@@ -88,7 +88,7 @@ def test_two_to_six_sides_are_compared(count: int) -> None:
 def test_the_api_compares_runs_side_by_side(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     ids = {run.layout: run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"}
-    query = [("run", ids["HD2"]), ("run", ids["SS2"])]
+    query: list[tuple[str, str | int | float | bool | None]] = [("run", ids["HD2"]), ("run", ids["SS2"])]
     comparison = client.get("/api/v1/sides", params=query).json()
     assert [side["summary"]["n"] for side in comparison["sides"]] == [3, 3]
     assert comparison["sides"][1]["ratio_low"] is not None

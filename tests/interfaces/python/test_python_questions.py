@@ -4,110 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import assay
-from assay.interfaces.cli.main import assay as command
 from assay.interfaces.python.answer import HTML_ROWS_MAX, Answer
-from assay.store import Repository
-from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
-from learning import learning_runs
-from paths import EXAMPLES
+from question_table import PRICES, QUESTIONS, SIMULATED, Question, printed, question_repositories
 from simulator_support import measured_repository, needs_simulator
-
-BSC = EXAMPLES / "bsc-2015"
-PRICES = str(BSC / "prices.yaml")
-SANDISK = EXAMPLES / "sandisk-2014"
-CATALOGUE = str(EXAMPLES / "hardware" / "catalogue.yaml")
-HARDWARE_PRICES = str(EXAMPLES / "hardware" / "prices.yaml")
-
-
-def printed(*words: str | Path) -> str:
-    done = CliRunner().invoke(command, [str(word) for word in words])
-    assert done.exit_code == 0, (done.output, done.exception)
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("python")
-    printed("import", BSC / "measured" / "runs.csv", "--repository", folder / "bsc")
-    printed("import", SANDISK / "measured" / "runs.csv", "--repository", folder / "sandisk")
-    learned = Repository.create(folder / "learned")
-    for number, run in enumerate(learning_runs(slots=(2, 4, 8))):
-        if number % 5:  # some combinations are not measured
-            learned.publish(run)
-    watched = Repository.create(folder / "watched")
-    watched.publish(hybrid_run(), tasks=hybrid_tasks(), trace=hybrid_trace())
-    return {path.name: path for path in folder.iterdir()}
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question from Python, with the command that asks the same."""
-
-    ask: Callable[[assay.OpenedRepository], Answer[Any]]
-    words: tuple[str, ...]
-    repository: str = "bsc"
-
-
-QUESTIONS: dict[str, Question] = {
-    "runs": Question(lambda r: r.runs(), ("runs",)),
-    "runs, selected": Question(
-        lambda r: r.runs({"layout": "HD5"}, limit=2), ("runs", "--where", "layout=HD5", "--limit", "2")
-    ),
-    "questions": Question(lambda r: r.questions(prices=PRICES), ("decide", "--prices", PRICES)),
-    "decide": Question(lambda r: r.decide("storage", prices=PRICES), ("decide", "storage", "--prices", PRICES)),
-    "decide, a factor": Question(
-        lambda r: r.decide("layout", {"network": "IB"}, baseline="HD5"),
-        ("decide", "layout", "--where", "network=IB", "--baseline", "HD5"),
-    ),
-    "decide, no decision": Question(lambda r: r.decide("nodes"), ("decide", "nodes")),
-    "speedup": Question(lambda r: r.speedup("network"), ("decide", "network", "--details", "options")),
-    "cost": Question(lambda r: r.cost(PRICES), ("cost", "--prices", PRICES)),
-    "cost_over_years": Question(
-        lambda r: r.cost_over_years(SANDISK / "prices.yaml", 3, rounding="paper"),
-        ("cost", "--prices", str(SANDISK / "prices.yaml"), "--years", "3", "--rounding", "paper"),
-        "sandisk",
-    ),
-    "scatter": Question(
-        lambda r: r.scatter("gc_s", "duration_s", by="layout"), ("scatter", "--x", "gc_s", "--by", "layout")
-    ),
-    "changes": Question(lambda r: r.changes(), ("changes",)),
-    "anomalies": Question(lambda r: r.anomalies(), ("anomalies",), "learned"),
-    "findings": Question(lambda r: r.findings(prices=PRICES), ("findings", "--prices", PRICES)),
-    "limits": Question(lambda r: r.limits("0"), ("show", "0", "--limits"), "watched"),
-    "tasks": Question(lambda r: r.tasks("0"), ("tasks", "0"), "watched"),
-    "explain": Question(lambda r: r.explain(by="layout"), ("explain", "--by", "layout"), "learned"),
-    "predict": Question(
-        lambda r: r.predict({"workload": "terasort", "layout": "SSD"}),
-        ("predict", "--where", "workload=terasort,layout=SSD"),
-        "learned",
-    ),
-    "next": Question(lambda r: r.next("3runs"), ("next", "--budget", "3runs"), "learned"),
-    "enough_runs": Question(lambda r: r.enough_runs("c8", 0.2), ("next", "c8", "--precision", "20"), "learned"),
-}
-SIMULATED: dict[str, Question] = {
-    "whatif": Question(
-        lambda r: r.whatif({"layout": "SS2"}, {"layout": "HD2"}),
-        ("whatif", "--set", "layout=SS2", "--where", "layout=HD2"),
-    ),
-    "recommend": Question(
-        lambda r: r.recommend(
-            "terasort:100GB:daily", catalogue=CATALOGUE, prices=HARDWARE_PRICES, simulations=20, jobs=1
-        ),
-        (
-            *("recommend", "--workload", "terasort:100GB:daily", "--catalogue", CATALOGUE),
-            *("--prices", HARDWARE_PRICES, "--simulations", "20", "--jobs", "1"),
-        ),
-    ),
-}
+    return question_repositories(tmp_path_factory.mktemp("python"))
 
 
 def _check(question: Question, root: Path) -> None:

@@ -336,6 +336,12 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Serve the repository to browsers, pull and push.",
             ("assay serve --repository demo/repository", "assay serve --port 0 --prices prices.yaml"),
         ),
+        "mcp": CommandEntry(
+            "maintain.mcp",
+            "mcp",
+            "Answer the questions of an AI assistant (Model Context Protocol).",
+            ("assay mcp --repository results", "assay mcp --repository results --allow-run"),
+        ),
     },
 }
 

@@ -54,6 +54,17 @@ def escaped_output() -> Iterator[None]:
         sys.stdout, sys.stderr = out, err
 
 
+@contextmanager
+def unescaped_output() -> Iterator[None]:
+    """Write to stdout and stderr unchanged inside the block, for a protocol between programs."""
+    out, err = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = unescaped(out), unescaped(err)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+
+
 class _TerminalText(io.StringIO):
     """A buffer for terminal output whose length is not known yet."""
 

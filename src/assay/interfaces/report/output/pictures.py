@@ -33,11 +33,17 @@ def svg(figure: ReportFigure) -> str:
 
 
 def png(figure: ReportFigure) -> bytes:
-    """Return the chart as PNG, scaled by :data:`PNG_SCALE`."""
+    """Return the chart as PNG."""
+    return png_of(figure.make(figure.wide_px))
+
+
+def png_of(spec: Spec) -> bytes:
+    """Return a specification as PNG, scaled by :data:`PNG_SCALE`."""
     import vl_convert
 
-    spec = on_paper(figure.make(figure.wide_px))
-    drawn: bytes = vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE_VERSION, scale=PNG_SCALE, allowed_base_urls=[])
+    drawn: bytes = vl_convert.vegalite_to_png(
+        on_paper(spec), vl_version=VEGA_LITE_VERSION, scale=PNG_SCALE, allowed_base_urls=[]
+    )
     return drawn
 
 

@@ -1,0 +1,1 @@
+"""Answer questions for AI assistants over the Model Context Protocol (MCP)."""
