@@ -37,7 +37,7 @@ def test_the_graph_of_two_sides_has_the_seconds_per_gb_of_the_difference(tmp_pat
         values = [counts[0] * value for counts, value in zip(graph.counts, answer.unit_per_count, strict=True)]
         row = rows[graph.phase]
         assert values == pytest.approx([row.baseline_s_per_gb, row.candidate_s_per_gb])
-    assert answer.graphs[0].phase == "reduce", "the largest phase is first"
+    assert answer.graphs[0].phase == "reduce", "the phase with the largest difference is first"
 
 
 def test_the_command_writes_the_answer_as_one_html_file(tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ class TextTable:
         """Whether each column is right-aligned, because it has only numbers."""
         return tuple(all(_is_figure(cell) for cell in column) for column in zip(*self.rows, strict=True))
 
+    def first(self, count: int) -> TextTable:
+        """Return the table with its first rows."""
+        return TextTable(self.title, self.headers, self.rows[:count], self.notes)
+
     def __bool__(self) -> bool:
         """Return whether the table has rows or notes."""
         return bool(self.rows or self.notes)

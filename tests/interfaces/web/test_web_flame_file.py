@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,5 +106,8 @@ def test_axe_has_no_finding_and_the_difference_is_red_and_blue(
             violations = axe.Axe().run(page).response["violations"]
             assert [(item["id"], item["nodes"][0]["html"][:160]) for item in violations] == []
         fills = page.locator('.flame g[aria-label*="burnCpu"] rect').evaluate("rect => rect.style.fill")
-        assert "--flame-more" in fills
+        assert re.search(r"--flame-more\) (6\d|70)%", fills)
+        page.get_by_role("combobox", name="Phase").select_option("map")
+        fills = page.locator('.flame g[aria-label*="QuickSort"] rect').evaluate("rect => rect.style.fill")
+        assert re.search(r"\) 0%", fills), f"phases have one scale, and the map phase hardly differs: {fills}"
         watched.check()

@@ -25,7 +25,7 @@ from assay.model import Run
 from assay.questions.comparisons.side_by_side import Of, sides_of
 from assay.questions.runs.code_profile import require_recordings, stored_stacks
 from assay.store import Repository
-from assay.text import plural
+from assay.text import TextTable, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +194,44 @@ def basis_sentence(answer: ComparedProfiles) -> str:
         f". Verdicts are corrected for {plural(tested, 'row')}" if difference.basis is IntervalBasis.REPETITIONS else ""
     )
     return f"95 % intervals over {over}{corrected}"
+
+
+def difference_tables(answer: ComparedProfiles) -> tuple[TextTable, ...]:
+    """Return phases, categories and methods as tables, largest increase first; empty ones are left out."""
+    difference = answer.difference
+    titled = (
+        ("phases", difference.phases),
+        ("categories", difference.categories),
+        ("methods with most samples, by self time", difference.frames),
+    )
+    return tuple(_table(title, rows) for title, rows in titled if rows)
+
+
+def _table(title: str, rows: Sequence[CodeRow]) -> TextTable:
+    cells = tuple(
+        (
+            row.code.phase,
+            *([row.code.frame] if row.code.frame else []),
+            row.code.category or "all",
+            f"{row.baseline_s_per_gb:.3g}",
+            f"{row.candidate_s_per_gb:.3g}",
+            f"{row.difference_s_per_gb:+.3g}",
+            "–" if row.low_s_per_gb is None else f"{row.low_s_per_gb:+.3g} to {row.high_s_per_gb:+.3g}",
+            row.verdict.value,
+        )
+        for row in rows
+    )
+    named = ("phase", "method", "category") if rows[0].code.frame else ("phase", "category")
+    return TextTable(title, (*named, "A (s/GB)", "B (s/GB)", "B − A", "95 % interval", "verdict"), cells)
+
+
+def difference_notes(answer: ComparedProfiles) -> tuple[str, ...]:
+    """Return what was recorded, what the intervals vary over, and the number of runs and rows that are left out."""
+    untested = answer.difference.untested
+    notes = [f"{answer.kind} profile, {answer.method}. {basis_sentence(answer)}"]
+    if answer.unprofiled:
+        notes.append(f"{plural(answer.unprofiled, 'run')} without a profile left out")
+    if untested:
+        named = plural(untested, "category or method", "categories and methods")
+        notes.append(f"{named} not tested: too few samples")
+    return tuple(notes)

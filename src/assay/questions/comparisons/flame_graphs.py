@@ -1,6 +1,7 @@
 """Answer where a run spends its time by call stack, and where two sides differ: flame graphs of each phase.
 
-In: a repository and a run, or the profiles of two sides. Out: a :class:`FlameGraphs`. The largest phase is first.
+In: a repository and a run, or the profiles of two sides. Out: a :class:`FlameGraphs`. First is the largest phase of a
+run, and the phase in which two sides differ most.
 """
 
 from collections import Counter
@@ -15,7 +16,9 @@ from assay.questions.runs.code_profile import require_recordings, stored_stacks
 from assay.store import Repository
 
 WIDTH_TEXT = "The width of a frame is its time with the methods that it calls."
-DIFFERENCE_TEXT = "Red: more in B. Blue: less. The width of a frame is the mean of both sides."
+DIFFERENCE_TEXT = (
+    "Red: more in B. Blue: less. The width of a frame is the mean of both sides. Phases share one scale of colours."
+)
 _UNITS = {"alloc": "bytes", "lock": "ns"}
 
 
@@ -69,8 +72,9 @@ def _graphs(
         for phase in dict.fromkeys(phase for side in sides for phase in side)
     ]
 
-    def size(graph: FlameGraph) -> float:
-        return sum(counts[0] * value for counts, value in zip(graph.counts, values, strict=True))
+    def order(graph: FlameGraph) -> float:
+        totals = [counts[0] * value for counts, value in zip(graph.counts, values, strict=True)]
+        return abs(totals[-1] - totals[0]) if len(totals) > 1 else totals[0]
 
-    graphs.sort(key=size, reverse=True)
+    graphs.sort(key=order, reverse=True)
     return FlameGraphs(unit, labels, values, tuple(names), tuple(graphs))

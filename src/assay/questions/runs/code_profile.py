@@ -5,7 +5,7 @@ stacks in the run's bundle.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.code_profile.files import EXECUTOR, UNKNOWN, recording_and_part, stacks_file, stages_of
@@ -14,6 +14,9 @@ from assay.analysis.code_profile.summary import CategoryCount, FrameCount, categ
 from assay.foundation.errors import FormatError
 from assay.model import Run
 from assay.store import Repository
+from assay.text import TextTable, plural
+
+_UNITS = {"alloc": "bytes", "lock": "ns waited"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,11 @@ def code_profile(
     )
 
 
+def has_recordings(logs: Iterable[str]) -> bool:
+    """Return whether the logs of a run have a profile."""
+    return any(map(recording_and_part, logs))
+
+
 def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
     """Return recording and part of each file of stacks of a run. Raises FormatError if it has none."""
     files = [names for names in map(recording_and_part, store.logs(run.run_id)) if names]
@@ -123,3 +131,36 @@ def _choices(files: Sequence[tuple[str, str]], nodes: dict[str, str]) -> str:
     attempts = ", ".join(sorted({attempt for attempt, _ in files})[:3])
     where = f"; nodes: {', '.join(sorted({nodes[name] for name, _ in files if name in nodes}))}" if nodes else ""
     return f"phases or stages: {parts}; attempts: {attempts}, …{where}"
+
+
+def profile_sentence(answer: CodeProfile) -> str:
+    """Return the answer in one sentence: the category with most samples."""
+    if not answer.categories:
+        return "the profile has no samples"
+    first = answer.categories[0]
+    return f"{first.category} has {first.share:.0%} of the {answer.kind} profile"
+
+
+def profile_basis(answer: CodeProfile) -> tuple[str, ...]:
+    """Return what was recorded and how: the method, the counts of phases, and lines that could not be read."""
+    unit = _UNITS.get(answer.kind, f"samples of {answer.interval_ms:g} ms" if answer.interval_ms else "samples")
+    phases = ", ".join(f"{name} {count}" for name, count in answer.phases)
+    lines = [
+        f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}",
+        f"{answer.total} {unit}: {phases}; {answer.named_share:.1%} in a named phase",
+    ]
+    if answer.reason:
+        lines.append(f"not used: {answer.reason}")
+    if answer.skipped_lines:
+        lines.append(f"{plural(answer.skipped_lines, 'line')} of the profile could not be read")
+    return tuple(lines)
+
+
+def profile_tables(answer: CodeProfile) -> tuple[TextTable, TextTable]:
+    """Return the categories and the methods as tables, largest first."""
+    categories = tuple((row.category, str(row.count), f"{row.share:.1%}") for row in answer.categories)
+    methods = tuple((row.frame, row.category, str(row.count), f"{row.share:.1%}") for row in answer.frames)
+    return (
+        TextTable("categories", ("category", "count", "share"), categories),
+        TextTable("methods, by self time", ("method", "category", "count", "share"), methods),
+    )

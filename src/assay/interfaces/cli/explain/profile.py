@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from assay.questions.runs.code_profile import CodeProfile
 
 DIFF = "diff"
-_UNITS = {"alloc": "bytes", "lock": "ns waited"}
 
 
 @click.command("profile", cls=AssayCommand)
@@ -122,21 +121,14 @@ def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, phas
 
 
 def _show(answer: CodeProfile, limit: int | None) -> None:
-    unit = _UNITS.get(answer.kind, f"samples of {answer.interval_ms:g} ms" if answer.interval_ms else "samples")
-    phases = ", ".join(f"{name} {count}" for name, count in answer.phases)
+    from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables
+
+    click.echo(profile_sentence(answer))
     if not answer.categories:
-        click.echo("the profile has no samples")
         return
-    first = answer.categories[0]
-    click.echo(f"{first.category} has {first.share:.0%} of the {answer.kind} profile")
-    click.echo(f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}")
-    click.echo(f"{answer.total} {unit}: {phases}; {answer.named_share:.1%} in a named phase")
-    if answer.reason:
-        click.echo(f"not used: {answer.reason}")
-    if answer.skipped_lines:
-        click.echo(f"{plural(answer.skipped_lines, 'line')} of the profile could not be read")
-    counted = [(row.category, str(row.count), f"{row.share:.1%}") for row in answer.categories]
-    print_rows(("category", "count", "share"), counted, limit=None, title="categories")
+    for line in profile_basis(answer):
+        click.echo(line)
+    categories, methods = profile_tables(answer)
+    print_rows(categories.headers, categories.rows, limit=None, title=categories.title)
     click.echo()
-    frames = [(row.frame, row.category, str(row.count), f"{row.share:.1%}") for row in answer.frames]
-    print_rows(("method", "category", "count", "share"), frames, limit=limit, title="methods, by self time")
+    print_rows(methods.headers, methods.rows, limit=limit, title=methods.title)

@@ -10,13 +10,14 @@ from fastapi.responses import HTMLResponse
 from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN, ComparedSide, DifferenceKind, Sides
 from assay.analysis.run_profile.tables.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
 from assay.analysis.statistics import RunTable
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import FormatError, SpecificationError
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec
 from assay.interfaces.charts.one_run import Lines, trace_lines
 from assay.interfaces.charts.runs import request_sizes, task_occupancy, time_shares
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.web.api import compare as api_compare
+from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.api.why import reasons_of
 from assay.interfaces.web.pages.why import observed_pairs
@@ -24,14 +25,18 @@ from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_
 from assay.interfaces.web.state.answering import Text, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
+from assay.questions.comparisons.code_difference import ComparedProfiles
 from assay.questions.comparisons.side_by_side import Of, disk_traffic_of_runs, occupancy_of_runs
+from assay.questions.runs.code_profile import has_recordings
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 DISK_TRAFFIC = "disk-traffic"
-COUNTERS_SHOWN = 10
-"""Number of counters that are visible without a click."""
+CODE_SIDES = 2
+"""Number of sides of which profiles are compared."""
+ROWS_SHOWN = 10
+"""Number of counters, and of rows of a table of code, that are visible without a click."""
 
 
 @router.get("/compare")
@@ -80,7 +85,9 @@ def compare(
         ids=ids,
         why=why,
         odd=_flagged_runs(context, sides.sides),
-        counters_shown=COUNTERS_SHOWN,
+        rows_shown=ROWS_SHOWN,
+        code=_code(context, ids, of, close),
+        code_query=urlencode([*(("run", run_id) for run_id in ids), ("of", of)]),
         observed=[side.label for side, view in zip(sides.sides, close, strict=True) if _is_observed(view)],
         unseen=[side.label for side, view in zip(sides.sides, close, strict=True) if not _is_observed(view)],
         elsewhere=elsewhere,
@@ -89,6 +96,16 @@ def compare(
         without={run_id: address([other for other in ids if other != run_id], of) for run_id in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
     )
+
+
+def _code(context: Context, ids: list[str], of: Of, close: Sequence[CompleteRun]) -> ComparedProfiles | str | None:
+    """Return the difference of two profiled sides, or why it can't be computed; None if not both have a profile."""
+    if len(ids) != CODE_SIDES or not all(has_recordings(seen.logs) for seen in close):
+        return None
+    try:
+        return api_profiles.get_code_difference(context, ids, of)
+    except FormatError as error:
+        return error.message
 
 
 def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:

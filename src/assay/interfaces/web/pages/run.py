@@ -33,10 +33,12 @@ from assay.interfaces.charts.drawing.style import PALETTE, Spec
 from assay.interfaces.charts.durations import duration_histograms
 from assay.interfaces.charts.one_run import Lines, OverTime, over_time
 from assay.interfaces.charts.runs import request_sizes
+from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
+from assay.questions.runs.code_profile import has_recordings
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
@@ -46,6 +48,8 @@ from assay.text import joined
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 LogName = Annotated[str, Path(max_length=500)]
 SHOWN_AT_FIRST = ("cpu", "disk", "net")
+METHODS_SHOWN = 10
+"""Number of methods of a profile that are visible without a click."""
 COINCIDING_NAMED = 4
 """Maximum number of names in the note on lines that coincide."""
 
@@ -98,6 +102,8 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         limits=limit_sections(limits) if limits else (),
         flags=_flags(context, close),
         requests=_requests(close, palette(context.store.table(), "layout")),
+        profile=api_profiles.get_code_profile(context, run_id) if has_recordings(close.logs) else None,
+        methods_shown=METHODS_SHOWN,
     )
 
 

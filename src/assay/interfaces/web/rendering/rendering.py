@@ -20,11 +20,14 @@ from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of
 from assay.interfaces.charts.drawing.letters import letters
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
+from assay.questions.comparisons.code_difference import difference_notes, difference_sentence, difference_tables
+from assay.questions.comparisons.flame_graphs import DIFFERENCE_TEXT, WIDTH_TEXT
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.sentences import basis_text, row_verdict
 from assay.questions.runs import task_durations
+from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables
 from assay.text import amounts, language, layout_text, meanings, metric_text, metric_title, numbers, ratios, titles
 
 TYPES = {
@@ -142,6 +145,14 @@ def _environment() -> Environment:
         task_summary=task_durations.summary_text,
         task_phases=task_durations.phases_text,
         task_outliers=task_durations.outliers_text,
+        profile_sentence=profile_sentence,
+        profile_basis=profile_basis,
+        profile_tables=profile_tables,
+        difference_sentence=difference_sentence,
+        difference_notes=difference_notes,
+        difference_tables=difference_tables,
+        flame_width_text=WIDTH_TEXT,
+        flame_difference_text=DIFFERENCE_TEXT,
         plural=language.plural,
         claims_of=_origin_of_claims,
         areas=AREAS,

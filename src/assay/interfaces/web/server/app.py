@@ -25,6 +25,7 @@ from assay.interfaces.web.api import compare as api_compare
 from assay.interfaces.web.api import decisions as api_decisions
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.api import predict as api_predict
+from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import quality as api_quality
 from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.api import runs as api_runs
@@ -84,6 +85,7 @@ ROUTED = (
     api_recommend,
     api_whatif,
     api_predict,
+    api_profiles,
     pages,
     pages_cost,
     pages_compare,

@@ -1,5 +1,5 @@
 // Flame graphs: one side, or the difference of two (red: more in B, blue: less). Each .flame box has its data, a
-// FlameGraphs, as JSON in a script element.
+// FlameGraphs of the API, as JSON in a script element, or the address of this JSON in data-source.
 // Keys in the graph: arrows move (down: callee, up: caller), Enter zooms in, Escape zooms out.
 const SVG = "http://www.w3.org/2000/svg";
 const ROW_PX = 20, LETTER_PX = 6.6, FRAME_PX_MIN = 0.4, GRAPH_PX_MIN = 320;
@@ -53,6 +53,16 @@ function layoutOf(root, width) {
   return items;
 }
 
+/** Return the largest change of a frame in all phases, so that the colours of phases can be compared. */
+function largestChange(data) {
+  let largest = 0;
+  for (const { counts: [first, second] } of data.graphs) {
+    const [a, b] = data.unit_per_count;
+    second?.forEach((count, index) => { largest = Math.max(largest, Math.abs(count * b - first[index] * a)); });
+  }
+  return largest;
+}
+
 const changeOf = (node) => (node.values[1] ?? 0) - node.values[0];
 
 function colourOf(node, two, changeMax) {
@@ -88,6 +98,7 @@ function controls(box, data) {
 function show(box, data) {
   const two = data.sides.length === 2;
   const { phase, search, reset, hits, detail, holder } = controls(box, data);
+  const changeMax = largestChange(data);
   let all, root, items = [];
 
   const figure = (value) => `${Number(value.toPrecision(3))} ${data.unit}`;
@@ -101,7 +112,7 @@ function show(box, data) {
   const wanted = () => search.value.trim().toLowerCase();
   const matches = (node) => wanted() && node.name.toLowerCase().includes(wanted());
 
-  function groupOf({ node, x, wide, above }, focused, changeMax) {
+  function groupOf({ node, x, wide, above }, focused) {
     const group = svgElement("g", { role: "treeitem", tabindex: node === focused ? 0 : -1,
       "aria-level": node.depth + 1, "aria-label": textOf(node), class: above ? "above" : "" });
     if (matches(node)) group.classList.add("hit");
@@ -123,11 +134,10 @@ function show(box, data) {
     const width = Math.max(holder.clientWidth, GRAPH_PX_MIN);
     items = layoutOf(root, width);
     const rows = 1 + items.reduce((deepest, { node }) => Math.max(deepest, node.depth), 0);
-    const changeMax = items.reduce((largest, { node }) => Math.max(largest, Math.abs(changeOf(node))), 0);
     const svg = svgElement("svg", { viewBox: `0 0 ${width} ${rows * ROW_PX}`, role: "tree",
       "aria-label": `${two ? "Difference of two flame graphs" : "Flame graph"}, phase ${phase.value}` });
     for (const item of items) {
-      item.group = groupOf(item, focused ?? root, changeMax);
+      item.group = groupOf(item, focused ?? root);
       svg.append(item.group);
     }
     svg.addEventListener("keydown", keys);
@@ -193,6 +203,16 @@ function show(box, data) {
   choose();
 }
 
+async function dataOf(box) {
+  if (!box.dataset.source) return JSON.parse(box.querySelector('script[type="application/json"]').textContent);
+  const answer = await fetch(box.dataset.source);
+  const data = await answer.json();
+  if (!answer.ok) throw new Error(data.message);
+  return data;
+}
+
 for (const box of document.querySelectorAll(".flame")) {
-  show(box, JSON.parse(box.querySelector('script[type="application/json"]').textContent));
+  dataOf(box).then((data) => show(box, data)).catch((error) => {
+    box.append(element("p", { className: "wrong" }, `The flame graph can't be drawn: ${error.message}`));
+  });
 }

@@ -1,0 +1,75 @@
+"""Serve profiles: which code a run executed, which code makes one side slower, and flame graphs of both."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from assay.analysis.statistics import RunTable
+from assay.interfaces.web.api.compare import RunIds
+from assay.interfaces.web.api.runs import RunId, find_run
+from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
+from assay.questions.comparisons.code_difference import ComparedProfiles, difference_of_sides, profiled_sides
+from assay.questions.comparisons.flame_graphs import FlameGraphs, flame_graphs_of_run, flame_graphs_of_sides
+from assay.questions.comparisons.side_by_side import Of
+from assay.questions.runs.code_profile import CodeProfile, code_profile
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["profiles"])
+Choice = Annotated[str | None, Query(max_length=300)]
+Phase = Annotated[str | None, Query(max_length=300, description="Phase of MapReduce or part of Spark; all if omitted.")]
+Stage = Annotated[int | None, Query(ge=0, le=10**9, description="Stage of Spark; all if omitted.")]
+
+
+@router.get("/runs/{run_id}/code-profile")
+def get_code_profile(
+    context: ContextOf,
+    run_id: RunId,
+    phase: Phase = None,
+    stage: Stage = None,
+    node: Choice = None,
+    attempt: Choice = None,
+) -> CodeProfile:
+    """Return which code the JVMs of a run executed: categories, and methods by self time."""
+    store, full_id = context.store, find_run(context, run_id).run_id
+
+    def make(_: RunTable) -> CodeProfile:
+        return code_profile(store.repository, full_id, phase=phase, stage=stage, node=node, attempt=attempt)
+
+    return store.answer(("code profile", full_id, phase, stage, node, attempt), make)
+
+
+@router.get("/runs/{run_id}/flame-graphs")
+def get_flame_graphs(context: ContextOf, run_id: RunId, phase: Phase = None) -> FlameGraphs:
+    """Return the call stacks of a profiled run by phase, as columns of frames in preorder."""
+    store, full_id = context.store, find_run(context, run_id).run_id
+    return store.answer(
+        ("flame graphs", full_id, phase), lambda _: flame_graphs_of_run(store.repository, full_id, phase)
+    )
+
+
+@router.get("/code-difference")
+def get_code_difference(
+    context: ContextOf, run: RunIds, of: Of = "configurations", phase: Phase = None
+) -> ComparedProfiles:
+    """Return where the second side uses more time per GB of data than the first, by phase, category and method."""
+    return _compared(context, tuple(run), of, phase)[0]
+
+
+@router.get("/flame-graphs")
+def get_flame_graph_difference(
+    context: ContextOf, run: RunIds, of: Of = "configurations", phase: Phase = None
+) -> FlameGraphs:
+    """Return the call stacks of two sides by phase, in seconds per GB of data."""
+    return _compared(context, tuple(run), of, phase)[1]
+
+
+def _compared(
+    context: Context, run_ids: tuple[str, ...], of: Of, phase: str | None
+) -> tuple[ComparedProfiles, FlameGraphs]:
+    """Return both answers, because reading the stacks of all runs takes most of the time."""
+
+    def make(table: RunTable) -> tuple[ComparedProfiles, FlameGraphs]:
+        full_ids = [find_run(context, run_id).run_id for run_id in run_ids]
+        profiles = profiled_sides(context.store.repository, table, full_ids, of, phase)
+        return difference_of_sides(profiles), flame_graphs_of_sides(profiles)
+
+    return context.store.answer(("code difference", run_ids, of, phase), make)
