@@ -35,7 +35,7 @@ PACKAGES = ("com/example/Join", "org/apache/hadoop/hdfs/Client", "java/util/zip/
 BURN = ("root", "com/example/Burner.burn")
 INTERVAL_S, DATA_BYTES = 0.01, 10**9
 ADDED = (0.0, 0.05, 0.2, 1.0)
-REPETITIONS = (1, 2, 3, 5, 10)
+REPETITIONS = (1, 2, 3, 5, 10, 20)
 
 
 @dataclass(frozen=True, slots=True)
