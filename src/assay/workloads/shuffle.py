@@ -26,8 +26,8 @@ from assay.workloads.workload import (
 )
 
 _BURN = "CPU milliseconds that each {} task spends in the method burnCpu, to test profiles. 0 if left out."
-MAP_BURN_MS = Option("map_burn_ms", _BURN.format("map"))
-REDUCE_BURN_MS = Option("reduce_burn_ms", _BURN.format("reduce"))
+MAP_BURN_MS = Option("map_burn_ms", _BURN.format("map"), minimum=0)
+REDUCE_BURN_MS = Option("reduce_burn_ms", _BURN.format("reduce"), minimum=0)
 
 
 class Shuffle(Workload):

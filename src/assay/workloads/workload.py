@@ -50,11 +50,12 @@ class FileSystem(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option that a plan can give a workload: a whole number above 0, or one of ``choices``."""
+    """One option that a plan can give a workload: a whole number from ``minimum``, or one of ``choices``."""
 
     name: str
     help: str
     choices: tuple[str, ...] = ()
+    minimum: int = 1
 
 
 FILES = Option("files", "Number of files, each written or read by one map task.")

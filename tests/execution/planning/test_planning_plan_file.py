@@ -61,6 +61,18 @@ def test_a_plan_holds_what_its_file_says_and_the_defaults(tmp_path: Path) -> Non
     assert plan.source == PLAN
 
 
+def test_the_options_that_burn_cpu_take_0_as_option_and_as_level(tmp_path: Path) -> None:
+    text = PLAN.replace("terasort: {data: 10GB, reduces: 6}", "shuffle: {data: 1GB, maps: 2, map_burn_ms: 0}")
+    text = text.replace("terasort.reduces: [3, 6]", "shuffle.reduce_burn_ms: [0, 2000]")
+    plan = load(tmp_path, text)
+    assert plan.workloads[1] == WorkloadSpec("shuffle", 1_000_000_000, {"maps": "2", "map_burn_ms": "0"})
+    assert [factor.levels for factor in plan.factors if "burn" in factor.name] == [("0", "2000")]
+    (first, *_) = refusal(tmp_path, text.replace("[0, 2000]", "[-1, 2000]"))
+    assert first.endswith("'-1' is not a whole number from 0 to 1000000000")
+    (first, *_) = refusal(tmp_path, text.replace("maps: 2, ", "maps: 0, "))
+    assert first.endswith("'0' is not a whole number from 1 to 1000000000")
+
+
 def test_expansion_is_every_combination_in_the_plans_order(tmp_path: Path) -> None:
     configurations = expand(load(tmp_path, PLAN))
     assert [configuration.key for configuration in configurations[:4]] == [
