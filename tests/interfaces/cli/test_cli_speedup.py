@@ -17,6 +17,7 @@ from assay.interfaces.cli.decide.report import report
 from assay.interfaces.cli.explain.anomalies import anomalies
 from assay.interfaces.cli.explain.changes import changes
 from assay.interfaces.cli.explain.runs import runs
+from assay.questions.comparisons.speedup import published_speedups
 from assay.store import Repository
 from builders import make_run
 
@@ -86,6 +87,11 @@ def test_published_definitions_are_there_by_name(folder: Path) -> None:
     assert "mean gain of SSD: 2.00" in lisa.output
     refused = invoke(decide, "layout", *OPTIONS, "--method", "lisa14", "--repository", str(folder))
     assert isinstance(refused.exception, AssayError)
+
+
+def test_published_definitions_accept_derived_factors(folder: Path) -> None:
+    figures = published_speedups(Repository.open(folder).table(), "device_class", None, "aloja").figures
+    assert len({figure.level for figure in figures}) > 1
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ WRONG: dict[str, tuple[Callable[[assay.OpenedRepository], Any], str]] = {
     "a question of another type": (lambda r: r.decide(NUMBER), "question is a text"),
     "a run of another type": (lambda r: r.limits(NUMBER), "run is a text"),
     "a run that is missing": (lambda r: r.limits("zzz"), "zzz"),
-    "one run": (lambda r: r.compare(r.runs().value[0].run_id), "nothing to compare with"),
+    "one run": (lambda r: r.compare(r.runs().value[0].run_id), "fewer than two runs are chosen"),
     "a choice": (lambda r: r.compare("0", "1", of=OTHER), "did you mean 'configurations'"),
     "a file": (lambda r: r.cost("prices-that-are-missing.yaml"), "prices-that-are-missing.yaml"),
     "a file of another type": (lambda r: r.cost(NUMBER), "prices is a file's path"),

@@ -95,7 +95,7 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         page.wait_for_url("**/compare?run=**")
         text = settled(page)
         assert "as fast as" in text
-        assert "nothing but their times is known" in text
+        assert "Only the times of these runs are known" in text
         page.get_by_role("link", name="TeraSort: 2 SSDs per worker (SS2) against 2 hard disks per worker (HD2)").click()
         page.wait_for_selector("text=measured, lab 1/20")
         text = settled(page)
@@ -147,7 +147,7 @@ def test_a_ranking_of_single_runs_claims_no_certainty(watched: ObservedRun) -> N
 
 def test_unpriced_hardware_is_named_on_the_first_page(watched: ObservedRun) -> None:
     text = watched.open("/").locator("main").inner_text()
-    assert "This book prices nothing of" in text
+    assert "The price book has no price for" in text
     assert re.search(r"TeraSort of [\d.]+ \wB \(measured, lab 1/20\)", text), text
 
 

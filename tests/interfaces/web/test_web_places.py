@@ -62,7 +62,7 @@ def test_the_page_of_a_cluster_has_layouts_prices_and_outliers(client: TestClien
     assert page.status_code == 200
     assert "1 of 9 runs is an outlier (1 too slow)" in page.text
     assert "$37,561" in page.text
-    assert "The source of its runs tells:" in page.text
+    assert "The source of the runs states:" in page.text
     assert "workers" in page.text
     assert "1 of the chart's 7 runs is an outlier" in page.text
     answer = client.get("/api/v1/cluster/rack").json()
@@ -110,7 +110,7 @@ def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: T
     assert "1 of 7 runs is an outlier (1 too slow)" in page.text
     apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
     assert re.search(
-        r"Of A: 2 hard disks \(HD2\)[^.]* phases or devices are known, of B: 2 SSDs \(SS2\)[^.]* nothing but times",
+        r"Of A: 2 hard disks \(HD2\)[^.]* phases or devices are known, of B: 2 SSDs \(SS2\)[^.]* only times",
         apart.text,
     )
 

@@ -148,7 +148,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_the_page_counts_while_parts_change_and_gives_the_files(watched: ObservedRun) -> None:
     page = watched.open("/plan?cluster=lab%2Fcluster.yaml")
-    assert "Name the storage layouts" in page.locator("#plan-result").inner_text()
+    assert "Enter the storage layouts" in page.locator("#plan-result").inner_text()
     page.get_by_label("Storage layouts").fill("HD2, SS2")
     page.get_by_text("6 runs", exact=True).wait_for()
     page.get_by_label("Repetitions").fill("5")

@@ -52,10 +52,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 def test_a_prediction_is_shown_among_measured_runs_as_predicted(client: TestClient) -> None:
     page = client.get("/predict", params={"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]})
     assert page.status_code == 200
-    words_of_the_form = ("most common value", "What was measured")
-    for words in ("90 % interval of one run", "predicted", "What matters for it", *words_of_the_form):
+    words_of_the_form = ("most common value", "Measured setups")
+    for words in ("90 % interval of one run", "predicted", "Effect of each factor", *words_of_the_form):
         assert words in page.text
-    assert "What storage, network and containers do to each other" in page.text
+    assert "Joint effects of storage, network and containers" in page.text
     assert "A cross is a prediction" in page.text
     answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
     assert f"{answer['expected_s']:,.0f} s" in page.text

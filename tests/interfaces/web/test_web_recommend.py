@@ -81,7 +81,7 @@ def test_before_a_search_the_page_says_what_it_will_show_and_which_question_the_
 
 def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
     page = client.get("/recommend", params=FORM).text
-    assert "not searched here yet" in page
+    assert "No result is stored for these inputs" in page
     assert '<option value="terasort" selected>TeraSort</option>' in page
     assert 'name="size" value="2GB"' in page
     assert client.get("/api/v1/recommend/none").status_code == 404

@@ -84,7 +84,7 @@ def test_paper_and_pages_without_scripts_show_all_tabs(browser: Browser, server:
         page = watched.open(ADDRESS)
         assert not page.get_by_role("heading", name="Raw logs and files").is_visible()
         page.emulate_media(media="print")
-        for name in ("What limited it", "Tasks", "Metrics", "Checks", "Raw logs and files"):
+        for name in ("Limiting resources", "Tasks", "Metrics", "Checks", "Raw logs and files"):
             assert page.get_by_role("heading", name=name, exact=True).is_visible(), name
         assert not page.get_by_role("tablist").is_visible()
     with watched_page(browser, server, java_script_enabled=False) as watched:

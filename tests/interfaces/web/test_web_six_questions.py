@@ -136,7 +136,7 @@ def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, 
     if site.name == "aloja":
         assert "Not simulated: no measured run here has a stored plan." in card.inner_text()
         text = followed(page, card.get_by_role("link", name="predict from these runs").click, r"/predict")
-        assert "What was measured" in text
+        assert "Measured setups" in text
     else:
         card.get_by_label("Network per node").fill("25")
         card.get_by_label("Workers").fill("12")

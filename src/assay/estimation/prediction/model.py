@@ -37,7 +37,7 @@ LEVELS_TRIED_MAX = 10
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
 HARDWARE_MIN = 5
-"""Maximum number of clusters without hardware features, which would only identify the clusters."""
+"""Maximum number of clusters for which hardware is not a feature: among few clusters, it only identifies each."""
 LEFT_OUT_TREES = 8
 """Trees of each forest that is grown without a level or a pair."""
 LEFT_OUT_ROWS_MAX = 2_000

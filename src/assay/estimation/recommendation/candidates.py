@@ -136,7 +136,7 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
         raise SpecificationError(
             f"{len(machines):,} ways to build a worker; 1 to {MACHINES_MAX:,} can be searched",
             where=f"catalogue {catalogue.name}",
-            hint="fewer devices, memories or networks to choose from; no end to the number of workers is needed",
+            hint="offer fewer devices, memory sizes or networks; the number of workers does not matter here",
         )
     codecs = catalogue.compressions or ("",)
     rows = [

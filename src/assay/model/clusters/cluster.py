@@ -43,7 +43,7 @@ class Device:
     directory: str | None = None
     """Mount point on a real host; None in a lab, which mounts the device itself."""
     product: str = ""
-    """The maker's model name; empty if unknown."""
+    """Model name of the manufacturer; empty if unknown."""
     hdd: HddModel | None = None
     """Mechanics of an HDD; None: typical values."""
     flash: FlashModel | None = None

@@ -14,7 +14,7 @@ import numpy as np
 from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, findings
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.outliers.anomaly_column import time_outliers
-from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
+from assay.analysis.statistics import Floats, RunTable, counts_by, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, facts_by_hardware, priced_parts
@@ -33,6 +33,8 @@ class FindingsView:
     """Whether the flagged runs count."""
     book: str | None
     """Name of the price book that costs come from; None without one."""
+    valid_runs: int
+    """Number of valid runs, flagged ones included."""
 
 
 def findings_view(
@@ -44,7 +46,8 @@ def findings_view(
     rate_of = partial(_rates_per_h, facts_by_hardware(repository, kept), book) if book is not None else None
     answers = findings(kept, rate_of)
     by_origin = {origin: tuple(items) for origin, items in answers.items()}
-    return FindingsView(by_origin, int(odd.sum()), not exclude_flagged, book.name if book else None)
+    name, valid_runs = book.name if book else None, counts_by(table, "status").get("valid", 0)
+    return FindingsView(by_origin, int(odd.sum()), not exclude_flagged, name, valid_runs)
 
 
 def _rates_per_h(facts: FactsByHardware, book: PriceBook, configurations: RunTable) -> Floats:

@@ -25,9 +25,7 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
     """Return the sides. Raises SpecificationError unless there are two to six different runs."""
     if len(chosen) < SIDES_MIN:
         raise SpecificationError(
-            "there is nothing to compare with",
-            where="run",
-            hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
+            "fewer than two runs are chosen", where="run", hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs"
         )
     if len({run.run_id for run in chosen}) < len(chosen):
         raise SpecificationError("a run is named twice", where="run")

@@ -4,13 +4,13 @@ In: a repository and its table of runs, the factors, the baseline. Out: one :cla
 pages and report show; and the speedups as published studies define them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.comparison.baselines import baseline_of
-from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure, aloja, lisa14
+from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure, aloja, lisa14, mean_improvement
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
 from assay.analysis.comparison.factors.compression import changes_with
 from assay.analysis.comparison.factors.derived_factors import with_factors
@@ -20,7 +20,7 @@ from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import FastestLevels, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
-from assay.analysis.statistics import RunTable
+from assay.analysis.statistics import RunTable, counts_by
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, WarningCode
@@ -105,6 +105,8 @@ class SpeedupView:
     level_pairs: tuple[LevelPairs, ...]
     """All pairs of levels, by workload."""
     warnings: tuple[CodedWarning, ...]
+    runs_by_status: Mapping[str, int]
+    """Number of runs read, by status. Only valid runs are compared."""
     decisions: tuple[DecisionAnswer, ...] = ()
     """The decisions on the factor; the other fields are details. Empty where the question has no decision."""
 
@@ -132,7 +134,9 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSprea
     warnings = (*_confounding(results), *session_warnings([s for s in results if s.log_error is not None]))
     best = [] if any(item.confounded for item in results) else best
     warnings = (*warnings, *_joint_change_warnings(table, factors))
-    return SpeedupView(name, first, group, tuple(results), tuple(best), tuple(pairs), warnings)
+    return SpeedupView(
+        name, first, group, tuple(results), tuple(best), tuple(pairs), warnings, counts_by(table, "status")
+    )
 
 
 def speedup_view(
@@ -145,10 +149,21 @@ def speedup_view(
     return replace(view, warnings=(*hosts, *view.warnings))
 
 
-def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[PublishedFigure]:
+@dataclass(frozen=True, slots=True)
+class PublishedSpeedups:
+    """The speedups of a factor's levels by a publication's definition."""
+
+    figures: tuple[PublishedFigure, ...]
+    mean_gains: Mapping[str, float]
+    """Mean gain of each level over all workloads; empty where the publication does not define it."""
+
+
+def published_speedups(table: RunTable, factor: str, baseline: str | None, method: str) -> PublishedSpeedups:
     """Return the speedups as a publication defines them: ``aloja`` or ``lisa14``."""
+    table = with_factors(table, (factor,))
     if method == "aloja":
-        return aloja(table, factor, baseline or AVERAGE)
+        return PublishedSpeedups(tuple(aloja(table, factor, baseline or AVERAGE)), {})
     if baseline is None:
         raise SpecificationError("LISA'14 normalises to a setup", where="--baseline", hint="name it")
-    return lisa14(table, factor, baseline)
+    figures = lisa14(table, factor, baseline)
+    return PublishedSpeedups(tuple(figures), mean_improvement(figures))

@@ -54,7 +54,7 @@ class ExamplePair:
 
 
 def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
-    """Return the question why an option is faster or slower than the baseline on one workload."""
+    """Return the request to explain the difference between an option and the baseline on one workload."""
     where = (f"workload={result.workload}",)
     return WhyQuestion(
         decision.factor, decision.baseline, result.option, where, decision.origin, decision.lab_scale or ""
@@ -62,14 +62,14 @@ def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
 
 
 def of_decision(decision: Decision) -> list[WhyQuestion]:
-    """Return the question why for the leading option (or the first other option), on each workload that compares it."""
+    """Return the request to explain the leading option (or the first other option), for each workload that has it."""
     compared = [option.option for option in decision.options if option.time]
     chosen = decision.leader if decision.leader in compared else next(iter(compared), None)
     return [of_result(decision, item) for item in decision.results if item.option == chosen and item.time]
 
 
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
-    """Return the question why a speedup is as large as it is; ``where``: its conditions on runs."""
+    """Return the request to explain a speedup. ``where``: its conditions on runs."""
     of_group = [f"{item.by}={item.group}"] if item.by else []
     also = [text for text in where if text and text not in of_group and text != f"lab_scale={item.lab_scale}"]
     return WhyQuestion(

@@ -86,7 +86,7 @@ def _per_day(text: str) -> float:
     per_day = float(match[1]) * _DAY_SHARE[match[2]] if match else RUNS_PER_DAY.get(text, 0.0)
     if not per_day > 0:
         raise ValueError(
-            f"{text[:20]!r} is not how often; write {', '.join(RUNS_PER_DAY)}, or a number such as 4/day, 2/week"
+            f"{text[:20]!r} is not a frequency; write {', '.join(RUNS_PER_DAY)}, or a number such as 4/day, 2/week"
         )
     return per_day
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.factors.disk_counts import DISKS
-from assay.analysis.statistics import ABSENT, RunTable
+from assay.analysis.statistics import ABSENT, RunTable, usable
 from assay.execution.engines.rules_catalogue import all_rules
 from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
 
@@ -89,6 +89,18 @@ def factors_to_decide(question: BuyerQuestion, table: RunTable) -> tuple[str, ..
     if question.selection is FactorSelection.JOINT:
         return (",".join(_recorded_together(table, names)),) if names else ()
     return tuple(names)
+
+
+def factor_of_details(table: RunTable, asked: str) -> str:
+    """Return the factor whose options a decision details, by the name of a question or factor.
+
+    For a buyer's question, it is the first of its factors that valid runs vary.
+    """
+    question = question_named(asked)
+    if question is None:
+        return asked
+    varied_factors = factors_to_decide(question, table.subset(usable(table)))
+    return (*varied_factors, *question.factors, asked)[0]
 
 
 def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:

@@ -52,7 +52,7 @@ DRAWS = 16
 SEED = 1
 MISS_WARNED = 0.25
 """Maximum error of the simulator on the measured runs without a warning, as a share."""
-_UNCHANGED = "nothing was changed: the time is the measured one, and only the limits are simulated"
+_UNCHANGED = "without changes, the time is the measured time, and only the limits are simulated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,9 +485,9 @@ def _assumptions(
     words = [f"profile {profile.name}: {profile.learned.source}"]
     how = "longer" if miss >= 0 else "shorter"
     words.append(
-        f"the simulator's time for what was measured is {abs(miss):.0%} {how}; the answer is corrected for that by "
+        f"the simulated time of the measured runs is {abs(miss):.0%} {how} than measured; this corrects the answer by "
         f"{'0%' if round(100 * correction_share) == 0 else f'{correction_share:+.0%}'}"
     )
     if abs(miss) > MISS_WARNED:
-        words.append("so large a miss means that something is not understood: take the answer as a hint")
+        words.append("the simulator's error on the measured runs is large, so the answer is a rough guide only")
     return tuple(dict.fromkeys([*words, *far, *scenarios[1].assumptions, *after.assumptions]))

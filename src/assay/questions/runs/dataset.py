@@ -1,8 +1,8 @@
 """Export a repository as a dataset, and select runs of a dataset with Spark, as the table of runs that questions take.
 
 In: a dataset's address; for an export a repository, for a selection a Spark master and conditions as for a repository.
-Out: the numbers of what was added; a :class:`RunTable` with the order and the levels of the exported repository, so
-that answers are the same to the last digit.
+Out: the numbers of added runs, tasks and traces; a :class:`RunTable` with the order and the levels of the exported
+repository, so that answers are the same to the last digit.
 """
 
 from collections.abc import Callable, Sequence

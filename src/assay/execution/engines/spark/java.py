@@ -12,7 +12,7 @@ from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 
 _TIMEOUT_S = 60.0
-"""Maximum time in which a host says its Java version, in seconds."""
+"""Maximum time of ``java -version`` on a host, in seconds."""
 _NEEDED = (((4, 1), (17, 0, 11)), ((4, 0), (17, 0, 0)), ((3, 0), (8, 0, 0)))
 """Pairs of a Spark version and the minimum Java version from this Spark on; newest first. Source: Spark's
 documentation."""

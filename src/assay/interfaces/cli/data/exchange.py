@@ -52,7 +52,7 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
 
 @click.command(cls=AssayCommand)
 @click.argument("target", metavar="DIR|URL")
-@click.option("--create", is_flag=True, help="Create the repository if the folder is none yet.")
+@click.option("--create", is_flag=True, help="Create the repository if the folder has none.")
 @_token_option
 @json_option
 @repository_option

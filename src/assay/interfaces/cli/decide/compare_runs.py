@@ -56,7 +56,7 @@ def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, every: bool, as_j
     click.echo()
     counters = counters_text(sides)
     if not counters.rows:
-        click.echo("No run that counts here has job counters.")
+        click.echo("None of these valid runs has job counters.")
         return
     print_rows(counters.headers, counters.rows, limit=row_limit(every), title="Counters, largest differences first")
     for note in counters.notes:

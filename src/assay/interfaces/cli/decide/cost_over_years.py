@@ -119,7 +119,7 @@ def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int
     for name, level in costs.narrowed.items():
         click.echo(
             f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
-            "depend on it, and a layout has one price here."
+            "depend on it, and each layout has one price here."
         )
     _print(view, limit)
     _print_performance(view, limit)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assay.analysis.statistics import RunTable, usable
+from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
@@ -24,7 +24,7 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.decide.decision_text import print_decisions
 from assay.interfaces.cli.reading import read_flagged
 from assay.model import PriceBook
-from assay.questions.decisions.buyer import factors_to_decide, question_named
+from assay.questions.decisions.buyer import factor_of_details, question_named
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import answer_of
 from assay.questions.decisions.values import Decision, DecisionRequest
@@ -191,15 +191,6 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
         _print_questions(views)
 
 
-def _factor_of(table: RunTable, request: DecisionRequest) -> str:
-    """Return the factor for the details. For a buyer's question, it is the first of its factors that the runs vary."""
-    question = question_named(request.factor)
-    if question is None:
-        return request.factor
-    varied = factors_to_decide(question, table.subset(usable(table)))
-    return (*varied, *question.factors, request.factor)[0]
-
-
 def _show_groups(
     opened: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
 ) -> None:
@@ -207,7 +198,7 @@ def _show_groups(
     from assay.questions.comparisons.comparison import comparison_view, same_level_text
 
     decisions, question = _answered(opened, flagged, request)
-    view = comparison_view(opened, table, decisions, _factor_of(table, request), flagged.table)
+    view = comparison_view(opened, table, decisions, factor_of_details(table, request.factor), flagged.table)
     if output.as_json:
         print_json(json_value(view))
     elif view.decisions:
@@ -226,14 +217,12 @@ def _show_options(
     output: _Output,
 ) -> None:
     """Print the details of options. ``opened`` and ``flagged``: None if ``table`` comes from a dataset."""
-    from assay.analysis.comparison.factors.derived_factors import with_factors
     from assay.interfaces.cli.decide.option_details import print_confounding, print_options, print_published
     from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view, speedups_over
 
-    names = tuple(name.strip() for name in _factor_of(table, request).split(","))
+    names = tuple(name.strip() for name in factor_of_details(table, request.factor).split(","))
     group = None if fields["group"] == "none" else fields["group"]
     asked = SpeedupRequest(names, request.baseline, group, request.ignore, fields["deployments"])
-    table = with_factors(table, names)
     if fields["method"] != "matched":
         print_published(table, names, request.baseline, fields["method"], output.as_json)
         return
@@ -246,7 +235,7 @@ def _show_options(
     if decisions:
         print_decisions(decisions, rows=output.rows, view=question)
         click.echo("\nDetails: each option with its own matched groups")
-    print_options(view, table, output.rows)
+    print_options(view, output.rows)
 
 
 def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) -> RunTable:

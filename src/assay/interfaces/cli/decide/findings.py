@@ -29,7 +29,6 @@ def findings(
     prices: Path | None, exclude_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """Compare the runs with common claims from the literature: supported, contradicted or undecided, with numbers."""
-    from assay.analysis.statistics import counts_by
     from assay.questions.comparisons.findings import findings_sentence, findings_view
 
     book = None
@@ -46,7 +45,7 @@ def findings(
     click.echo(f"{findings_sentence(view)}\n")
     for origin, items in view.by_origin.items():
         alone = len(view.by_origin) == 1
-        click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if alone else origin)
+        click.echo(f"{origin} ({view.valid_runs} valid runs)" if alone else origin)
         for item in items:
             click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
             for evidence in item.evidence:

@@ -7,7 +7,7 @@ import click
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.verdict_text import scope_text
-from assay.analysis.statistics import RunTable, counts_by
+from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.common import print_json, print_rows, print_table
 from assay.questions.comparisons.result_sentences import name_of
@@ -20,10 +20,10 @@ _NAMED_MAX = 6
 """Maximum number of comparisons named in a sentence."""
 
 
-def print_options(view: SpeedupView, table: RunTable, limit: int | None) -> None:
+def print_options(view: SpeedupView, limit: int | None) -> None:
     """Print the speedup of each option, further tables, and warnings.
 
-    ``table``: the runs read. ``limit``: maximum number of rows of a table; None for all rows.
+    ``limit``: maximum number of rows of a table; None for all rows.
     """
     rows = [_cells(item) for item in view.results if item.ratio is not None]
     title = view.group.capitalize() if view.group else "Over"
@@ -32,7 +32,7 @@ def print_options(view: SpeedupView, table: RunTable, limit: int | None) -> None
         rows,
         limit=limit,
     )
-    _print_counts(view.results, table)
+    _print_counts(view)
     for detail in tables_of(view):
         click.echo(f"\n{detail.title}\n{detail.note}")
         print_rows([header.lstrip("#") for header in detail.headers], detail.rows, limit=limit)
@@ -60,29 +60,28 @@ def _cells(item: SpeedupResult) -> tuple[str, ...]:
     )
 
 
-def _print_counts(results: Sequence[SpeedupResult], table: RunTable) -> None:
-    alone = [f"{name_of(item)} {item.candidate}".strip() for item in results if item.ratio is None]
+def _print_counts(view: SpeedupView) -> None:
+    alone = [f"{name_of(item)} {item.candidate}".strip() for item in view.results if item.ratio is None]
     if alone:
         names = ", ".join(alone[:_NAMED_MAX]) + (" …" if len(alone) > _NAMED_MAX else "")
         click.echo(f"{plural(len(alone), 'comparison')} without two otherwise equal runs: {names}")
-    statuses = counts_by(table, "status")
+    statuses = view.runs_by_status
     not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
     click.echo(
-        f"{plural(len(table), 'run')} read{not_valid}. A valid run counts where an otherwise equal run of another "
-        "level exists; --json counts for each comparison those that do not."
+        f"{plural(sum(statuses.values()), 'run')} read{not_valid}. A valid run counts where an otherwise equal run of "
+        "another level exists; --json counts for each comparison those that do not."
     )
 
 
 def print_published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
     """Print the speedups of a factor by a publication's definition. ``method``: ``aloja`` or ``lisa14``."""
-    from assay.analysis.comparison.claims.published import mean_improvement
-    from assay.questions.comparisons.speedup import published_figures
+    from assay.questions.comparisons.speedup import published_speedups
 
     if len(names) > 1:
         raise SpecificationError(f"--method {method} compares one factor", where="--by")
-    figures = published_figures(table, names[0], baseline, method)
+    speedups = published_speedups(table, names[0], baseline, method)
     if as_json:
-        print_json(json_value(figures))
+        print_json(json_value(speedups.figures))
         return
     print_table(
         ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
@@ -95,13 +94,12 @@ def print_published(table: RunTable, names: Sequence[str], baseline: str | None,
                 str(f.runs),
                 str(f.configurations),
             )
-            for f in figures
+            for f in speedups.figures
         ],
     )
     click.echo()
-    if method == "lisa14":
-        for level, gain in mean_improvement(figures).items():
-            click.echo(f"mean gain of {level}: {gain:.2f}")
+    for level, gain in speedups.mean_gains.items():
+        click.echo(f"mean gain of {level}: {gain:.2f}")
     unit = "speedups: higher is better" if method == "aloja" else "normalised durations: lower is better"
     click.echo(
         f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "

@@ -48,30 +48,26 @@ def calibrate(
     report: Path, name: str | None, kind: str | None, capacity: str | None, rpm: int | None, as_json: bool
 ) -> None:
     """Print the cluster file entry of the disk that fio measured, with the source of each number."""
-    from assay.analysis.devices.calibration import calibrate as calibrated
     from assay.foundation.errors import FormatError
     from assay.model import DeviceKind
-    from assay.store.formats.bare.fio import parse_fio
-    from assay.store.formats.bare.fio_figures import cached_jobs, figures
+    from assay.questions.runs.device_calibration import calibrated_device
 
     capacity_bytes = _capacity_bytes(capacity)
     try:
-        fio = parse_fio(report.read_bytes())
-        calibration = calibrated(
-            figures(fio), kind=DeviceKind(kind) if kind else None, capacity_bytes=capacity_bytes, rpm=rpm
-        )
+        answer = calibrated_device(report.read_bytes(), DeviceKind(kind) if kind else None, capacity_bytes, rpm)
     except FormatError as error:
         raise FormatError(error.message, where=error.where or str(report), hint=error.hint) from error
-    called, cached = _name(name or calibration.kind.value), cached_jobs(fio)
+    calibration = answer.calibration
+    entry_name = _name(name or calibration.kind.value)
     if as_json:
-        print_json(_json(called, calibration, fio.version) | {"left_out": list(cached)})
+        print_json(_json(entry_name, calibration, answer.fio_version) | {"left_out": list(answer.left_out)})
         return
-    click.echo(f"# {report.name}, {fio.version}. Paste under node_types: NAME: devices:")
-    click.echo("\n".join(entry_lines(called, calibration)))
+    click.echo(f"# {report.name}, {answer.fio_version}. Paste under node_types: NAME: devices:")
+    click.echo("\n".join(entry_lines(entry_name, calibration)))
     for check in calibration.checks:
         measured, modelled = format_byte_rate(check.measured_bytes_per_s), format_byte_rate(check.modelled_bytes_per_s)
         click.echo(f"# {check.what}: {measured} measured, {modelled} with these numbers")
-    for job in cached:
+    for job in answer.left_out:
         click.echo(f"# job {job}: left out, because it used the page cache (no direct=1)")
 
 

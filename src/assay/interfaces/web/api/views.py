@@ -19,7 +19,7 @@ from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, Conte
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
 from assay.questions.comparisons.findings import FindingsView, findings_view
-from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_figures, speedup_view
+from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_speedups, speedup_view
 from assay.questions.costs.changed_prices import changed_book
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
 from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_costs
@@ -113,7 +113,7 @@ def speedup_published(
     """Return a publication's figure: means over all runs of a level, without matching."""
 
     def make(table: RunTable) -> list[FigureRow]:
-        figures = published_figures(selected(table, where), by, baseline, method)
+        figures = published_speedups(selected(table, where), by, baseline, method).figures
         return [
             FigureRow(
                 workload=f.workload,

@@ -18,5 +18,5 @@ def hosts(request: Request, context: ContextOf) -> Response:
 
 @router.get("/api/v1/hosts", responses=PROBLEMS, tags=["quality"])
 def get_hosts(context: ContextOf) -> tuple[CheckedCluster, ...]:
-    """Give the newest check of each cluster: criteria against hosts, and what is to change."""
+    """Return the newest check of each cluster: the result of each check on each host, and the changes it recommends."""
     return checked_hosts(context.store.repository)

@@ -25,7 +25,7 @@ def _state(context: Context, campaign: str) -> TuningState:
 
 @router.get("/api/v1/tuning/{campaign}", responses=PROBLEMS, dependencies=READERS, tags=["campaigns"])
 def get_tuning(context: ContextOf, campaign: str) -> TuningState:
-    """Tell how a tuning stands, or what came of it, by the beginning of its campaign's id."""
+    """Return the state or the result of a tuning. ``campaign``: the beginning of its campaign's id."""
     return _state(context, campaign)
 
 

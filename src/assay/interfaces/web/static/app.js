@@ -1,4 +1,4 @@
-// What every page does: draws its charts, switches the theme, applies forms at once.
+// Used by every page: switches the theme, applies forms at once, refreshes campaigns, selects runs to compare.
 import { drawAll } from "./charts.js";
 
 const root = document.documentElement;
@@ -12,11 +12,11 @@ document.getElementById("theme")?.addEventListener("click", () => {
   try {
     localStorage.setItem("assay-theme", root.dataset.theme);
   } catch {
-    // It holds for this page then.
+    // The value applies to this page only.
   }
 });
 
-// Empty fields do not belong in an address.
+// Leave empty fields out of the address.
 for (const form of document.querySelectorAll('form[method="get"]:not([data-whole])')) {
   form.addEventListener("formdata", ({ formData }) => {
     for (const name of new Set(formData.keys())) {
@@ -32,13 +32,13 @@ addEventListener("pageshow", () => {
 
 for (const form of document.querySelectorAll("form[data-auto]")) {
   form.addEventListener("change", (event) => {
-    // Another factor has other levels: the server chooses the baseline then.
+    // Another factor has other levels, so the server chooses the baseline.
     if (event.target.name === "by") form.elements.baseline?.setAttribute("disabled", "");
     form.requestSubmit();
   });
 }
 
-/** Copy text; servers without TLS have no clipboard of the browser, so a field is selected and copied there. */
+/** Copy text. Without TLS, browsers offer no clipboard API, so a field is selected and copied. */
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = Object.assign(document.createElement("textarea"), { value: text });
@@ -61,7 +61,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", () => copyAt(button, button.dataset.copy));
 }
 
-// A table that goes on to the right says so, until its end is seen.
+// Mark a table that continues to the right, until it is scrolled to its end.
 const wide = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
 const sizes = new ResizeObserver((entries) => { for (const { target } of entries) wide(target); });
 const watched = new WeakSet();
@@ -81,7 +81,7 @@ if (filters) {
   filters.classList.add("automatic");
   filters.addEventListener("change", (event) => { if (event.target.form === filters) filters.requestSubmit(); });
   filters.addEventListener("submit", () => {
-    // The usual columns do not belong in an address either.
+    // Leave the default columns out of the address, too.
     const boxes = [...filters.querySelectorAll("[name=columns]")];
     const chosen = boxes.filter((box) => box.checked).map((box) => box.value).sort().join(" ");
     if (chosen === filters.dataset.columns.split(" ").sort().join(" ")) for (const box of boxes) box.disabled = true;
@@ -90,7 +90,7 @@ if (filters) {
   if (matchMedia("(max-width: 60rem)").matches) side.open = false;
 }
 
-// Runs that are chosen to be compared: their number is shown at once, and the address and every link on keep them.
+// Runs that are chosen for a comparison: show their number, and keep them in the address and in every link.
 const picking = document.getElementById("compare");
 if (picking) {
   const boxes = () => [...picking.elements].filter((field) => field.type === "checkbox");
@@ -130,7 +130,7 @@ const get = async (address) => {
   return answer.ok ? answer.json() : [];
 };
 
-/** Bring the cards of campaigns up to date; the page is loaded anew when one of them comes or goes. */
+/** Update the cards of campaigns; reload the page when a campaign starts or ends. */
 async function follow() {
   const cards = (kind) => new Map([...document.querySelectorAll(`[data-${kind}]`)].map((card) => [card.dataset[kind], card]));
   const [starting, running] = [cards("starting"), cards("campaign")];
@@ -159,7 +159,7 @@ async function follow() {
 
 if (document.querySelector("[data-campaign], [data-starting]")) setInterval(() => follow().catch(() => {}), 3000);
 
-/** A tuning's page is loaded anew when a run of it has ended. */
+/** Reload a tuning's page when one of its runs has ended. */
 async function followTuning(section) {
   const state = await get(`/api/v1/tuning/${section.dataset.tuning}`);
   if (state.complete || (state.trials && state.trials.length !== Number(section.dataset.trials))) location.reload();

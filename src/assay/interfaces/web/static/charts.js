@@ -1,5 +1,5 @@
-// Draws the charts that a page brings as Vega-Lite, in the page's width, and again when that changes.
-// Expressions are interpreted (`ast`): the Content-Security-Policy allows no functions made from text.
+// Draws the Vega-Lite charts of a page at the page's width, and redraws them when the width changes.
+// Expressions are interpreted (`ast`), because the Content-Security-Policy forbids functions made from text.
 
 const drawn = new Map();
 let library;
@@ -18,11 +18,11 @@ const NARROW_TICKS = 3; // labels of more ticks touch each other
 const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
 const NARROW_PX = 520; // legends stand in one column below this
 
-// A legend that says its own number of columns says one that does not fit a phone.
+// A legend with a fixed number of columns can be too wide for a phone.
 function narrowLegend(spec) {
   const inner = spec.spec ?? spec;
   const changed = { ...inner, encoding: narrowColour(inner.encoding) };
-  // All layers share one legend, and its columns are only those that each of them says.
+  // All layers share one legend. It has columns only if every layer states their number.
   if (inner.layer) changed.layer = inner.layer.map((layer) => ({ ...layer, encoding: narrowColour(layer.encoding) }));
   if (spec.spec) spec.spec = changed;
   else Object.assign(spec, changed);
@@ -54,7 +54,7 @@ function wrappedTitle(title, panelPx) {
   return { ...title, text: lines };
 }
 
-// The pages' own letters: they have to be there before texts are measured.
+// Load the pages' fonts before texts are measured.
 const FONT = getComputedStyle(document.documentElement).getPropertyValue("--sans");
 const letters = Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px ${FONT}`))).catch(() => {});
 
@@ -64,20 +64,20 @@ export async function draw(place, spec) {
   const sized = { ...spec, config: { ...spec.config, font: FONT } };
   if (typeof spec.width === "number") sized.width = width;
   if (spec.vconcat) {
-    // Panels below each other have the same room for names, so that their axes of time stand below each other.
+    // Panels in a column have equal space for names, so that their time axes are aligned.
     const room = width < NARROW_PX ? Math.min(NARROW_NAMES_PX, spec.config.axisY.minExtent) : spec.config.axisY.minExtent;
     const axisY = { ...spec.config.axisY, minExtent: room, maxExtent: room, labelLimit: room - 10 };
     const panel = width - room - PANEL_EDGE_PX;
     Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => narrowPanel(each, panel, width)) });
   }
   if (spec.facet && typeof spec.spec?.width === "number") {
-    // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.
+    // Panel sizes exclude axes. Panels are side by side as in the chart, or one per row on a narrow page.
     const columns = width < NARROW_PX ? 1 : spec.columns ?? 1;
     const panel = Math.floor((width - PANEL_AXIS_PX - (columns - 1) * (spec.spacing ?? 20)) / columns);
     Object.assign(sized, { columns, spec: { ...spec.spec, width: panel } });
   }
   if (width < NARROW_PX) {
-    // A title that is wider than the plot beside long names would be cut in its middle, a label at the edge as well.
+    // A title that is wider than the plot next to long names would be cut in the middle, and a label at the edge.
     const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS };
     sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
@@ -87,11 +87,11 @@ export async function draw(place, spec) {
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true }, logLevel: 1 });
-  // The figure itself has the role of an image and a text; its marks are not read one by one.
+  // The figure has the role of an image and a text, so that screen readers do not read each mark.
   target.querySelector("svg")?.setAttribute("aria-hidden", "true");
   place.replaceChildren(target);
   place.classList.add("drawn");
-  // A drawing that is wider than its column scrolls; the keyboard must reach it.
+  // A drawing that is wider than its column scrolls, so it must accept the keyboard focus.
   if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
   else place.removeAttribute("tabindex");
   drawn.set(place, { spec, width, result });

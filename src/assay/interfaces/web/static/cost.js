@@ -1,5 +1,5 @@
-// What-if prices: every change is priced by the server at once. Changed prices alone stand in the address, one step of
-// the browser's history each, so that Back (and Undo) leads to the prices before; no file is written.
+// What-if prices: the server prices every change at once. The address has only changed prices. Each change is a step of
+// the browser's history, so that Back and Undo restore the previous prices. No file is written.
 import { drawAll } from "./charts.js";
 
 const form = document.getElementById("cost-form");
@@ -19,7 +19,7 @@ const fields = () => [...priced.querySelectorAll("input[type=number][data-own]")
 const rowOf = (name) => priced.querySelector(`tr[data-price="${CSS.escape(name)}"]`);
 const edits = () => history.state?.edits ?? 0;
 
-/** What is asked, in short: what is as usual, or as the book has it, is left out. */
+/** Return the query, without default values and without prices that equal the book's. */
 function question() {
   const pairs = [...new FormData(form)].filter(([name, value]) =>
     value !== "" && name !== "prices" && USUAL[name] !== value && !name.startsWith("price."));
@@ -54,7 +54,7 @@ function showEdits() {
   document.getElementById("own-prices")?.toggleAttribute("hidden", !priced.querySelector("tr.changed"));
 }
 
-/** Put in what the server sent; who slides a price keeps hold of it. */
+/** Show the server's answer; a price that is being dragged keeps its slider. */
 function putIn(html) {
   const sent = document.createElement("template");
   sent.innerHTML = html; // the server's own page, escaped there; scripts in it would not run
@@ -103,7 +103,7 @@ async function price() {
   await drawAll();
 }
 
-/** Take a finished change into the address, as one step of the history; strokes of arrow keys on one price are one. */
+/** Put a finished change into the address, as one step of the history; consecutive arrow keys on one price are one step. */
 function commit(of) {
   const next = address(question());
   const now = performance.now();
@@ -123,7 +123,7 @@ function set(name, value) {
   price();
 }
 
-// A price may change its place in the table when another one was changed: not while somebody slides it.
+// A price can change its position in the table when another price changes, but not while it is being dragged.
 priced.addEventListener("pointerdown", ({ target }) => { held = target.type === "range"; });
 for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { held = false; });
 priced.addEventListener("input", ({ target }) => {
@@ -165,7 +165,7 @@ priced.addEventListener("click", (event) => {
   }
 });
 
-// Another workload or view has other prices: that is another page, with the changed prices that it shares.
+// Another workload or view has other prices: open another page, with the changed prices that both have.
 const go = () => {
   if (form.reportValidity()) location.assign(address(question()));
 };
@@ -194,17 +194,17 @@ addEventListener("popstate", () => {
 });
 
 if (book) {
-  // A pasted book is too long for an address: it stays in this window, and Back finds it.
+  // A pasted price book is too long for an address. It stays in this window, where Back restores it.
   try {
     if (!book.value) book.value = sessionStorage.getItem(KEPT) ?? "";
   } catch {
-    // It holds for this page then.
+    // The value applies to this page only.
   }
   book.addEventListener("input", () => {
     try {
       sessionStorage.setItem(KEPT, book.value);
     } catch {
-      // As above.
+      // The value applies to this page only.
     }
     clearTimeout(waiting);
     waiting = setTimeout(price, 2 * QUIET_MS);

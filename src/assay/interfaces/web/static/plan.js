@@ -1,4 +1,4 @@
-// A plan in parts: every change is counted by the server at once, and goes into the address; nothing is kept there.
+// The plan form: the server counts the runs after every change. The address has the form's state; the server stores none.
 const form = document.getElementById("plan-form");
 const result = document.getElementById("plan-result");
 const pasted = form.elements.cluster_text;
@@ -30,7 +30,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   count();
 });
-// A row more as soon as the last one is in use.
+// Add a row as soon as the last row is in use.
 form.addEventListener("change", () => {
   const body = form.querySelector(".rows tbody");
   const last = body.lastElementChild;
@@ -51,6 +51,6 @@ if (location.hash.startsWith("#cluster=")) {
     pasted.closest("details").open = true;
     count();
   } catch {
-    // A cut link: the server's clusters hold.
+    // The link was cut off: use the server's clusters.
   }
 }

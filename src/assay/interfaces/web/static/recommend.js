@@ -1,4 +1,4 @@
-// A search goes on in the server: how far it is is asked each second, and its answer shown when it is over.
+// A search runs on the server. This page polls its progress every second, and shows the answer when it has ended.
 const place = document.getElementById("searching");
 const EACH_MS = 1000;
 

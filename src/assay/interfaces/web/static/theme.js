@@ -1,7 +1,7 @@
-// Sets the chosen theme before anything is drawn, so that no page flashes in the other one.
+// Sets the chosen theme before the first paint, so that no page flashes in the other theme.
 try {
   const chosen = localStorage.getItem("assay-theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // Storage may be forbidden; the system's choice holds then.
+  // If storage is forbidden, the system's theme applies.
 }

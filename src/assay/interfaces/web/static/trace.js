@@ -1,4 +1,4 @@
-// A run over time: one cursor through all panels, and a span that is dragged is asked of the server in full detail.
+// A run over time: one cursor in all panels. For a dragged span, the server sends full detail.
 import { draw } from "./charts.js";
 
 const form = document.getElementById("trace-form");
@@ -9,7 +9,7 @@ let spec = JSON.parse(document.querySelector('script[data-for="over-time"]').tex
 let asked = 0;
 let shownQuery = location.search;
 
-// The cursor, the span that is being dragged, and what went on at the moment: above the drawing, not part of it.
+// The cursor, the dragged span and the values at the cursor are above the drawing, not part of it.
 const layer = document.createElement("div");
 layer.className = "cursor-layer";
 layer.innerHTML = '<div class="span" hidden></div><div class="cursor" hidden></div><div class="moment" hidden></div>';
@@ -49,7 +49,7 @@ async function show(push) {
   place.dataset.shown = String(number);
 }
 
-/** Where each panel's plot is on the screen. */
+/** Return the position of each panel's plot on the screen. */
 const plots = () => [...place.querySelectorAll("g[class*='concat_'] > g > path.background")].map((each) => each.getBoundingClientRect());
 
 let panelsOf;
@@ -101,7 +101,7 @@ function hide() {
   cursor.hidden = moment.hidden = span.hidden = true;
 }
 
-/** What of the drawing is under the pointer: its panel, and the time. */
+/** Return the panel and the time under the pointer. */
 function at(event) {
   const found = plots();
   if (!found.length) return undefined;
@@ -169,7 +169,7 @@ place.addEventListener("pointercancel", () => { from = undefined; hide(); });
 
 form.addEventListener("submit", (event) => { event.preventDefault(); show(true); });
 form.addEventListener("change", () => show(true));
-// A tab changes the fragment alone, which needs no new page.
+// A tab changes only the fragment, so the page is not reloaded.
 addEventListener("popstate", () => { if (location.search !== shownQuery) location.reload(); });
 document.getElementById("whole").addEventListener("click", (event) => {
   event.preventDefault();

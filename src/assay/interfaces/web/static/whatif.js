@@ -1,5 +1,5 @@
-// What-if sliders: the server answers while one drags, one question at a time and always the latest. The link holds
-// what is other than measured; each finished change is a step of the browser's history.
+// What-if sliders: the server answers during dragging, one request at a time, always the latest. The address has the
+// values that differ from the measured ones. Each finished change is a step of the browser's history.
 import { drawAll } from "./charts.js";
 
 const form = document.getElementById("whatif-form");
@@ -20,7 +20,7 @@ function question(run = controls.dataset.run) {
   return new URLSearchParams(pairs);
 }
 
-// A slider's thousand places lie evenly on logarithms: from an eighth to eight times what was measured.
+// A slider's thousand positions are evenly spaced on a logarithmic scale, from an eighth to eight times the measured value.
 const span = (range) => [Math.log(Number(range.dataset.least)), Math.log(Number(range.dataset.most))];
 
 function valueAt(range) {

@@ -16,14 +16,15 @@ from assay.foundation.errors import EngineError, HostError
 from assay.model import KerberosLogin
 
 ASK_TIMEOUT_S = 20.0
-"""Maximum time of a request with curl, in seconds."""
+"""Maximum time that curl waits for a daemon's answer, in seconds."""
 _COMMAND_TIMEOUT_S = 60.0
-"""Maximum time of one request from the edge host, in seconds."""
+"""Maximum time of a command on the edge node, in seconds."""
 _EXIT_NO_COMMAND = 127
 """Exit status of a shell for a command that does not exist."""
 _UNAUTHORISED = 401
 """HTTP status of a request without valid credentials."""
 _REFUSED = 7
+"""curl(1): the daemon refused the connection."""
 _UNTRUSTED = (35, 51, 60, 77)
 """curl(1): the handshake failed, the certificate is for another name, it is not trusted, the CA file can't be read."""
 _CACHE = "ticket"
