@@ -1,16 +1,17 @@
-"""Sources are written in plain technical English: names, docstrings, comments and messages."""
+"""Sources and pages are written in plain technical English: names, docstrings, comments, messages and texts."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from doc_commands import PAGES
 from paths import ROOT
-from plain_english import findings, phrases_of
+from plain_english import Finding, c_findings, findings, phrases_of, template_findings
 
 PACKAGE = ROOT / "src" / "assay"
 FOLDERS = [*sorted(path.parent for path in PACKAGE.glob("*/__init__.py")), ROOT / "benchmarks", ROOT / "tools"]
@@ -37,6 +38,20 @@ def test_names_and_sentences_of_tests_are_plain() -> None:
     assert uses == []
 
 
+@pytest.mark.parametrize(
+    ("suffix", "findings_in"), [("j2", template_findings), ("js", c_findings), ("css", c_findings)]
+)
+def test_templates_and_scripts_are_plain(suffix: str, findings_in: Callable[[str], list[Finding]]) -> None:
+    paths = sorted(PACKAGE.rglob(f"*.{suffix}"))
+    assert paths
+    uses = [
+        f"{path.relative_to(PACKAGE)}:{item.line}: {item.text}"
+        for path in paths
+        for item in findings_in(path.read_text(encoding="utf-8"))
+    ]
+    assert uses == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_plain(page: str) -> None:
     assert phrases_of((ROOT / page).read_text(encoding="utf-8")) == []
@@ -58,6 +73,35 @@ def test_a_phrase_on_a_page_is_reported_and_code_is_not() -> None:
 )
 def test_words_that_are_not_plain_are_reported(source: str, kind: str) -> None:
     assert [item.kind for item in findings(source)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line"),
+    [
+        ("<p>Runs</p>\n<p>The file\nlies below.</p>", "text", 3),
+        ('{{ figure(chart, "Whoever reads it") }}', "text", 1),
+        ("{# nobody reads it #}", "comment", 1),
+        ("{% set own = 1 %}", "name", 1),
+        ("{% for run in runs %}{{ run.own }}{% endfor %}{{ found(1) }}", "name", 1),
+    ],
+)
+def test_words_of_a_template_that_are_not_plain_are_reported(source: str, kind: str, line: int) -> None:
+    assert [(item.kind, item.line) for item in template_findings(source)] == [(kind, line)]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line"),
+    [
+        ("// The page says what\n// stands below.\n", "comment", 1),
+        ("/* nobody reads it */", "comment", 1),
+        ("const text = `\n  The results\n  lie below.`;", "text", 3),
+        ("const text = `what stands ${here}`;", "text", 1),
+        ("const bare = value.replace(/nobody/, '');\nconst told = bare;", "name", 2),
+        ("const all = [...found, element.dataset.own];", "name", 1),
+    ],
+)
+def test_words_of_a_script_that_are_not_plain_are_reported(source: str, kind: str, line: int) -> None:
+    assert [(item.kind, item.line) for item in c_findings(source)] == [(kind, line)]
 
 
 def test_class_names_are_unique() -> None:

@@ -193,7 +193,7 @@ def _asked(*arguments: str) -> dict[str, Any]:
     [
         ("terasort", (), "not a workload with its size"),
         ("terasrot:1TB", (), "did you mean 'terasort'"),
-        ("terasort:1TB:often", (), "not how often"),
+        ("terasort:1TB:often", (), "not a frequency"),
         ("terasort:1TB:daily:mops=3", (), "option of terasort"),
         ("terasort:1TB", ("--budget", "much"), "not a price"),
         ("terasort:1TB", ("--budget", "10EUR"), "no exchange rate"),

@@ -84,7 +84,7 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     assert (some if shown else f"No difference is shown: all {len(plain)} intervals include 1.") in text
     assert "-0%" not in text
     for answer in plain:
-        miss = [words for words in answer["assumptions"] if words.startswith("the simulator's time")]
+        miss = [words for words in answer["assumptions"] if words.startswith("the simulated time of the measured runs")]
         assert f"- {answer['workload']} on {answer['configuration']}: {miss[0]}" in text
     grown = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
     assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])

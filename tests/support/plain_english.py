@@ -1,7 +1,8 @@
-"""Find words that are not plain technical English in Python sources: in names, docstrings, comments and messages.
+"""Find words that are not plain technical English: in names, docstrings, comments, messages and texts of pages.
 
-In: the text of a module. Out: one finding for each use, with its line. The lists follow the writing rules in
-CONTRIBUTING.md: names say what they hold, and sentences use standard terms.
+In: the text of a Python module, of a page's template, or of a source with comments and strings as in C. Out: one
+finding for each use, with its line. The lists follow the writing rules in CONTRIBUTING.md: names say what they hold,
+and sentences use standard terms.
 """
 
 import ast
@@ -11,6 +12,8 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+
+from jinja2 import Environment
 
 NAMES: Final = frozenset(
     [
@@ -83,7 +86,15 @@ PHRASES: Final = (
     r"\bby way of\b",
 )
 """Phrases with a plainer standard form."""
-_PHRASES = re.compile("|".join(PHRASES), re.IGNORECASE)
+_PHRASES = re.compile("|".join(PHRASES).replace(" ", r"\s+"), re.IGNORECASE)
+_C_TOKENS = re.compile(
+    r"""(?P<comment>//[^\n]*(?:\n\s*//[^\n]*)*|/\*.*?\*/)
+    |(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|`(?:\\.|[^`\\])*`)
+    |(?P<pattern>(?<=[(,=:!&|?])\s?/(?![*/])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n])+/)
+    |(?P<name>(?<![\w$])(?:(?<!\.)|(?<=\.\.\.))[A-Za-z_]\w*)""",
+    re.DOTALL | re.VERBOSE,
+)
+"""Comments, strings, regular expressions and names, without the names of attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +110,52 @@ class Finding:
 def phrases_of(page: str) -> list[str]:
     """Return the phrases of a Markdown page that have a plainer form. Code and quoted names do not count."""
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.DOTALL | re.MULTILINE)
-    return [match[0] for match in _PHRASES.finditer(re.sub(r"\s", " ", text))]
+    return [" ".join(match[0].split()) for match in _PHRASES.finditer(text)]
 
 
 def findings(source: str) -> list[Finding]:
     """Return every use in one module, by line. Raises SyntaxError for a text that is not Python."""
     tree = ast.parse(source)
     return sorted([*_names(tree), *_texts(tree), *_comments(source)], key=lambda finding: finding.line)
+
+
+def template_findings(source: str) -> list[Finding]:
+    """Return every use in a Jinja template: in its text, its comments, and the strings and names of its expressions."""
+    uses: list[Finding] = []
+    before = ""
+    for line, kind, value in Environment(autoescape=True).lex(source):
+        match kind:
+            case "data" | "string":
+                uses += _uses("text", value, line)
+            case "comment":
+                uses += _uses("comment", value, line)
+            case "name" if before != "." and _is_vague(value):
+                uses.append(Finding(line, "name", value))
+        before = value
+    return uses
+
+
+def c_findings(source: str) -> list[Finding]:
+    """Return every use in a source whose comments and strings are as in C: JavaScript, CSS, Java or Rust."""
+    uses: list[Finding] = []
+    for match in _C_TOKENS.finditer(source):
+        line = 1 + source[: match.start()].count("\n")
+        match match.lastgroup:
+            case "comment" | "text" as kind:
+                uses += _uses(kind, re.sub(r"\\?\n[ \t]*(?://[/!]?|\*)?", "\n", match[0]), line)
+            case "name" if _is_vague(match[0]):
+                uses.append(Finding(line, "name", match[0]))
+    return uses
+
+
+def _uses(kind: str, text: str, line: int) -> Iterator[Finding]:
+    for match in _PHRASES.finditer(text):
+        yield Finding(line + text[: match.start()].count("\n"), kind, match[0])
+
+
+def _is_vague(name: str) -> bool:
+    bare = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().strip("_")
+    return name not in ALLOWED_NAMES and (bare in NAMES or WORDS_IN_NAMES.search(bare) is not None)
 
 
 def _names(tree: ast.AST) -> Iterator[Finding]:
@@ -117,9 +167,7 @@ def _names(tree: ast.AST) -> Iterator[Finding]:
                 pass
             case _:
                 continue
-        snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        bare = snake.strip("_")
-        if name not in ALLOWED_NAMES and (bare in NAMES or WORDS_IN_NAMES.search(bare)):
+        if _is_vague(name):
             yield Finding(node.lineno, "name", name)
 
 
@@ -128,13 +176,10 @@ def _texts(tree: ast.AST) -> Iterator[Finding]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             kind = "docstring" if id(node) in statements else "text"
-            for match in _PHRASES.finditer(re.sub(r"\s", " ", node.value)):
-                line = node.lineno + node.value[: match.start()].count("\n")
-                yield Finding(line, kind, match[0])
+            yield from _uses(kind, node.value, node.lineno)
 
 
 def _comments(source: str) -> Iterator[Finding]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            for match in _PHRASES.finditer(token.string):
-                yield Finding(token.start[0], "comment", match[0])
+            yield from _uses("comment", token.string, token.start[0])

@@ -198,7 +198,7 @@ def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: ObservedRu
 def test_a_failed_request_is_reported_and_can_be_repeated(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     page.route("**/cost/results", lambda route: route.abort())
-    field = page.locator("input[type=number][data-own]").first
+    field = page.locator("input[type=number][data-initial]").first
     field.fill("1")
     field.press("Tab")
     page.get_by_text("The server did not answer").wait_for()

@@ -110,7 +110,7 @@ def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: T
     assert "1 of 7 runs is an outlier (1 too slow)" in page.text
     apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
     assert re.search(
-        r"Of A: 2 hard disks \(HD2\)[^.]* phases or devices are known, of B: 2 SSDs \(SS2\)[^.]* only times",
+        r"Phases or devices of A: 2 hard disks \(HD2\)[^.]* were observed, but only times of B: 2 SSDs \(SS2\)[^.]*\.",
         apart.text,
     )
 
@@ -119,7 +119,7 @@ def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:
     quality = client.get("/quality").text
     heads = re.findall(r"<h2>([^<]*)</h2>", quality)
     assert heads[0] == "Outliers"
-    assert "more runs would be needed" in quality
+    assert "This precision for every configuration needs" in quality
 
 
 def test_a_page_opens_with_years_of_lab_runs_with_and_without_scale(tmp_path: Path) -> None:

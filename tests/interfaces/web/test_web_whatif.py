@@ -54,8 +54,8 @@ def run_id(client: TestClient) -> str:
 @needs_simulator
 def test_controls_stand_at_what_was_measured(client: TestClient, run_id: str) -> None:
     page = client.get("/whatif", params={"run": run_id}).text
-    measured_values = dict(re.findall(r'name="([^"]+)"[^>]* data-own="([^"]*)"', page))
-    measured_values |= dict(re.findall(r'name="([^"]+)" form="whatif-form" value="[^"]*" data-own="([^"]*)"', page))
+    measured_values = dict(re.findall(r'name="([^"]+)"[^>]* data-initial="([^"]*)"', page))
+    measured_values |= dict(re.findall(r'name="([^"]+)" form="whatif-form" value="[^"]*" data-initial="([^"]*)"', page))
     assert measured_values["layout"] == "HD2"
     assert (measured_values["workers.count"], measured_values["worker.devices.hdd.count"], measured_values["nic"]) == (
         "3",

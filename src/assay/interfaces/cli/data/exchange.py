@@ -57,7 +57,7 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
 @json_option
 @repository_option
 def push(target: str, create: bool, token_file: Path | None, as_json: bool, repository: Path) -> None:
-    """Copy runs to another repository that lacks them: a folder, or the address of an `assay serve`."""
+    """Copy the runs that another repository lacks to it: a folder, or the address of an `assay serve`."""
     opened = Repository.open(repository)
     if _is_address(target):
         from assay.store.exchange.remote import Remote

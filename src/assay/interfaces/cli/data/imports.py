@@ -53,7 +53,7 @@ _LEFT_SHOWN = 20
 @click.option("--as", "label", default="", metavar="NAME", help="Name of the import, used as the plan of its runs.")
 @click.option("--strict", is_flag=True, help="Import nothing if any file or row is rejected.")
 @click.option("--replace", is_flag=True, help="Replace earlier imports of files with these names.")
-@click.option("--again", is_flag=True, help="Import runs that look like runs in the repository.")
+@click.option("--again", is_flag=True, help="Also import runs that look like runs in the repository.")
 @click.option("--list", "list_formats", is_flag=True, help="List the formats.")
 @json_option
 @repository_option

@@ -165,7 +165,9 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     type=click.FloatRange(min=0, min_open=True, max=100),
     help="Instead: jobs per day, jobs over this many years of 365 days, and cost per job of each layout.",
 )
-@click.option("--by", help="Factors that make a row, joined by commas. Default: layout, network and cluster.")
+@click.option(
+    "--by", help="Factors whose levels make up a row, joined by commas. Default: layout, network and cluster."
+)
 @click.option("--workload", help="Only this workload.")
 @click.option(
     "--take",
@@ -179,11 +181,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
 )
 @click.option("--currency", help="Show money in this currency. The price book needs an exchange rate for it.")
 @click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed of the draws behind intervals and shares.",
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed for intervals and shares."
 )
 @click.option(
     "--rounding",
@@ -214,7 +212,7 @@ def cost(
 ) -> None:
     """Decide which configuration costs least: per run, with the Pareto front and switching prices, or over years.
 
-    Per run, prices by the hour apply. With --years, the purchase prices of the hardware apply.
+    The cost per run uses hourly prices. With --years, it uses the purchase prices of the hardware.
     """
     from assay.specs import load_prices
 

@@ -112,7 +112,8 @@ def decide(
     """Decide which option is faster, how much, and what it costs.
 
     Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
-    cheapest. QUESTION is one of them, or any factor of the runs; several joined by commas are compared as one.
+    cheapest. QUESTION is one of them, or any factor of the runs; several factors, joined by commas,
+    are compared as one.
 
     A speedup is baseline time / option time: above 1, the option is faster.
     """

@@ -101,7 +101,7 @@ def storage(book: Path, baseline: str | None, gain: float | None, every: bool, a
     "--date", default="2015-10-01", show_default=True, help="Date of the prices, which the list does not record."
 )
 def aloja(clusters: Path, date: str) -> None:
-    """Print ALOJA's list of clusters (CSV) as a price book; comments name what has no price."""
+    """Print ALOJA's list of clusters (CSV) as a price book; comments list the clusters without a price."""
     from assay.specs.prices import checked_date
     from assay.store.formats.aloja.clusters import parse_clusters
     from assay.store.formats.aloja.price_book import price_book_text

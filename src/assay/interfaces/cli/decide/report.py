@@ -95,7 +95,7 @@ def _packed(
 @click.option(
     "--matched/--single",
     default=None,
-    help="Details over matched groups only, or of each configuration only. Default: both, as far as they fit.",
+    help="Details of matched groups only, or of each configuration only. Default: both, where available.",
 )
 @where_option
 @repository_option
@@ -115,7 +115,7 @@ def report(
 ) -> None:
     """Write a report: the decision on page one, then its details, findings, threats to validity, and how to repeat it.
 
-    With --json, print its data.
+    --json prints the data of the report.
     """
     _check_targets(output, charts, bundle, as_json)
     book = None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def anomalies(
     second_opinion: bool, limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
-    """List outliers: runs that are too fast, too slow, read or wrote too little, or did not do their work."""
+    """List outliers: runs that are too fast or too slow, read or wrote too little, or did not finish their work."""
     from assay.questions.runs.run_quality import anomalies_sentence, anomalous_runs
 
     opened, flagged, table = read_flagged(repository, where)

@@ -34,7 +34,7 @@ DIFF = "diff"
 
 @click.command("profile", cls=AssayCommand)
 @click.argument("runs", nargs=-1, metavar="[RUN | diff A B]")
-@click.option("--phase", help="Only this phase: map, shuffle, merge or reduce; of Spark stage-0.")
+@click.option("--phase", help="Only this phase: map, shuffle, merge or reduce; for Spark, a stage such as stage-0.")
 @click.option("--stage", type=int, help="Only this stage of Spark, by number.")
 @click.option("--node", help="Only JVMs on this node.")
 @click.option("--attempt", help="Only this task attempt, executor (executor-1) or driver.")
@@ -71,11 +71,11 @@ def profile_command(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Show which code a run executed: categories first, then methods by what they execute themselves.
+    """Show which code a run executed: categories first, then methods by self time.
 
     RUN is the beginning of the id of a run that was recorded with `assay run PLAN --profile cpu`. `diff A B` shows
-    where B spends more time per byte of data than A. Without RUN, this is `assay data-flow`, which had this name
-    before.
+    where B spends more time per byte of data than A. Without RUN, the command does the same as `assay data-flow`, as
+    in earlier releases.
     """
     if not runs:
         context.invoke(

@@ -21,8 +21,8 @@ from assay.text import metric_text, run_id_text
 @click.command("scatter", cls=AssayCommand)
 @click.option("--x", default="", help="Metric of the x axis. Default: the start time.")
 @click.option("--y", default="duration_s", show_default=True, help="Metric of the y axis.")
-@click.option("--by", default="", help="Factor of the colour.")
-@click.option("--shape", default="", help="Factor of the shape.")
+@click.option("--by", default="", help="Factor shown by colour.")
+@click.option("--shape", default="", help="Factor shown by shape.")
 @all_option
 @where_option
 @repository_option

@@ -42,9 +42,9 @@ def show(
 
     --json prints everything, with task attempts and counters.
 
-    --limits shows for each second and phase what limited the run: CPU, disks by their data, network, containers or
-    fixed costs. Its bounds say how fast the run could be at most if disks, network or CPUs cost no time. They use only
-    the traces and task attempts of this run.
+    --limits shows which resource limited the run in each second and phase: CPU, disks (by the data on them), network,
+    containers or fixed costs. It also shows the shortest time that the run could take if disks, network or CPUs cost no
+    time. It uses only the traces and task attempts of this run.
     """
     if seconds and not limits:
         raise click.UsageError("--seconds needs --limits.")

@@ -18,8 +18,8 @@ from assay.store import Repository
 def tasks(run: str, node: str | None, every: bool, as_json: bool, repository: Path) -> None:
     """Show how long tasks took by phase and node, and which tasks are outliers.
 
-    RUN is the beginning of a run id. An outlier resembles few others of its job and kind in duration, bytes and
-    counters. --json adds the histograms.
+    RUN is the beginning of a run id. An outlier resembles few other tasks of its job and kind in duration, bytes
+    and counters. --json adds the histograms.
     """
     from assay.questions.json_values import json_value
     from assay.questions.runs.task_durations import durations_of_run, outliers_text, phases_text, summary_text

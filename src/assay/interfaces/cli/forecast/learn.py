@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=AssayCommand)
 @click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable.")
-@click.option("--name", help="Name of the profile. Default: that of the repository's folder.")
+@click.option("--name", help="Name of the profile. Default: the name of the repository's folder.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Profile file to write.")
 @json_option
 @repository_option

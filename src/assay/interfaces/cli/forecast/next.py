@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     default="surface",
     show_default=True,
     metavar="surface|FACTOR",
-    help="What to resolve: surface, the time of every configuration; FACTOR, the differences between its levels.",
+    help="Reduce the uncertainty of the time of every configuration (surface), or of the differences between the "
+    "levels of FACTOR.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Plan file to write, for `assay run`."
@@ -76,8 +77,9 @@ def next_command(
 ) -> None:
     """Choose the configurations to run next, those that reduce uncertainty most first.
 
-    CLUSTER limits the choice to configurations of this cluster. With --precision, count how many runs on CLUSTER are
-    enough: they are chosen with a model of the other clusters, and the measured times of CLUSTER show the error.
+    CLUSTER limits the choice to configurations of this cluster. With --precision, assay counts how many runs on CLUSTER
+    are enough to predict its other runs. It chooses these runs with a model of the other clusters, and computes the
+    error from the times measured on CLUSTER.
     """
     if (budget is None) == (precision is None):
         raise click.UsageError("Give either --budget, such as 20runs or 2h, or --precision with CLUSTER.")

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     "minimize",
     cls=RenamedOption,
     type=click.Choice(["price", "job", "time"]),
-    help="Objective: the price over the years (default with a deadline), the cost of a day's work by the hour (default "
-    "without), or its time.",
+    help="Objective: the price over the years (default with a deadline), the cost of a day's work at hourly prices "
+    "(default without a deadline), or the time of a day's work.",
 )
 @click.option(
     "--confidence",

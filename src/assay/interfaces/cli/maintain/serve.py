@@ -29,7 +29,10 @@ is ten times as long, requests would wait for background computations."""
 @click.command(cls=AssayCommand)
 @repository_option
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; all but loopback need tokens."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on. Addresses other than loopback require tokens.",
 )
 @click.option(
     "--port",

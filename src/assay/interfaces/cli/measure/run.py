@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--only",
     multiple=True,
     metavar="WORKLOAD|FACTOR=LEVEL",
-    help="Only these runs now; repeatable. Workloads add up, and so do levels of one factor.",
+    help="Execute only these runs; repeatable. Workloads are alternatives, and so are levels of the same factor.",
 )
 @click.option(
     "--until",

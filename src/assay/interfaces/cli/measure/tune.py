@@ -44,7 +44,7 @@ SHOWN = 10
     type=click.IntRange(0, 100),
     default=4,
     show_default=True,
-    help="Number of further runs, after the search, of the best configuration and of the plan's own, each.",
+    help="Number of runs of the best configuration, and of the plan's own, after the search.",
 )
 @click.option(
     "--strategy",
@@ -58,10 +58,12 @@ SHOWN = 10
     type=click.Choice(["nothing", "repository", "prediction", "simulation"]),
     default="nothing",
     show_default=True,
-    help="What the search starts from: comparable runs of the repository, predictions from its runs, or the simulator.",
+    help="Start the search from comparable runs of the repository, predictions from its runs, or the simulator.",
 )
 @click.option(
-    "--until", metavar="TIME|DURATION|N runs", help="Start no more runs after this. The same command resumes later."
+    "--until",
+    metavar="TIME|DURATION|N runs",
+    help="Start no more runs after this limit. The same command resumes later.",
 )
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
 @click.option("--simulate", is_flag=True, help="Simulate the runs. Needs no hosts, root or Java.")
@@ -86,9 +88,9 @@ def tune(
 ) -> None:
     """Search for the fastest configuration of PLAN for a workload; each run is chosen from the results so far.
 
-    Then the best configuration and the plan's own run in turn. The result is the ratio of these runs. The same command
-    resumes an interrupted tuning. Exit code 1: the tuning is not finished, or a run was not valid. Runs that are
-    stopped because they are far too slow do not count.
+    After the search, the best configuration and the plan's own are executed alternately. The result is the ratio of
+    their times. The same command resumes an interrupted tuning. Exit code 1: the tuning is not finished, or a run was
+    not valid. Runs that are stopped because they are far too slow do not count.
     """
     from assay.estimation.simulator.campaign import campaign_request
     from assay.estimation.tuning.planned_tuning import TuningRequest, Warm, execute_tuning

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 @click.command(cls=AssayCommand)
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @json_option
-@click.option("--all", "everything", is_flag=True, help="Show checks that passed or had no result, too.")
+@click.option("--all", "everything", is_flag=True, help="Also show checks that passed or had no result.")
 @click.option("--deep", is_flag=True, help="Also read each disk for a second, to find slow disks.")
 @click.option(
-    "--bandwidth", is_flag=True, help="Also send between each two hosts for a second, both ways, to find slow links."
+    "--bandwidth",
+    is_flag=True,
+    help="Also send for a second in each direction between each two hosts, to find slow links.",
 )
 @click.option(
     "--explain",
@@ -40,7 +42,7 @@ def check(
 ) -> None:
     """Check whether the hosts of the file CLUSTER are ready for measurements. Changes nothing.
 
-    Exit code 1: errors; 0: warnings and notes at most.
+    Exit code 1: at least one error. Exit code 0: no errors.
     """
     from assay.execution.campaign.cluster_hosts import hosts_for
     from assay.execution.observation.checking import check_hosts

@@ -24,9 +24,9 @@ from assay.interfaces.cli.common import repository_option
     type=click.Path(path_type=Path, dir_okay=False),
     default="report.html",
     show_default=True,
-    help="Where the report goes.",
+    help="Report file to write.",
 )
-@click.option("--local", is_flag=True, help="Do not try to make a lab.")
+@click.option("--local", is_flag=True, help="Do not create a lab.")
 @click.pass_context
 def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
     """Measure HDD against SSD with real Hadoop on an emulated cluster, and write a report."""

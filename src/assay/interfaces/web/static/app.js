@@ -20,9 +20,9 @@ document.getElementById("theme")?.addEventListener("click", () => {
 for (const form of document.querySelectorAll('form[method="get"]:not([data-whole])')) {
   form.addEventListener("formdata", ({ formData }) => {
     for (const name of new Set(formData.keys())) {
-      const told = formData.getAll(name).filter((value) => value !== "");
+      const values = formData.getAll(name).filter((value) => value !== "");
       formData.delete(name);
-      for (const value of told) formData.append(name, value);
+      for (const value of values) formData.append(name, value);
     }
   });
 }
@@ -148,11 +148,11 @@ async function follow() {
     card.querySelector(".left").textContent = campaign.left_s === null ? ""
       : `; about ${left < 60 ? `${left} s` : `${Math.floor(left / 60)} min ${String(left % 60).padStart(2, "0")} s`} left`;
   }
-  for (const one of starting.size ? await get("/api/v1/plan/started") : []) {
-    const card = starting.get(String(one.pid));
+  for (const started of starting.size ? await get("/api/v1/plan/started") : []) {
+    const card = starting.get(String(started.pid));
     if (!card) continue;
-    if (!one.running) gone = true;
-    card.querySelector(".current").textContent = one.last_lines.at(-1) ?? "its process is starting";
+    if (!started.running) gone = true;
+    card.querySelector(".current").textContent = started.last_lines.at(-1) ?? "its process is starting";
   }
   if (gone) location.reload();
 }

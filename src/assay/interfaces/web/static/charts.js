@@ -16,7 +16,7 @@ const PANEL_EDGE_PX = 22;
 const NARROW_NAMES_PX = 68;
 const NARROW_TICKS = 3; // labels of more ticks touch each other
 const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
-const NARROW_PX = 520; // legends stand in one column below this
+const NARROW_PX = 520; // narrower legends have one column
 
 // A legend with a fixed number of columns can be too wide for a phone.
 function narrowLegend(spec) {
@@ -58,9 +58,9 @@ function wrappedTitle(title, panelPx) {
 const FONT = getComputedStyle(document.documentElement).getPropertyValue("--sans");
 const letters = Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px ${FONT}`))).catch(() => {});
 
-export async function draw(place, spec) {
+export async function draw(figure, spec) {
   const [embed] = await Promise.all([vega(), letters]);
-  const width = Math.max(LEAST_PX, place.clientWidth - 2);
+  const width = Math.max(LEAST_PX, figure.clientWidth - 2);
   const sized = { ...spec, config: { ...spec.config, font: FONT } };
   if (typeof spec.width === "number") sized.width = width;
   if (spec.vconcat) {
@@ -68,7 +68,7 @@ export async function draw(place, spec) {
     const room = width < NARROW_PX ? Math.min(NARROW_NAMES_PX, spec.config.axisY.minExtent) : spec.config.axisY.minExtent;
     const axisY = { ...spec.config.axisY, minExtent: room, maxExtent: room, labelLimit: room - 10 };
     const panel = width - room - PANEL_EDGE_PX;
-    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => narrowPanel(each, panel, width)) });
+    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((panelSpec) => narrowPanel(panelSpec, panel, width)) });
   }
   if (spec.facet && typeof spec.spec?.width === "number") {
     // Panel sizes exclude axes. Panels are side by side as in the chart, or one per row on a narrow page.
@@ -82,49 +82,49 @@ export async function draw(place, spec) {
     sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
   }
-  drawn.get(place)?.result?.finalize();
+  drawn.get(figure)?.result?.finalize();
   if (width < NARROW_PX) narrowLegend(sized);
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true }, logLevel: 1 });
   // The figure has the role of an image and a text, so that screen readers do not read each mark.
   target.querySelector("svg")?.setAttribute("aria-hidden", "true");
-  place.replaceChildren(target);
-  place.classList.add("drawn");
+  figure.replaceChildren(target);
+  figure.classList.add("drawn");
   // A drawing that is wider than its column scrolls, so it must accept the keyboard focus.
-  if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
-  else place.removeAttribute("tabindex");
-  drawn.set(place, { spec, width, result });
-  offerDownloads(place);
+  if (figure.scrollWidth > figure.clientWidth) figure.tabIndex = 0;
+  else figure.removeAttribute("tabindex");
+  drawn.set(figure, { spec, width, result });
+  offerDownloads(figure);
   return result.view;
 }
 
 const FORMATS = {
-  PNG: (place) => drawn.get(place).result.view.background("white").toImageURL("png", 2),
-  SVG: async (place) => textUrl(await drawn.get(place).result.view.background("white").toSVG(), "image/svg+xml"),
-  CSV: (place) => textUrl(csvOf(drawn.get(place).spec), "text/csv"),
+  PNG: (figure) => drawn.get(figure).result.view.background("white").toImageURL("png", 2),
+  SVG: async (figure) => textUrl(await drawn.get(figure).result.view.background("white").toSVG(), "image/svg+xml"),
+  CSV: (figure) => textUrl(csvOf(drawn.get(figure).spec), "text/csv"),
 };
 
 const textUrl = (text, type) => URL.createObjectURL(new Blob([text], { type }));
 
 /** Add a button for each format to the figure of a chart, once. */
-function offerDownloads(place) {
-  const figure = place.closest("figure.chart");
-  if (!figure || figure.querySelector(".downloads")) return;
+function offerDownloads(figure) {
+  const frame = figure.closest("figure.chart");
+  if (!frame || frame.querySelector(".downloads")) return;
   const buttons = Object.entries(FORMATS).map(([format, make]) => {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: format });
     button.setAttribute("aria-label", `Download the chart as ${format}`);
     button.addEventListener("click", async () => {
-      const href = await make(place);
-      drawn.get(place).result.view.background(null);
-      Object.assign(document.createElement("a"), { href, download: `${place.id}.${format.toLowerCase()}` }).click();
+      const href = await make(figure);
+      drawn.get(figure).result.view.background(null);
+      Object.assign(document.createElement("a"), { href, download: `${figure.id}.${format.toLowerCase()}` }).click();
       if (href.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(href), 10_000);
     });
     return button;
   });
   const bar = Object.assign(document.createElement("div"), { className: "downloads" });
   bar.append(...buttons);
-  figure.append(bar);
+  frame.append(bar);
 }
 
 /** Return all rows of a chart as CSV, with a column for each field. */
@@ -138,7 +138,7 @@ function csvOf(spec) {
   return [names, ...rows.map((row) => names.map((name) => row[name]))].map((cells) => cells.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-/** Return the rows of all data in a specification: its own, and those of its layers and panels. */
+/** Return the rows of all data in a specification, its layers and its panels. */
 function rowsOf(part) {
   if (!part || typeof part !== "object") return [];
   if (Array.isArray(part)) return part.flatMap(rowsOf);
@@ -159,15 +159,15 @@ export async function drawAll() {
     }
   });
   for (const script of data) {
-    const place = document.getElementById(script.dataset.for);
+    const figure = document.getElementById(script.dataset.for);
     try {
-      const view = await draw(place, JSON.parse(script.textContent));
-      place.dispatchEvent(new CustomEvent("drawn", { detail: view }));
+      const view = await draw(figure, JSON.parse(script.textContent));
+      figure.dispatchEvent(new CustomEvent("drawn", { detail: view }));
     } catch (error) {
-      place.textContent = "This chart could not be drawn; the table has the same numbers.";
+      figure.textContent = "This chart could not be drawn; the table has the same numbers.";
       console.error(error);
     }
-    observer.observe(place);
+    observer.observe(figure);
   }
   document.body.dataset.charts = "drawn";
 }

@@ -15,7 +15,7 @@ let asked = 0;
 let stroke = {};
 let held = false;
 
-const fields = () => [...priced.querySelectorAll("input[type=number][data-own]")];
+const fields = () => [...priced.querySelectorAll("input[type=number][data-initial]")];
 const rowOf = (name) => priced.querySelector(`tr[data-price="${CSS.escape(name)}"]`);
 const edits = () => history.state?.edits ?? 0;
 
@@ -24,7 +24,7 @@ function question() {
   const pairs = [...new FormData(form)].filter(([name, value]) =>
     value !== "" && name !== "prices" && USUAL[name] !== value && !name.startsWith("price."));
   for (const field of fields()) {
-    if (field.value !== "" && Number(field.value) !== Number(field.dataset.own)) pairs.push([field.name, field.value]);
+    if (field.value !== "" && Number(field.value) !== Number(field.dataset.initial)) pairs.push([field.name, field.value]);
   }
   const job = new URLSearchParams(location.search).get("job");
   if (job) pairs.push(["job", job]);
@@ -46,7 +46,7 @@ function say(text, again) {
 function showEdits() {
   for (const field of fields()) {
     const row = field.closest("tr");
-    row.classList.toggle("changed", Number(field.value) !== Number(field.dataset.own));
+    row.classList.toggle("changed", Number(field.value) !== Number(field.dataset.initial));
     row.querySelector("input[type=range]").value = field.value;
   }
   const undo = document.getElementById("undo");
@@ -58,7 +58,7 @@ function showEdits() {
 function putIn(html) {
   const sent = document.createElement("template");
   sent.innerHTML = html; // the server's own page, escaped there; scripts in it would not run
-  const names = (place) => [...place.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price);
+  const names = (root) => [...root.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price);
   const [there, now] = [names(priced), names(sent.content)];
   const others = [...there].sort().join("\n") !== [...now].sort().join("\n");
   if (others || !there.length || (!held && there.join("\n") !== now.join("\n"))) {
@@ -69,8 +69,8 @@ function putIn(html) {
   } else {
     for (const row of sent.content.querySelectorAll("tr[data-price]")) {
       for (const cell of ["below", "above"]) {
-        const told = row.querySelector(`td.${cell}`);
-        if (told) rowOf(row.dataset.price).querySelector(`td.${cell}`).replaceWith(told);
+        const changed = row.querySelector(`td.${cell}`);
+        if (changed) rowOf(row.dataset.price).querySelector(`td.${cell}`).replaceWith(changed);
       }
     }
     document.getElementById("results").replaceWith(sent.content.getElementById("results"));
@@ -89,13 +89,13 @@ async function price() {
     answer = await fetch("/cost/results", { method: "POST", body: data });
     html = await answer.text();
   } catch {
-    if (number === asked) say("The server did not answer: what stands below is from before this change.", true);
+    if (number === asked) say("The server did not answer. The results below are from before this change.", true);
     return;
   }
   if (number !== asked) return;
   if (!answer.ok) {
     const why = answer.status === 401 || answer.status === 403 ? "sign in again" : `error ${answer.status}`;
-    say(`The server refused to price this (${why}): what stands below is from before this change.`, true);
+    say(`The server refused to compute this price (${why}). The results below are from before this change.`, true);
     return;
   }
   say("");
@@ -107,10 +107,10 @@ async function price() {
 function commit(of) {
   const next = address(question());
   const now = performance.now();
-  const goesOn = of !== undefined && of === stroke.of && now - stroke.at_ms < STROKES_MS && edits() > 0;
+  const continues = of !== undefined && of === stroke.of && now - stroke.at_ms < STROKES_MS && edits() > 0;
   stroke = { of, at_ms: now };
   if (next === location.pathname + location.search) return;
-  if (goesOn) history.replaceState(history.state, "", next);
+  if (continues) history.replaceState(history.state, "", next);
   else history.pushState({ edits: edits() + 1 }, "", next);
   showEdits();
 }
@@ -140,7 +140,7 @@ priced.addEventListener("change", ({ target }) => {
   const row = target.closest("tr[data-price]");
   if (!row) return;
   const field = row.querySelector("input[type=number]");
-  if (field.value === "") field.value = field.dataset.own;
+  if (field.value === "") field.value = field.dataset.initial;
   if (!field.validity.valid) {
     say(`${row.dataset.price}: ${field.validationMessage}`);
     return;
@@ -156,7 +156,7 @@ priced.addEventListener("click", (event) => {
     set(link.closest("tr").dataset.price, Number(Number(link.dataset.set).toPrecision(6)));
   } else if (event.target.id === "own-prices") {
     event.preventDefault();
-    for (const field of fields()) field.value = field.dataset.own;
+    for (const field of fields()) field.value = field.dataset.initial;
     showEdits();
     commit();
     price();
@@ -188,7 +188,7 @@ form.addEventListener("change", ({ target }) => {
 addEventListener("popstate", () => {
   stroke = {};
   const query = new URLSearchParams(location.search);
-  for (const field of fields()) field.value = query.get(field.name) ?? field.dataset.own;
+  for (const field of fields()) field.value = query.get(field.name) ?? field.dataset.initial;
   showEdits();
   price();
 });

@@ -143,7 +143,7 @@ function show(box, data) {
     svg.addEventListener("keydown", keys);
     holder.replaceChildren(svg);
     if (focused) itemOf(focused)?.group.focus();
-    count();
+    showMatches();
   }
 
   const itemOf = (node) => node && items.find((item) => item.node === node);
@@ -154,19 +154,19 @@ function show(box, data) {
   }
 
   /** Say how many frames match the search, and their share of the phase; frames below a match count once. */
-  function count() {
+  function showMatches() {
     hits.textContent = "";
     if (!wanted()) return;
-    let found = 0;
+    let frames = 0;
     const sums = data.sides.map(() => 0), waiting = [[all, false]];
     while (waiting.length) {
       const [node, inside] = waiting.pop(), hit = matches(node);
-      if (hit) found += 1;
+      if (hit) frames += 1;
       if (hit && !inside) node.values.forEach((value, side) => { sums[side] += value; });
       for (const child of node.children) waiting.push([child, inside || hit]);
     }
     const shares = sums.map((_, side) => `${two ? `${"AB"[side]} ` : ""}${share({ values: sums }, side)}`);
-    hits.textContent = `${found} ${found === 1 ? "frame matches" : "frames match"}: ${shares.join(", ")} of the phase`;
+    hits.textContent = `${frames} ${frames === 1 ? "frame matches" : "frames match"}: ${shares.join(", ")} of the phase`;
   }
 
   function keys(event) {

@@ -16,8 +16,8 @@ async function count() {
   if (number !== asked || !answer.ok) return;
   const open = [...result.querySelectorAll("details")].map((part) => part.open);
   result.innerHTML = text; // the server's own page, escaped there; scripts in it would not run
-  [...result.querySelectorAll("details")].forEach((part, place) => { part.open = open[place] ?? part.open; });
-  const rows = ["workload", "data", "options"]; // they belong together: empty ones keep their places
+  [...result.querySelectorAll("details")].forEach((part, index) => { part.open = open[index] ?? part.open; });
+  const rows = ["workload", "data", "options"]; // parallel lists: empty values keep their positions
   const filled = data.getAll("workload").findLastIndex((name) => name !== "") + 1;
   const query = new URLSearchParams([...data].filter(([name, value]) =>
     !rows.includes(name) && name !== "cluster_text" && value !== ""));

@@ -1,22 +1,22 @@
 // A search runs on the server. This page polls its progress every second, and shows the answer when it has ended.
-const place = document.getElementById("searching");
-const EACH_MS = 1000;
+const section = document.getElementById("searching");
+const POLL_MS = 1000;
 
-async function look() {
+async function poll() {
   try {
-    const told = await (await fetch(`/api/v1/recommend/${place.dataset.key}`)).json();
-    if (told.over !== false) {
+    const progress = await (await fetch(`/api/v1/recommend/${section.dataset.key}`)).json();
+    if (progress.over !== false) {
       location.reload();
       return;
     }
-    document.getElementById("search-step").textContent = told.step + (told.most ? `: ${told.done} of ${told.most}` : "");
+    document.getElementById("search-step").textContent = progress.step + (progress.most ? `: ${progress.done} of ${progress.most}` : "");
     const bar = document.getElementById("search-progress");
-    if (told.most) Object.assign(bar, { max: told.most, value: told.done });
+    if (progress.most) Object.assign(bar, { max: progress.most, value: progress.done });
     else bar.removeAttribute("value");
   } catch {
-    document.getElementById("search-step").textContent = "the server does not answer; trying again";
+    document.getElementById("search-step").textContent = "The server does not answer. Trying again.";
   }
-  setTimeout(look, EACH_MS);
+  setTimeout(poll, POLL_MS);
 }
 
-setTimeout(look, EACH_MS);
+setTimeout(poll, POLL_MS);

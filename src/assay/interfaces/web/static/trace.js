@@ -2,7 +2,7 @@
 import { draw } from "./charts.js";
 
 const form = document.getElementById("trace-form");
-const place = document.getElementById("over-time");
+const drawing = document.getElementById("over-time");
 const LEAST_S = 0.05;
 const LISTED_MAX = 12;
 let spec = JSON.parse(document.querySelector('script[data-for="over-time"]').textContent);
@@ -13,7 +13,7 @@ let shownQuery = location.search;
 const layer = document.createElement("div");
 layer.className = "cursor-layer";
 layer.innerHTML = '<div class="span" hidden></div><div class="cursor" hidden></div><div class="moment" hidden></div>';
-place.parentElement.append(layer);
+drawing.parentElement.append(layer);
 const [span, cursor, moment] = layer.children;
 
 const status = document.createElement("p");
@@ -27,33 +27,33 @@ function say(text) {
 async function show(push) {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
   const number = ++asked;
-  let found;
+  let answer;
   try {
-    const answer = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/over-time?${query}`);
-    if (!answer.ok) throw new Error(`error ${answer.status}`);
-    found = await answer.json();
+    const response = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/over-time?${query}`);
+    if (!response.ok) throw new Error(`error ${response.status}`);
+    answer = await response.json();
   } catch (error) {
-    if (number === asked) say(`The server did not send this span (${error.message}): what stands below is from before.`);
+    if (number === asked) say(`The server did not send this span (${error.message}). The drawing shows the previous span.`);
     return;
   }
-  if (number !== asked) return; // a later question was asked meanwhile
+  if (number !== asked) return; // a later request was sent meanwhile
   say("");
   if (push) {
     history.pushState(null, "", `?${query}${location.hash}`);
     shownQuery = location.search;
   }
-  spec = found;
+  spec = answer;
   panelsOf = undefined;
   hide();
-  await draw(place, spec);
-  place.dataset.shown = String(number);
+  await draw(drawing, spec);
+  drawing.dataset.shown = String(number);
 }
 
 /** Return the position of each panel's plot on the screen. */
-const plots = () => [...place.querySelectorAll("g[class*='concat_'] > g > path.background")].map((each) => each.getBoundingClientRect());
+const plots = () => [...drawing.querySelectorAll("g[class*='concat_'] > g > path.background")].map((plot) => plot.getBoundingClientRect());
 
 let panelsOf;
-/** Each panel's rows: lines by name with their points in order of time, or bars. */
+/** Return each panel's rows: lines by name with their points in order of time, or bars. */
 function panels() {
   panelsOf ??= spec.vconcat.map((panel) => {
     const lines = new Map();
@@ -84,7 +84,7 @@ function nearest(points, t) {
 
 const figure = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString());
 
-function told(panel, t) {
+function valuesAt(panel, t) {
   if (panel.lines.size) {
     const rows = [...panel.lines].map(([name, points]) => [name, nearest(points, t).value]).sort((a, b) => b[1] - a[1]);
     const more = rows.length - LISTED_MAX;
@@ -103,14 +103,14 @@ function hide() {
 
 /** Return the panel and the time under the pointer. */
 function at(event) {
-  const found = plots();
-  if (!found.length) return undefined;
-  const { left, right } = found[0];
+  const areas = plots();
+  if (!areas.length) return undefined;
+  const { left, right } = areas[0];
   const [start, end] = spec.vconcat[0].encoding.x.scale.domain;
   const x = Math.min(right, Math.max(left, event.clientX));
   const t = start + ((x - left) / (right - left)) * (end - start);
-  const index = found.findIndex((plot) => event.clientY >= plot.top - 8 && event.clientY <= plot.bottom + 8);
-  return { found, x, t, index, inside: event.clientX >= left && event.clientX <= right };
+  const index = areas.findIndex((plot) => event.clientY >= plot.top - 8 && event.clientY <= plot.bottom + 8);
+  return { areas, x, t, index, inside: event.clientX >= left && event.clientX <= right };
 }
 
 let from;
@@ -118,8 +118,8 @@ function follow(event) {
   const now = at(event);
   if (!now || (!now.inside && from === undefined)) return hide();
   const box = layer.getBoundingClientRect();
-  const top = now.found[0].top - box.top;
-  const height = now.found.at(-1).bottom - now.found[0].top;
+  const top = now.areas[0].top - box.top;
+  const height = now.areas.at(-1).bottom - now.areas[0].top;
   Object.assign(cursor.style, { left: `${now.x - box.left}px`, top: `${top}px`, height: `${height}px` });
   cursor.hidden = false;
   if (from !== undefined) {
@@ -128,7 +128,7 @@ function follow(event) {
     span.hidden = false;
   }
   const panel = panels()[now.index];
-  moment.replaceChildren(...[`${now.t.toFixed(1)} s`, ...(panel ? [panel.title, ...told(panel, now.t)] : [])].map((text) => {
+  moment.replaceChildren(...[`${now.t.toFixed(1)} s`, ...(panel ? [panel.title, ...valuesAt(panel, now.t)] : [])].map((text) => {
     const line = document.createElement("div");
     line.textContent = text;
     return line;
@@ -142,16 +142,16 @@ function follow(event) {
   });
 }
 
-place.addEventListener("pointermove", follow);
-place.addEventListener("pointerleave", () => { if (from === undefined) hide(); });
-place.addEventListener("pointerdown", (event) => {
+drawing.addEventListener("pointermove", follow);
+drawing.addEventListener("pointerleave", () => { if (from === undefined) hide(); });
+drawing.addEventListener("pointerdown", (event) => {
   const now = at(event);
   if (event.button !== 0 || !now?.inside) return;
   from = now;
-  place.setPointerCapture(event.pointerId);
-  event.preventDefault(); // no text of the drawing is to be marked
+  drawing.setPointerCapture(event.pointerId);
+  event.preventDefault(); // do not select text of the drawing
 });
-place.addEventListener("pointerup", (event) => {
+drawing.addEventListener("pointerup", (event) => {
   const now = at(event);
   const begin = from;
   from = undefined;
@@ -165,7 +165,7 @@ place.addEventListener("pointerup", (event) => {
   form.elements.end_s.value = end.toFixed(digits);
   show(true);
 });
-place.addEventListener("pointercancel", () => { from = undefined; hide(); });
+drawing.addEventListener("pointercancel", () => { from = undefined; hide(); });
 
 form.addEventListener("submit", (event) => { event.preventDefault(); show(true); });
 form.addEventListener("change", () => show(true));

@@ -10,9 +10,9 @@ const start = document.getElementById("whatif-start");
 let wanted = false;
 let busy = false;
 
-const fields = () => [...controls.querySelectorAll("[data-own]")];
+const fields = () => [...controls.querySelectorAll("[data-initial]")];
 const differs = (field) => field.value !== "" && (field.type === "number"
-  ? Number(field.value) !== Number(field.dataset.own) : field.value !== field.dataset.own);
+  ? Number(field.value) !== Number(field.dataset.initial) : field.value !== field.dataset.initial);
 
 function question(run = controls.dataset.run) {
   const pairs = [["run", run]];
@@ -29,7 +29,7 @@ function valueAt(range) {
   return "whole" in range.dataset ? Math.max(1, Math.round(value)) : Number(value.toPrecision(3));
 }
 
-function placeOf(range, value) {
+function positionOf(range, value) {
   const [low, high] = span(range);
   return Math.round(1000 * (Math.log(Math.max(Number(value), Number(range.dataset.least))) - low) / (high - low || 1));
 }
@@ -39,7 +39,7 @@ function show() {
     const control = field.closest(".control");
     control.classList.toggle("changed", differs(field));
     const range = control.querySelector("input[type=range]");
-    if (range && document.activeElement !== range) range.value = placeOf(range, field.value);
+    if (range && document.activeElement !== range) range.value = positionOf(range, field.value);
   }
   start.hidden = !fields().some(differs);
 }
@@ -56,15 +56,15 @@ async function ask() {
   while (wanted) {
     wanted = false;
     try {
-      const told = await fetch("/whatif/results", { method: "POST", body: question() });
-      if (!told.ok) throw new Error(told.status === 401 || told.status === 403 ? "sign in again" : `error ${told.status}`);
-      const html = await told.text();
+      const response = await fetch("/whatif/results", { method: "POST", body: question() });
+      if (!response.ok) throw new Error(response.status === 401 || response.status === 403 ? "sign in again" : `error ${response.status}`);
+      const html = await response.text();
       if (wanted) continue;
       answer.innerHTML = html; // the server's own page, escaped there; scripts in it do not run
       say("");
       await drawAll();
     } catch (error) {
-      say(`The server did not answer (${error.message}): what stands here is from before this change.`);
+      say(`The server did not answer (${error.message}). The results below are from before this change.`);
     }
   }
   busy = false;
@@ -83,20 +83,20 @@ function changed(done) {
 
 if (controls) {
   controls.addEventListener("input", ({ target }) => {
-    const field = target.closest(".control").querySelector("[data-own]");
+    const field = target.closest(".control").querySelector("[data-initial]");
     if (target.type === "range") field.value = valueAt(target);
     if (field.validity.valid && field.value !== "") changed(false);
   });
   controls.addEventListener("change", ({ target }) => {
-    const field = target.closest(".control").querySelector("[data-own]");
-    if (field.value === "") field.value = field.dataset.own;
+    const field = target.closest(".control").querySelector("[data-initial]");
+    if (field.value === "") field.value = field.dataset.initial;
     if (field.validity.valid) changed(true);
     else say(`${field.name}: ${field.validationMessage}`);
   });
   controls.addEventListener("click", ({ target }) => {
     const button = target.closest("button.step");
     if (!button) return;
-    const field = button.closest(".control").querySelector("[data-own]");
+    const field = button.closest(".control").querySelector("[data-initial]");
     const by = Number(button.dataset.step);
     const value = Number(field.value);
     field.value = field.step === "1" ? Math.max(1, value + by) : Number((value * (by > 0 ? 1.25 : 0.8)).toPrecision(3));
@@ -105,7 +105,7 @@ if (controls) {
   addEventListener("popstate", () => {
     const query = new URLSearchParams(location.search);
     for (const field of fields()) {
-      const text = query.get(field.name) ?? field.dataset.own;
+      const text = query.get(field.name) ?? field.dataset.initial;
       field.value = field.type === "number" ? parseFloat(text) : text;
     }
     show();
@@ -113,7 +113,7 @@ if (controls) {
   });
   start.addEventListener("click", (event) => {
     event.preventDefault();
-    for (const field of fields()) field.value = field.dataset.own;
+    for (const field of fields()) field.value = field.dataset.initial;
     changed(true);
   });
   form.addEventListener("submit", (event) => {
