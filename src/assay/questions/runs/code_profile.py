@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.code_profile.files import EXECUTOR, UNKNOWN, recording_and_part, stacks_file, stages_of
+from assay.analysis.code_profile.recorded import RecordedPart, RecordedStacks
 from assay.analysis.code_profile.stacks import Stack, parse_collapsed
 from assay.analysis.code_profile.summary import CategoryCount, FrameCount, category_counts, frame_counts
 from assay.foundation.errors import FormatError
@@ -113,6 +114,21 @@ def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
             hint="record one: assay run PLAN --profile cpu",
         )
     return files
+
+
+def stacks_of_run(store: Repository, prefix: str) -> RecordedStacks:
+    """Return all stacks of the run whose id begins with ``prefix``. Raises FormatError if it has no profile."""
+    run = store.run(prefix)
+    recorded = run.environment.get("profile") or {}
+    return RecordedStacks(
+        run=run,
+        kind=str(recorded.get("kind", "")),
+        interval_ms=recorded.get("interval_ms"),
+        parts=tuple(
+            RecordedPart(recording, part, stored_stacks(store, run.run_id, recording, part)[0])
+            for recording, part in require_recordings(store, run)
+        ),
+    )
 
 
 def stored_stacks(store: Repository, run_id: str, recording: str, part: str) -> tuple[Counter[Stack], int]:

@@ -7,17 +7,21 @@ from typing import IO
 
 import click
 
+from assay.analysis.code_profile.recorded import RecordedStacks
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.foundation.output import written
+from assay.foundation.output import write_whole, written
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, where_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Run
+from assay.questions.runs.code_profile import stacks_of_run
 from assay.questions.runs.runs import in_order_of_start, levels_in, selected
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit
+from assay.store.exchange.profiles import collapsed_bytes, pprof_bytes
 from assay.text import plural, workload_named
 
+_PROFILE_WRITERS: dict[str, Callable[[RecordedStacks], bytes]] = {"collapsed": collapsed_bytes, "pprof": pprof_bytes}
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,
     "jsonl": write_json_lines,
@@ -27,12 +31,13 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 
 
 @click.command(cls=AssayCommand)
-@click.argument("form", type=click.Choice([*_WRITERS, "parquet"]), required=False)
+@click.argument("form", type=click.Choice([*_WRITERS, "parquet", *_PROFILE_WRITERS]), required=False)
 @click.option(
     "--dataset",
     metavar="DIR|hdfs://…",
     help="Instead of FORM: add new runs to a dataset of runs, task attempts and traces, for Spark and other readers.",
 )
+@click.option("--run", metavar="RUN", help="The profiled run whose stacks collapsed or pprof has: the start of its id.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: standard output."
 )
@@ -43,23 +48,36 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 def export(
     form: str | None,
     dataset: str | None,
+    run: str | None,
     output: Path | None,
     where: tuple[str, ...],
     workload: str | None,
     layout: str | None,
     repository: Path,
 ) -> None:
-    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset."""
+    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or the
+    stacks of a profiled run as collapsed text or for pprof.
+    """
     opened = Repository.open(repository)
     if dataset is not None:
-        if form or output or where or workload or layout:
+        if form or run or output or where or workload or layout:
             raise SpecificationError("a dataset takes all runs; leave out the other options", where="--dataset")
         _export_dataset(opened, dataset)
         return
     if form is None:
         raise SpecificationError(
-            "no output format", hint=f"choose one of {', '.join([*_WRITERS, 'parquet'])}, or --dataset"
+            "no output format",
+            hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_PROFILE_WRITERS])}, or --dataset",
         )
+    if form in _PROFILE_WRITERS or run:
+        if form not in _PROFILE_WRITERS or not run or where or workload or layout:
+            raise SpecificationError(
+                "a profile is of one run",
+                where=form,
+                hint=f"assay export {'|'.join(_PROFILE_WRITERS)} --run RUN -o FILE",
+            )
+        _export_profile(opened, form, run, output)
+        return
     table = opened.table()
     named = {"workload": workload_named(workload, levels_in(table, "workload")) if workload else None, "layout": layout}
     conditions = [f"{name}={level}" for name, level in named.items() if level]
@@ -81,6 +99,17 @@ def export(
             with made.open("w", encoding="utf-8", newline="") as file:
                 _WRITERS[form](runs, file)
     click.echo(f"wrote {output} from {plural(len(runs), 'run')}", err=True)
+
+
+def _export_profile(opened: Repository, form: str, run: str, output: Path | None) -> None:
+    content = _PROFILE_WRITERS[form](stacks_of_run(opened, run))
+    if output is not None:
+        write_whole(output, content)
+        click.echo(f"wrote {output}", err=True)
+    elif form == "pprof":
+        raise SpecificationError("a compressed profile can't go to standard output", hint="name a file with -o")
+    else:
+        click.echo(content.decode(), nl=False)
 
 
 def _export_dataset(opened: Repository, address: str) -> None:

@@ -1,0 +1,143 @@
+"""Test exported profiles: the totals are those of the run, read by an independent decoder and by go tool pprof."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.analysis.code_profile.stacks import Stack, parse_collapsed
+from assay.foundation.errors import FormatError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.questions.runs.code_profile import code_profile
+from assay.store import Repository
+from builders import make_run
+from profile_support import FACTS, add_run
+
+Fields = dict[int, list[int | bytes]]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Repository:
+    store = Repository.create(tmp_path / "repository")
+    add_run(store, 1, "HDD", 300)
+    add_run(store, 2, "HDD", 5, facts={**FACTS, "kind": "alloc", "interval_ms": None})
+    store.publish(make_run(3))
+    return store
+
+
+def exported(store: Repository, number: int, form: str) -> Path:
+    target = store.root.parent / f"{number}.{form}"
+    command = ["export", form, "--run", make_run(number).run_id, "-o", str(target), "--repository", str(store.root)]
+    done = CliRunner().invoke(assay, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return target
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def fields(data: bytes) -> Fields:
+    """Return the fields of a Protocol Buffers message that has numbers and parts with a length."""
+    read, at = defaultdict[int, list[int | bytes]](list), 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        value, at = varint(data, at)
+        if tag & 7 == 2:
+            read[tag >> 3].append(data[at : at + value])
+            at += value
+        else:
+            assert tag & 7 == 0
+            read[tag >> 3].append(value)
+    return read
+
+
+def numbers(packed: int | bytes) -> list[int]:
+    assert isinstance(packed, bytes)
+    values, at = [], 0
+    while at < len(packed):
+        value, at = varint(packed, at)
+        values.append(value)
+    return values
+
+
+def message(value: int | bytes) -> Fields:
+    assert isinstance(value, bytes)
+    return fields(value)
+
+
+def samples_of(path: Path) -> tuple[dict[str, Counter[Stack]], list[tuple[str, str]], int]:
+    """Return the stacks by phase, the types and units of values, and the sum of the last value."""
+    profile = fields(gzip.decompress(path.read_bytes()))
+    strings = [text.decode() for text in profile[6] if isinstance(text, bytes)]
+    assert strings[0] == ""
+    functions = {item[1][0]: strings[int(item[2][0])] for item in map(message, profile[5])}
+    locations = {item[1][0]: functions[message(item[4][0])[1][0]] for item in map(message, profile[4])}
+    types = [(strings[int(item[1][0])], strings[int(item[2][0])]) for item in map(message, profile[1])]
+    stacks, last = defaultdict[str, Counter[Stack]](Counter), 0
+    for sample in map(message, profile[2]):
+        labels = {strings[int(item[1][0])]: strings[int(item[2][0])] for item in map(message, sample[3])}
+        values = numbers(sample[2][0])
+        stack = tuple(locations[number] for number in reversed(numbers(sample[1][0])))
+        stacks[labels["phase"]][stack] += values[0]
+        last += values[-1]
+    return dict(stacks), types, last
+
+
+def test_pprof_has_the_stacks_of_each_phase_in_samples_and_nanoseconds(store: Repository) -> None:
+    stacks, types, nanoseconds = samples_of(exported(store, 1, "pprof"))
+    profile = code_profile(store, make_run(1).run_id)
+    assert {phase: counts.total() for phase, counts in stacks.items()} == dict(profile.phases)
+    assert stacks["reduce"]["a", "io/github/assay/jobs/Burner.burnCpu"] == 300
+    assert types == [("samples", "count"), ("cpu", "nanoseconds")]
+    assert nanoseconds == profile.total * 10_000_000
+    assert samples_of(exported(store, 2, "pprof"))[1] == [("alloc", "bytes")]
+
+
+def test_collapsed_text_has_the_phase_as_the_first_frame(store: Repository) -> None:
+    stacks, skipped = parse_collapsed(exported(store, 1, "collapsed").read_text())
+    phases = Counter[str]()
+    for stack, count in stacks.items():
+        phases[stack[0]] += count
+    assert (phases, skipped) == (Counter(dict(code_profile(store, make_run(1).run_id).phases)), 0)
+    command = ["export", "collapsed", "--run", make_run(1).run_id, "--repository", str(store.root)]
+    assert parse_collapsed(CliRunner().invoke(assay, command).stdout)[0] == stacks
+
+
+def test_go_tool_pprof_prints_the_same_totals(store: Repository) -> None:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("SKIPPED LOUDLY: no go, so pprof itself read no export")
+    command = [go, "tool", "pprof", "-top", "-tagfocus=phase=reduce", str(exported(store, 1, "pprof"))]
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert "Type: cpu" in printed
+    assert "Showing nodes accounting for 4.07s" in printed
+    assert re.search(r"^\s+3s .* io/github/assay/jobs/Burner.burnCpu$", printed, re.MULTILINE), printed
+
+
+def test_wrong_requests_are_refused(store: Repository) -> None:
+    run_id = make_run(1).run_id
+    for words in (
+        ["pprof"],
+        ["csv", "--run", run_id],
+        ["pprof", "--run", run_id],
+        ["pprof", "--run", run_id, "--layout", "HDD"],
+    ):
+        done = CliRunner().invoke(assay, ["export", *words, "--repository", str(store.root)])
+        assert isinstance(done.exception, SpecificationError), words
+    done = CliRunner().invoke(
+        assay, ["export", "pprof", "--run", make_run(3).run_id, "-o", "x", "--repository", str(store.root)]
+    )
+    assert isinstance(done.exception, FormatError)
