@@ -19,8 +19,7 @@ from assay.questions.runs.code_profile import code_profile
 from assay.store import Repository
 from builders import make_run
 from profile_support import FACTS, add_run
-
-Fields = dict[int, list[int | bytes]]
+from protobuf_support import fields, message, numbers
 
 
 @pytest.fixture
@@ -38,44 +37,6 @@ def exported(store: Repository, number: int, form: str) -> Path:
     done = CliRunner().invoke(assay, command, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return target
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def fields(data: bytes) -> Fields:
-    """Return the fields of a Protocol Buffers message that has numbers and parts with a length."""
-    read, at = defaultdict[int, list[int | bytes]](list), 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        value, at = varint(data, at)
-        if tag & 7 == 2:
-            read[tag >> 3].append(data[at : at + value])
-            at += value
-        else:
-            assert tag & 7 == 0
-            read[tag >> 3].append(value)
-    return read
-
-
-def numbers(packed: int | bytes) -> list[int]:
-    assert isinstance(packed, bytes)
-    values, at = [], 0
-    while at < len(packed):
-        value, at = varint(packed, at)
-        values.append(value)
-    return values
-
-
-def message(value: int | bytes) -> Fields:
-    assert isinstance(value, bytes)
-    return fields(value)
 
 
 def samples_of(path: Path) -> tuple[dict[str, Counter[Stack]], list[tuple[str, str]], int]:

@@ -10,20 +10,18 @@ a function without file and line.
 
 import gzip
 from collections import Counter
-from collections.abc import Iterable
 from math import isnan
 
 from assay.analysis.code_profile.categories import plain_frame
 from assay.analysis.code_profile.recorded import RecordedStacks
 from assay.analysis.code_profile.stacks import Stack, collapsed_text
 from assay.analysis.statistics import started_unix_s
+from assay.store.exchange.protobuf import bytes_field, number_field, packed_field, text_field
 
 _COUNTED = {"alloc": ("alloc", "bytes"), "lock": ("delay", "nanoseconds")}
 """Type and unit of the counts of a kind of profile; others count samples."""
 _NS_PER_MS = 1_000_000
 _NS_PER_S = 1_000_000_000
-_BYTES_FIELD = 2
-"""Wire type of a field with a length: a text, a message or packed numbers."""
 
 
 def collapsed_bytes(recorded: RecordedStacks) -> bytes:
@@ -44,47 +42,26 @@ def pprof_bytes(recorded: RecordedStacks) -> bytes:
     interval_ns = round(recorded.interval_ms * _NS_PER_MS) if recorded.interval_ms else None
     counted = _COUNTED.get(recorded.kind, ("samples", "count"))
     types = [counted, (recorded.kind, "nanoseconds")] if interval_ns else [counted]
-    value_types = [_number(1, text(name)) + _number(2, text(unit)) for name, unit in types]
-    profile = bytearray(b"".join(_field(1, value_type) for value_type in value_types))
+    value_types = [number_field(1, text(name)) + number_field(2, text(unit)) for name, unit in types]
+    profile = bytearray(b"".join(bytes_field(1, value_type) for value_type in value_types))
     for part in recorded.parts:
         labels = b"".join(
-            _field(3, _number(1, text(key)) + _number(2, text(value)))
+            bytes_field(3, number_field(1, text(key)) + number_field(2, text(value)))
             for key, value in (("phase", part.part), ("recording", part.recording))
         )
         for stack, count in part.stacks.items():
             frames = [functions.setdefault(name, len(functions) + 1) for name in map(plain_frame, reversed(stack))]
             values = [count, count * interval_ns] if interval_ns else [count]
-            profile += _field(2, _packed(1, frames) + _packed(2, values) + labels)
+            profile += bytes_field(2, packed_field(1, frames) + packed_field(2, values) + labels)
     for name, number in functions.items():
-        profile += _field(4, _number(1, number) + _field(4, _number(1, number)))
-        profile += _field(5, _number(1, number) + _number(2, text(name)) + _number(3, text(name)))
+        profile += bytes_field(4, number_field(1, number) + bytes_field(4, number_field(1, number)))
+        profile += bytes_field(5, number_field(1, number) + number_field(2, text(name)) + number_field(3, text(name)))
     if interval_ns:
-        profile += _field(11, value_types[1]) + _number(12, interval_ns)
+        profile += bytes_field(11, value_types[1]) + number_field(12, interval_ns)
     started_s = started_unix_s(recorded.run)
     if not isnan(started_s):
-        profile += _number(9, round(started_s * _NS_PER_S))
-    profile += _number(10, round(recorded.run.duration_s * _NS_PER_S))
-    profile += _number(14, text(types[-1][0]))
-    profile += b"".join(_field(6, value.encode("utf-8", "replace")) for value in strings)
+        profile += number_field(9, round(started_s * _NS_PER_S))
+    profile += number_field(10, round(recorded.run.duration_s * _NS_PER_S))
+    profile += number_field(14, text(types[-1][0]))
+    profile += b"".join(text_field(6, value) for value in strings)
     return gzip.compress(profile, mtime=0)
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 0x7F:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)
-
-
-def _number(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | _BYTES_FIELD) + _varint(len(content)) + content
-
-
-def _packed(number: int, values: Iterable[int]) -> bytes:
-    return _field(number, b"".join(map(_varint, values)))

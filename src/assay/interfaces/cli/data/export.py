@@ -7,7 +7,6 @@ from typing import IO
 
 import click
 
-from assay.analysis.code_profile.recorded import RecordedStacks
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.output import write_whole, written
 from assay.interfaces.cli.command_classes import AssayCommand
@@ -18,10 +17,10 @@ from assay.questions.runs.code_profile import stacks_of_run
 from assay.questions.runs.runs import in_order_of_start, levels_in, selected
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit
+from assay.store.exchange.perfetto import perfetto_bytes
 from assay.store.exchange.profiles import collapsed_bytes, pprof_bytes
 from assay.text import plural, workload_named
 
-_PROFILE_WRITERS: dict[str, Callable[[RecordedStacks], bytes]] = {"collapsed": collapsed_bytes, "pprof": pprof_bytes}
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,
     "jsonl": write_json_lines,
@@ -30,14 +29,27 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 }
 
 
+def _perfetto(opened: Repository, prefix: str) -> bytes:
+    run = opened.run(prefix)
+    return perfetto_bytes(run, opened.tasks(run.run_id), opened.trace(run.run_id))
+
+
+_RUN_WRITERS: dict[str, Callable[[Repository, str], bytes]] = {
+    "collapsed": lambda opened, run: collapsed_bytes(stacks_of_run(opened, run)),
+    "pprof": lambda opened, run: pprof_bytes(stacks_of_run(opened, run)),
+    "perfetto": _perfetto,
+}
+_BINARY = ("pprof", "perfetto")
+
+
 @click.command(cls=AssayCommand)
-@click.argument("form", type=click.Choice([*_WRITERS, "parquet", *_PROFILE_WRITERS]), required=False)
+@click.argument("form", type=click.Choice([*_WRITERS, "parquet", *_RUN_WRITERS]), required=False)
 @click.option(
     "--dataset",
     metavar="DIR|hdfs://…",
     help="Instead of FORM: add new runs to a dataset of runs, task attempts and traces, for Spark and other readers.",
 )
-@click.option("--run", metavar="RUN", help="The profiled run whose stacks collapsed or pprof has: the start of its id.")
+@click.option("--run", metavar="RUN", help="The run of collapsed, pprof or perfetto: the start of its id.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: standard output."
 )
@@ -55,8 +67,8 @@ def export(
     layout: str | None,
     repository: Path,
 ) -> None:
-    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or the
-    stacks of a profiled run as collapsed text or for pprof.
+    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or one
+    run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto.
     """
     opened = Repository.open(repository)
     if dataset is not None:
@@ -66,17 +78,16 @@ def export(
         return
     if form is None:
         raise SpecificationError(
-            "no output format",
-            hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_PROFILE_WRITERS])}, or --dataset",
+            "no output format", hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_RUN_WRITERS])}, or --dataset"
         )
-    if form in _PROFILE_WRITERS or run:
-        if form not in _PROFILE_WRITERS or not run or where or workload or layout:
+    if form in _RUN_WRITERS or run:
+        if form not in _RUN_WRITERS or not run or where or workload or layout:
             raise SpecificationError(
-                "a profile is of one run",
+                "this form is of one run, and takes no filter",
                 where=form,
-                hint=f"assay export {'|'.join(_PROFILE_WRITERS)} --run RUN -o FILE",
+                hint=f"assay export {'|'.join(_RUN_WRITERS)} --run RUN -o FILE",
             )
-        _export_profile(opened, form, run, output)
+        _export_run(opened, form, run, output)
         return
     table = opened.table()
     named = {"workload": workload_named(workload, levels_in(table, "workload")) if workload else None, "layout": layout}
@@ -101,13 +112,13 @@ def export(
     click.echo(f"wrote {output} from {plural(len(runs), 'run')}", err=True)
 
 
-def _export_profile(opened: Repository, form: str, run: str, output: Path | None) -> None:
-    content = _PROFILE_WRITERS[form](stacks_of_run(opened, run))
+def _export_run(opened: Repository, form: str, run: str, output: Path | None) -> None:
+    content = _RUN_WRITERS[form](opened, run)
     if output is not None:
         write_whole(output, content)
         click.echo(f"wrote {output}", err=True)
-    elif form == "pprof":
-        raise SpecificationError("a compressed profile can't go to standard output", hint="name a file with -o")
+    elif form in _BINARY:
+        raise SpecificationError("this form can't go to standard output", where=form, hint="name a file with -o")
     else:
         click.echo(content.decode(), nl=False)
 

@@ -1,0 +1,106 @@
+"""Write a run as a trace for Perfetto (ui.perfetto.dev): phases, task attempts by node, and counters of devices.
+
+In: a run, its task attempts and its trace. Out: a message ``Trace`` of Protocol Buffers (``protos/perfetto/trace`` of
+github.com/google/perfetto). Each node has one track for each container, which is the first free one when an attempt
+starts. Reduces contain their shuffle, merge and reduce. Times are nanoseconds of Unix time, or from one day if the
+start of the run is unknown. Counters are rates per second, gauges are unchanged.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from math import isnan
+
+from assay.analysis.run_profile.series import WINDOWS_MAX, series_of
+from assay.analysis.statistics import started_unix_s
+from assay.model import Run, TaskAttempt, Trace
+from assay.store.exchange.protobuf import bytes_field, double_field, number_field, text_field
+
+_BEGIN, _END, _COUNTER = 1, 2, 4
+"""Types of a track event."""
+_SEQUENCE = 1
+_NS_PER_S = 1_000_000_000
+_UNKNOWN_START_S = 86_400.0
+"""Start of a run whose time is unknown; after 0, because traces may begin before the run."""
+
+
+class _Tracks:
+    """Packets of a trace, whose times are seconds from the start of the run."""
+
+    def __init__(self, start_s: float) -> None:
+        self._start_ns = round(start_s * _NS_PER_S)
+        self._ids = count(1)
+        self.packets = bytearray()
+
+    def add(self, name: str, parent: int | None = None, unit: str | None = None) -> int:
+        """Add a track, with ``unit`` one of a counter, and return its id."""
+        track = next(self._ids)
+        content = number_field(1, track) + text_field(2, name)
+        if parent is not None:
+            content += number_field(5, parent)
+        if unit is not None:
+            content += bytes_field(8, text_field(6, unit))
+        self._packet(bytes_field(60, content))
+        return track
+
+    def interval(self, track: int, name: str, start_s: float, end_s: float, parts: Sequence["_Interval"] = ()) -> None:
+        """Add an interval with the intervals inside it."""
+        self._event(start_s, number_field(9, _BEGIN) + number_field(11, track) + text_field(23, name))
+        for part_name, part_start_s, part_end_s in parts:
+            self.interval(track, part_name, part_start_s, part_end_s)
+        self._event(max(start_s, end_s), number_field(9, _END) + number_field(11, track))
+
+    def value(self, track: int, t_s: float, value: float) -> None:
+        """Add a value of a counter."""
+        self._event(t_s, number_field(9, _COUNTER) + number_field(11, track) + double_field(44, value))
+
+    def _event(self, t_s: float, content: bytes) -> None:
+        time_ns = max(0, self._start_ns + round(t_s * _NS_PER_S))
+        self._packet(number_field(8, time_ns) + bytes_field(11, content))
+
+    def _packet(self, content: bytes) -> None:
+        self.packets += bytes_field(1, content + number_field(10, _SEQUENCE))
+
+
+_Interval = tuple[str, float, float]
+"""Name, start and end in seconds."""
+
+
+def perfetto_bytes(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> bytes:
+    """Return the run as a trace for Perfetto."""
+    started_s = started_unix_s(run)
+    tracks = _Tracks(_UNKNOWN_START_S if isnan(started_s) else started_s)
+    whole = tracks.add(f"{run.workload} {run.layout} {run.run_id}".replace("  ", " "))
+    tracks.interval(whole, "run", 0.0, run.duration_s)
+    for phase in run.phases:
+        tracks.interval(tracks.add(phase.name, whole), phase.name, phase.start_s, phase.end_s)
+    nodes = {name: tracks.add(name) for name in sorted({task.node for task in tasks} | set(trace.node))}
+    for node, parent in nodes.items():
+        for container, attempts in enumerate(_containers([task for task in tasks if task.node == node]), start=1):
+            track = tracks.add(f"container {container}", parent)
+            for task in attempts:
+                name = f"{task.kind} {task.attempt_id} {task.status}"
+                tracks.interval(track, name, task.start_s, task.end_s, tuple(_parts(task)))
+    for series in series_of(trace, windows=WINDOWS_MAX):
+        unit = f"{series.unit}/s" if series.counter else series.unit
+        track = tracks.add(f"{series.subject} {series.metric}", nodes[series.node], unit)
+        for t_s, value in zip(series.t_s, series.values, strict=True):
+            tracks.value(track, t_s, value)
+    return bytes(tracks.packets)
+
+
+def _containers(tasks: Sequence[TaskAttempt]) -> list[list[TaskAttempt]]:
+    """Return the attempts of a node by container: each starts in the first container that is free."""
+    containers: list[list[TaskAttempt]] = []
+    for task in sorted(tasks, key=lambda task: (task.start_s, task.end_s)):
+        free = next((attempts for attempts in containers if attempts[-1].end_s <= task.start_s), None)
+        if free is None:
+            containers.append(free := [])
+        free.append(task)
+    return containers
+
+
+def _parts(task: TaskAttempt) -> Iterator[_Interval]:
+    if task.shuffle_end_s is not None and task.merge_end_s is not None:
+        yield "shuffle", task.start_s, task.shuffle_end_s
+        yield "merge", task.shuffle_end_s, task.merge_end_s
+        yield "reduce", task.merge_end_s, task.end_s
