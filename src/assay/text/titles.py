@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.foundation.units import format_bytes
-from assay.model import PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
+from assay.model import LAYOUT_FACTOR, PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
+from assay.text.codes import layout_text
 from assay.text.language import plural
 from assay.text.numbers import NO_VALUE
 from assay.workloads.catalogue import known_name, workloads
@@ -99,6 +100,8 @@ def level_text(name: str, level: str) -> str:
     """Return a column's level as shown to users."""
     if name == "workload":
         return workload_title(level)
+    if name == LAYOUT_FACTOR:
+        return layout_text(level)
     if name == "campaign_id":
         return run_id_text(level)
     if name == "lab_scale":

@@ -17,8 +17,10 @@ from assay.interfaces.charts.drawing.identity import (
     SHAPE_PATHS,
     SHAPES,
     colours_of,
+    distinct_colours,
     luminance,
     shape_of,
+    shapes_of,
 )
 from assay.interfaces.charts.drawing.style import OPACITIES, PALETTE, PHASE_COLOURS, opacity_scale
 from builders import make_run
@@ -26,6 +28,7 @@ from seen_colours import SHARMA, Lab, ciede2000, lab
 
 CODES = ["HDD", "HD2", "HD3", "HD4", "HD5", "HD6", "SSD", "SS2", "NVE", "HS5"]
 CODES += ["RL1", "RL2", "RL3", "R1", "R2", "R3", "RR1", "RR2", "RR3"]
+SHAPES_MAX = len(SHAPES)
 PAPER, CARDS = ("#FFFFFF", "#FBFBFA"), ("#14171A", "#1B1F23")
 """Background colours of the light and the dark theme."""
 
@@ -52,6 +55,33 @@ def test_the_colour_shows_the_device_class_and_the_shape_the_number_of_disks() -
     assert len(set(CLASS_COLOURS.values())) == len(DeviceClass)
     assert colours_of(["HDD-11", "HDD, 4 containers"])["HDD, 4 containers"] == colours["HDD"]
     assert [shape_of(name) for name in ("HDD", "HD2", "SSD", "SS2")] == [SHAPES[0], SHAPES[1], SHAPES[0], SHAPES[1]]
+
+
+ALOJA = [*(f"{family}{n}" for family in ("R", "RL", "RR", "HD", "SS", "HS") for n in range(1, 7)), "HDD", "SSD"]
+
+
+@given(st.lists(st.one_of(st.sampled_from(ALOJA), st.text(min_size=1, max_size=4)), unique=True, max_size=SHAPES_MAX))
+def test_no_two_levels_of_a_chart_have_the_same_colour_and_shape(names: list[str]) -> None:
+    colours = colours_of(names)
+    shapes = shapes_of(colours)
+    assert len({(colours[name], shapes[name]) for name in names}) == len(names)
+    assert set(shapes.values()) <= set(SHAPES)
+    different = distinct_colours(names, colours)
+    assert len(set(different.values())) == min(len(names), 20)
+
+
+def test_all_layouts_of_aloja_differ_in_colour_or_shape() -> None:
+    colours = colours_of(ALOJA)
+    shapes = shapes_of(colours)
+    assert len({(colours[name], shapes[name]) for name in ALOJA}) == len(ALOJA) == 38
+    assert (colours["R3"], shapes["R3"]) != (colours["RL3"], shapes["RL3"])
+    assert shapes["HD2"] == shapes["SS2"] == shape_of("HD2")
+
+
+def test_opacities_of_many_levels_of_one_colour_differ() -> None:
+    scale = opacity_scale(colours_of([f"R{n}" for n in range(1, 8)]))
+    assert len(set(scale["range"])) == 7
+    assert min(scale["range"]) >= OPACITIES[-1]
 
 
 def test_recorded_devices_have_precedence_over_the_code() -> None:

@@ -148,7 +148,7 @@ def specs() -> dict[str, Spec]:
                 for network in ("ETH", "IB")
                 for containers in ("4", "16")
             ],
-            ["Layout", "Network", "Containers"],
+            ["layout", "network", "containers"],
         ),
         "tuning_course": tuning_course(
             [

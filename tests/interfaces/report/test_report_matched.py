@@ -103,7 +103,8 @@ def test_measured_and_simulated_runs_have_separate_decisions_and_details() -> No
     for groups in report.groups.decisions:
         decision = report.decisions[groups.decision]
         options = {row[1] for shown in groups.tables if shown.title == "Scope" for row in shown.rows}
-        assert options == {f"HD2 → {decision.leader}"}
+        words = {"SS2": "2 SSDs (SS2)", "NV1": "NV1"}
+        assert options == {f"2 hard disks (HD2) → {words[decision.leader]}"}
     assert report.workloads_not_compared == ("alone",)
     facts = {f.name: f.text for block in document_of(report).opening if isinstance(block, Facts) for f in block.facts}
     assert facts["Workloads not compared"].startswith("alone: no two runs differ in the factor alone")

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale, opacity_scale
+from assay.text import column_title, level_text
 
-_LEGEND_ENTRY_PX = 90
-"""Width of an entry of the legend, in pixels."""
+_SYMBOL_PX, _LETTER_PX = 30, 7
+"""Width of a symbol and of a letter of the legend, in pixels."""
 HEIGHT_PX = 260
 COLOURS_MAX = 12
 """Maximum number of levels of the first factor in a chart: the levels with the most measured configurations."""
@@ -40,20 +41,22 @@ def _order(levels: Sequence[str]) -> list[str]:
         return sorted(levels)
 
 
-def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: int = FULL_PX) -> Spec:
+def combinations(cells: Sequence[Combination], factors: Sequence[str], width_px: int = FULL_PX) -> Spec:
     """Return a line chart over the last factor, with a coloured line for each level of the first factor.
 
     With three factors, there is a line for each pair of levels of the first two. Dashes show the second factor.
     """
+    titles = [column_title(name) for name in factors]
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.levels[0]] = counts.get(cell.levels[0], 0) + cell.configurations
     first = _order(sorted(counts, key=lambda level: -counts[level])[:COLOURS_MAX])
+    words = {level: level_text(factors[0], level) for level in first}
     rows = [
         {
-            "first": cell.levels[0],
-            "second": cell.levels[1] if len(cell.levels) > 2 else "",
-            "last": cell.levels[-1],
+            "first": words[cell.levels[0]],
+            "second": level_text(factors[1], cell.levels[1]) if len(cell.levels) > 2 else "",
+            "last": level_text(factors[-1], cell.levels[-1]),
             "seconds": cell.expected_s,
             "kind": MEASURED if cell.configurations else GUESSED,
         }
@@ -64,7 +67,7 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "field": "last",
         "type": "ordinal",
         "title": titles[-1],
-        "sort": _order(list({cell.levels[-1] for cell in cells})),
+        "sort": [level_text(factors[-1], level) for level in _order(list({cell.levels[-1] for cell in cells}))],
         "axis": {"labelAngle": 0},
     }
     y = {
@@ -73,8 +76,9 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "title": "Expected time (s)",
         "scale": {"type": "log", "nice": False},
     }
-    colours = colours_of(first)
-    columns = {"columns": max(2, width_px // _LEGEND_ENTRY_PX)}
+    colours = {words[level]: colour for level, colour in colours_of(first).items()}
+    entry_px = _SYMBOL_PX + _LETTER_PX * max(map(len, colours))
+    columns = {"columns": max(1, width_px // entry_px)}
     by_first = {"field": "first", "type": "nominal", "title": titles[0], "legend": columns}
     shades = {
         "color": {**by_first, "scale": colour_scale(colours)},

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Protocol
 
-from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
 
@@ -268,12 +268,9 @@ def cost_effectiveness_chart(
     names = _name_rows(points, along, up, all_named=all_named)
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
     legend: Spec | None = None if is_labelled else {"columns": max(2, width_px // 90)}
-    colour = {
-        "field": "layout",
-        "type": "nominal",
-        "legend": legend,
-        "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts}),
-    }
+    colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
+    shapes = shapes_of({**colours, **palette})
+    colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(colours)}
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     layers: list[Spec] = [
         {
@@ -293,7 +290,7 @@ def cost_effectiveness_chart(
                     "field": "layout",
                     "type": "nominal",
                     "legend": legend,
-                    "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]},
+                    "scale": {"domain": layouts, "range": [shapes[name] for name in layouts]},
                 },
                 "size": {
                     "field": "runs",

@@ -8,7 +8,7 @@ levels.
 from collections.abc import Mapping
 
 from assay.analysis.comparison.joint import LevelNetwork
-from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.style import HALF_PX, INK, PALETTE, Spec, chart, colour_scale
 
 _LINES_MAX = 15
@@ -122,7 +122,7 @@ def _numbers(rows: list[Spec], levels: int) -> Spec:
 
 
 def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
-    shapes = {"domain": list(colours), "range": [shape_of(level) for level in colours]}
+    shapes = {"domain": list(colours), "range": list(shapes_of(colours).values())}
     return {
         "data": {"values": rows},
         "transform": _at("a", "", len(rows)),

@@ -6,17 +6,17 @@ In: a view of :mod:`assay.questions.runs.scatter`. Out: a Vega-Lite specificatio
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from assay.interfaces.charts.drawing.identity import shape_of
-from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale, opacity_scale
-from assay.model import LAYOUT_FACTOR
+from assay.interfaces.charts.drawing.identity import distinct_colours, shapes_of
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale
 from assay.questions.runs.scatter import ScatterView
-from assay.text import STARTED, layout_text, level_text, metric_title
+from assay.text import STARTED, level_text, metric_title
 
 
 def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
     """Return the chart: the first factor's levels give the points' colours, the second factor's their shapes.
 
-    Without a second factor, the first factor's levels give the shapes too.
+    Without a second factor, the first factor's levels give the shapes too, and levels of one device class share a
+    colour. No two levels have the same colour and shape.
     """
     rows = [
         {
@@ -24,8 +24,8 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
             view.y: _drawn_value(view.y, point.y),
             "run": point.run_id,
             "address": f"/runs/{quote(point.run_id, safe='')}",
-            **({"colour": _level_words(view.by, point.colour)} if point.colour is not None else {}),
-            **({"shape": _level_words(view.shape, point.shape)} if point.shape is not None else {}),
+            **({"colour": level_text(view.by, point.colour)} if point.colour is not None else {}),
+            **({"shape": level_text(view.shape, point.shape)} if point.shape is not None else {}),
         }
         for point in view.points
     ]
@@ -37,24 +37,21 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
     }
     if view.by:
         levels = sorted({point.colour or "" for point in view.points})
-        colours = {level: palette.get(level, PALETTE[number % len(PALETTE)]) for number, level in enumerate(levels)}
+        unnamed = distinct_colours([level for level in levels if level not in palette], palette)
+        known = {**palette, **unnamed}
+        colours = distinct_colours(levels, known) if view.shape else {level: known[level] for level in levels}
+        shapes = shapes_of(known)
         by_level = {"field": "colour", "type": "nominal"}
-        shapes = [shape_of(name) for name in levels]
-        colours = {_level_words(view.by, level): colour for level, colour in colours.items()}
-        encoding["color"] = {**by_level, "scale": colour_scale(colours)}
-        if view.shape:
-            encoding["opacity"] = {**by_level, "scale": opacity_scale(colours)}
-        else:
-            encoding["shape"] = {**by_level, "scale": {"domain": list(colours), "range": shapes}}
+        words = {level: level_text(view.by, level) for level in levels}
+        encoding["color"] = {**by_level, "scale": colour_scale({words[level]: colours[level] for level in levels})}
+        if not view.shape:
+            of_level = {"domain": list(words.values()), "range": [shapes[level] for level in levels]}
+            encoding["shape"] = {**by_level, "scale": of_level}
     if view.shape:
         encoding["shape"] = {"field": "shape", "type": "nominal"}
     mark = {"type": "point", "filled": True, "size": 64, "opacity": 0.75, "cursor": "pointer", "color": PALETTE[0]}
     body: Spec = {"width": width_px, "height": 420, "data": {"values": rows}, "mark": mark, "encoding": encoding}
     return chart(f"{metric_title(view.y)} against {metric_title(view.x)}, one point for each run", body)
-
-
-def _level_words(factor: str, level: str) -> str:
-    return layout_text(level) if factor == LAYOUT_FACTOR else level_text(factor, level)
 
 
 def _drawn_value(name: str, value: float) -> float:

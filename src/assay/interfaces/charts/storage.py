@@ -6,7 +6,7 @@ In: one :class:`StoragePoint` for each layout. Out: a Vega-Lite specification. N
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from assay.interfaces.charts.drawing.identity import shape_of
+from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 HEIGHT_PX = 300
@@ -56,6 +56,8 @@ def storage_costs(
         "title": f"Cost per performance ({baseline} is 1)",
     }
     named = {"type": "nominal", "field": "layout", "legend": None}
+    colours = {str(name): palette.get(str(name), PALETTE[-1]) for name in layouts}
+    shapes = shapes_of({**colours, **palette})
     rule = {"type": "rule", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]}
     return chart(
         f"Cost per capacity against cost per performance by layout, as shares of those of {baseline}",
@@ -71,11 +73,8 @@ def storage_costs(
                     "encoding": {
                         "x": x,
                         "y": y,
-                        "color": {
-                            **named,
-                            "scale": colour_scale({str(n): palette.get(str(n), PALETTE[-1]) for n in layouts}),
-                        },
-                        "shape": {**named, "scale": {"domain": layouts, "range": [shape_of(str(n)) for n in layouts]}},
+                        "color": {**named, "scale": colour_scale(colours)},
+                        "shape": {**named, "scale": {"domain": layouts, "range": [shapes[str(n)] for n in layouts]}},
                     },
                 },
                 {

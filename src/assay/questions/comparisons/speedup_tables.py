@@ -4,7 +4,7 @@ In: a :class:`~.speedup.SpeedupView`. Out: tables of text, each with a note on h
 cluster, all pairs of levels, the fastest candidates. The first two are two-sided, the last is one-sided.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.comparison.joint import LevelPairs
@@ -14,7 +14,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import InferenceScope
 from assay.questions.comparisons.result_sentences import name_of
 from assay.questions.comparisons.speedup import SpeedupView
-from assay.text import NO_VALUE, format_interval, format_ratio, interval, origin_badge, plural
+from assay.text import NO_VALUE, format_interval, format_ratio, interval, level_text, origin_badge, plural
 
 PAIRS_SHOWN_MAX = 60
 """Maximum number of pairs shown per group; ``--json`` has all."""
@@ -64,8 +64,17 @@ def tables_of(view: SpeedupView, titled: Callable[[str], str] = _same) -> list[S
         title = name_of(item) if isinstance(item, SpeedupResult) and item.combined else titled(item.group)
         return f"{title} ({origin_badge(item.origin, item.lab_scale)})" if several else title
 
-    tables = (_scopes(view.results, named), _pairs(view.level_pairs, named), _fastest(view.best, named))
+    tables = (_scopes(view.results, named), _pairs(view.level_pairs, view.factor, named), _fastest(view.best, named))
     return [table for table in tables if table.rows]
+
+
+def compared_text(factor: str, baseline: str, candidate: str) -> str:
+    """Return the two levels of a comparison in words: ``2 hard disks (HD2) → 2 SSDs (SS2)``."""
+    return f"{level_text(factor, baseline)} → {level_text(factor, candidate)}"
+
+
+def _listed(factor: str, levels: Iterable[str]) -> str:
+    return ", ".join(level_text(factor, level) for level in levels)
 
 
 def _mean(value: float | None, low: float | None, high: float | None) -> str:
@@ -96,7 +105,7 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
         rows.append(
             (
                 named(item),
-                f"{item.baseline} → {item.candidate}",
+                compared_text(item.factor, item.baseline, item.candidate),
                 *(
                     _mean(estimate.ratio, estimate.low, estimate.high) if estimate else NO_VALUE
                     for estimate in (tested, similar)
@@ -126,7 +135,7 @@ def _scopes(results: Sequence[SpeedupResult], named: Callable[[SpeedupResult], s
     )
 
 
-def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]) -> SpeedupTable:
+def _pairs(level_pairs: Sequence[LevelPairs], factor: str, named: Callable[[LevelPairs], str]) -> SpeedupTable:
     def rows() -> Iterator[tuple[str, ...]]:
         for item in level_pairs:
             if len(item.levels) < 3:  # the result against the baseline says the same
@@ -135,7 +144,7 @@ def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]
                 joint = _mean(pair.joint.value, pair.joint.low, pair.joint.high) if pair.joint else NO_VALUE
                 yield (
                     named(item),
-                    f"{pair.baseline} → {pair.candidate}",
+                    compared_text(factor, pair.baseline, pair.candidate),
                     f"{pair.groups:,}",
                     _mean(pair.ratio, pair.low, pair.high),
                     joint + (" !" if pair.contradicted else ""),
@@ -143,7 +152,7 @@ def _pairs(level_pairs: Sequence[LevelPairs], named: Callable[[LevelPairs], str]
 
     different = [named(item) for item in level_pairs if not item.same_groups]
     separate = [
-        f"{named(item)}: {' / '.join(', '.join(part) for part in item.parts)}"
+        f"{named(item)}: {' / '.join(_listed(factor, part) for part in item.parts)}"
         for item in level_pairs
         if len(item.parts) > 1
     ]
@@ -170,7 +179,10 @@ def _fastest(best: Sequence[FastestLevels], named: Callable[[FastestLevels], str
         (
             named(item),
             scope_text(item.scope),
-            *(", ".join(names) or NO_VALUE for names in (item.fastest_candidates, item.slower, item.never_compared)),
+            *(
+                _listed(item.factor, names) or NO_VALUE
+                for names in (item.fastest_candidates, item.slower, item.never_compared)
+            ),
         )
         for item in best
         if item.slower or item.never_compared or len(item.fastest_candidates) > 1

@@ -2,13 +2,14 @@
 
 In: names of levels, and the device classes of layouts that are known from recorded devices. Out: colours and Vega's
 names of shapes. A layout without a known class gets it from its code (:mod:`assay.model.clusters.layout_code`). Layouts
-of one class have one colour on all charts; where a chart has no shapes, ``style.opacity_scale``
-distinguishes them. Any other
-name takes the first unused colour, from a position that depends on its text. The order of the names does not matter, so
-a level keeps its colour when runs are added.
+of one class have one colour on all charts, and different shapes (:func:`shapes_of`); where a chart has no shapes,
+``style.opacity_scale`` distinguishes them. Any other name takes the first unused colour, from a position that depends
+on its text. The order of the names does not matter, so a level keeps its colour when runs are added.
 """
 
 import hashlib
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -16,7 +17,23 @@ from assay.analysis.comparison.factors.device_classes import DeviceClass, device
 from assay.interfaces.charts.drawing.style import PALETTE
 from assay.model.clusters.layout_code import beginning
 
-SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+
+def _star(points: int, inner: float, radius: float = 1.0, centre: float = 0.0) -> str:
+    """Return a star as an SVG path; ``inner``: radius of its inner corners as a share of ``radius``."""
+    corners = [
+        (radius * (inner if number % 2 else 1.0), math.pi * (number / points - 0.5)) for number in range(2 * points)
+    ]
+    at = (f"{centre + far * math.cos(angle):.3g} {centre + far * math.sin(angle):.3g}" for far, angle in corners)
+    return f"M{'L'.join(at)}Z"
+
+
+_STARS: Final = ((5, 0.81), (4, 0.35), (5, 0.45), (6, 0.87), (3, 0.2), (6, 0.5), (8, 0.6), (12, 0.7))
+"""Points and inner radius of additional shapes; a large inner radius makes a polygon."""
+SHAPES: Final = (
+    *("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right"),
+    *(_star(*star) for star in _STARS),
+)
+"""Vega's names of shapes, and SVG paths from -1 to 1."""
 SHAPE_PATHS: Final[Mapping[str, str]] = {
     "circle": "M5 0a5 5 0 1 0 .01 0z",
     "square": "M.6 .6h8.8v8.8h-8.8z",
@@ -24,6 +41,9 @@ SHAPE_PATHS: Final[Mapping[str, str]] = {
     "diamond": "M5 0 10 5 5 10 0 5z",
     "cross": "M3.3 .3h3.4v3h3v3.4h-3v3h-3.4v-3h-3v-3.4h3z",
     "triangle-down": "M5 9.6 0 .6h10z",
+    "triangle-left": "M.4 5 9.4 0v10z",
+    "triangle-right": "M9.6 5 .6 10V0z",
+    **{_star(*star): _star(*star, radius=5, centre=5) for star in _STARS},
 }
 """The same shapes as SVG paths in a square of 10 × 10."""
 OTHERS: Final = (
@@ -68,12 +88,34 @@ def _number(name: str) -> int:
 
 
 def shape_of(name: str) -> str:
-    """Return the shape of a configuration's points. For a layout code, the number of disks selects it."""
+    """Return the preferred shape of a name: a layout code has the shape of its number of disks, others a circle."""
     layout_code = beginning(name)
-    if layout_code is None:
-        return SHAPES[_number(name) % len(SHAPES)]
-    code, rest = layout_code
-    return SHAPES[((code.disks or 1) - 1 + (_number(rest) if rest else 0)) % len(SHAPES)]
+    return SHAPES[((layout_code[0].disks or 1) - 1) % len(SHAPES) if layout_code else 0]
+
+
+def shapes_of(colours: Mapping[str, str]) -> dict[str, str]:
+    """Return a shape for each name with a colour: names of one colour have different shapes.
+
+    Names get their preferred shapes in alphabetical order, or else the first free shape. More names of one colour than
+    there are shapes repeat shapes.
+    """
+    taken: dict[str, set[str]] = defaultdict(set)
+    shapes = {}
+    for name in sorted(colours):
+        preferred, used = shape_of(name), taken[colours[name]]
+        shapes[name] = next((shape for shape in (preferred, *SHAPES) if shape not in used), preferred)
+        used.add(shapes[name])
+    return {name: shapes[name] for name in colours}
+
+
+def distinct_colours(names: Sequence[str], palette: Mapping[str, str]) -> dict[str, str]:
+    """Return a different colour for each name: that of ``palette`` if no earlier name has it, else the first unused."""
+    colours: dict[str, str] = {}
+    for name in names:
+        unused = (colour for colour in (*_HUES, *OTHERS) if colour not in {*palette.values(), *colours.values()})
+        known = palette.get(name)
+        colours[name] = known if known and known not in colours.values() else next(unused, PALETTE[-1])
+    return colours
 
 
 def _class_of(name: str) -> DeviceClass | None:
@@ -98,7 +140,11 @@ def colours_of(names: Iterable[str], classes: Mapping[str, DeviceClass] | None =
     given = list(dict.fromkeys(names))
     known = classes or {}
     of_name = {name: known.get(name) or _class_of(name) for name in given}
-    colours = {name: CLASS_COLOURS[device_class] for name, device_class in of_name.items() if device_class is not None}
+    colours, counts = {}, Counter[DeviceClass]()
+    for name, device_class in sorted(of_name.items()):
+        if device_class is not None and counts[device_class] < len(SHAPES):
+            colours[name] = CLASS_COLOURS[device_class]
+            counts[device_class] += 1
     taken = set(CLASS_COLOURS.values()) if colours or classes is not None else set()
     for name in sorted(name for name in given if name not in colours):
         first = _number(name)

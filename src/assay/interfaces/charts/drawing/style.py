@@ -6,6 +6,7 @@ selected the others: each has a contrast of 3:1 on the light and on the dark the
 ``currentColor``, so a chart inside a page has the text colour of the page's theme.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,11 +63,14 @@ def colour_scale(levels_colours: dict[str, str]) -> Spec:
 
 def opacity_scale(levels_colours: Mapping[str, str]) -> Spec:
     """Return the scale of opacities by level, so that levels of one colour differ."""
-    counts: dict[str, int] = {}
-    opacities = []
+    totals = Counter(levels_colours.values())
+    counts, opacities = Counter[str](), []
     for colour in levels_colours.values():
-        counts[colour] = counts.get(colour, -1) + 1
-        opacities.append(OPACITIES[counts[colour] % len(OPACITIES)])
+        total = totals[colour]
+        step = (OPACITIES[0] - OPACITIES[-1]) / max(total - 1, 1)
+        even = round(OPACITIES[0] - step * counts[colour], 3)
+        opacities.append(OPACITIES[counts[colour]] if total <= len(OPACITIES) else even)
+        counts[colour] += 1
     return {"type": "ordinal", "domain": list(levels_colours), "range": opacities}
 
 

@@ -25,7 +25,7 @@ from assay.questions.decisions.sentences import (
     row_verdict,
 )
 from assay.questions.decisions.values import Decision, WorkloadResult
-from assay.text import NO_VALUE, origin_badge, plural, ratio, workload_title
+from assay.text import NO_VALUE, level_text, origin_badge, plural, ratio, workload_title
 
 
 def print_decision(
@@ -99,7 +99,8 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: Qu
             click.echo()
         asked = ""
         if len(decisions) > 1:
-            options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
+            names = (decision.baseline, *(option.option for option in decision.options))
+            options = ", ".join(level_text(decision.factor, name) for name in names)
             badge = origin_badge(decision.origin, decision.lab_scale)
             asked = f"{question(decision)} {badge}: {options}"
         print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None, asked=asked)

@@ -12,7 +12,7 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.common import print_json, print_rows, print_table
 from assay.questions.comparisons.result_sentences import name_of
 from assay.questions.comparisons.speedup import SpeedupView
-from assay.questions.comparisons.speedup_tables import tables_of
+from assay.questions.comparisons.speedup_tables import compared_text, tables_of
 from assay.questions.json_values import json_value
 from assay.text import NO_VALUE, interval, origin_badge, plural, ratio
 
@@ -49,7 +49,7 @@ def print_confounding(view: SpeedupView) -> None:
 def _cells(item: SpeedupResult) -> tuple[str, ...]:
     return (
         name_of(item) if item.combined else item.group,
-        f"{item.baseline} → {item.candidate}",
+        compared_text(item.factor, item.baseline, item.candidate),
         ratio(item.ratio),
         interval(item.low, item.high),
         item.verdict.value,

@@ -16,7 +16,6 @@ from assay.questions.forecasts.configuration_asked import first_question
 from assay.questions.forecasts.coverage_map import SETUP
 from assay.questions.forecasts.importance import combined_factors
 from assay.questions.runs.runs import comparable, levels_in
-from assay.text import column_title
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS, route_class=PreparedRoute
@@ -75,9 +74,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         refused=refused,
         planned=_planned(context),
         asked=[("where", condition) for condition in asked],
-        chart=combinations(matters.cells, [column_title(name) for name in matters.by])
-        if matters is not None and matters.cells
-        else None,
+        chart=combinations(matters.cells, matters.by) if matters is not None and matters.cells else None,
         map=known,
         addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in known.setups],
     )

@@ -5,6 +5,7 @@ In: values of ``assay.questions``. Out: HTML. Nothing is computed here.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -16,7 +17,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.errors import AssayError
 from assay.foundation.units import format_bytes, format_duration
-from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of
+from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of, shapes_of
 from assay.interfaces.charts.drawing.letters import letters
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
@@ -91,6 +92,11 @@ def _origin_of_claims(key: str) -> str:
     return titles.origin_badge(name, scale)
 
 
+def _shape_path(level: str, colours: Mapping[str, str] | None = None) -> str:
+    """Return the shape of a level as an SVG path; with ``colours``, the shape that charts of these levels have."""
+    return SHAPE_PATHS[shapes_of(colours or {}).get(level, shape_of(level))]
+
+
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("assay.interfaces.web"),
@@ -129,7 +135,7 @@ def _environment() -> Environment:
         origin=titles.origin_badge,
         share=numbers.probability,
         period=language.period,
-        shape=lambda level: SHAPE_PATHS[shape_of(level)],
+        shape=_shape_path,
         layout_text=layout_text,
         meanings=meanings,
         option_text=option_text,
