@@ -13,7 +13,7 @@ from assay.analysis.run_profile.task_durations import BINS_MAX, BINS_MIN, task_d
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.durations import duration_histograms
 from assay.interfaces.cli.explain.tasks import tasks as command
-from assay.model import TaskAttempt
+from assay.model import Job, TaskAttempt
 from builders import build_repository, make_run
 from detail_support import make_task
 from web_support import client_of
@@ -61,6 +61,20 @@ def test_a_node_has_the_same_bins_and_only_its_tasks() -> None:
     assert of_node.phases[0].tasks < every.phases[0].tasks
     with pytest.raises(SpecificationError, match="no task of this run succeeded on node 'nothing'"):
         task_durations(make_run(), maps_and_reduces(), "nothing")
+
+
+def test_a_job_has_only_its_tasks_and_every_job_is_named() -> None:
+    second = [msgspec.structs.replace(task, job_id="job_2") for task in maps_and_reduces()]
+    run = make_run(jobs=(Job("job_2", "validate", "succeeded", 0.0, 1.0, 9.0, 30, 6),))
+    every = task_durations(run, [*maps_and_reduces(), *second])
+    of_job = task_durations(run, [*maps_and_reduces(), *second], None, "job_2")
+    assert list(every.jobs.values())[1] == of_job.jobs["job_2"] == "validate"
+    assert len(every.jobs) == 2
+    assert every.attempts == 2 * of_job.attempts
+    assert every.outliers_total == 2 * of_job.outliers_total
+    assert {outlier.job_id for outlier in of_job.outliers} == {"job_2"}
+    with pytest.raises(SpecificationError, match="no task of this run is of job 'nothing'"):
+        task_durations(run, second, None, "nothing")
 
 
 def test_stages_of_spark_are_compared_by_themselves() -> None:

@@ -138,6 +138,23 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 
 
+def test_an_interval_far_beyond_the_ratios_ends_at_the_axis_with_an_arrow() -> None:
+    rows = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
+    long = replace(rows[0], low=0.02, high=90.0)
+    largest = max(row.ratio or 0.0 for row in rows)
+    low, high = speedup_domain([*rows, long])
+    assert high == pytest.approx(4 * largest)
+    assert low == pytest.approx(0.25)
+    spec = speedup_forest([("a", rows[1]), ("b", long)], colours_of(["HD2", "SS2"]))
+    [_, cut] = spec["data"]["values"]
+    assert (cut["low"], cut["high"]) == (0.02, 90.0), "the tooltip has the true ends"
+    shapes = [layer["mark"].get("shape") for layer in spec["layer"] if layer["mark"].get("shape")]
+    assert shapes == ["triangle-left", "triangle-right"]
+    assert "arrow" in str(spec["layer"][0]["encoding"]["x"]["title"])
+    plain = speedup_forest([("a", rows[0])], colours_of(["HD2", "SS2"]))
+    assert not [layer for layer in plain["layer"] if layer["mark"].get("shape")]
+
+
 def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
     runs = table(many_runs())
     document = document_of(groups_of(runs))

@@ -98,6 +98,10 @@ class TaskDurations:
     node: str | None
     """The node that the histograms show; None: all nodes."""
     node_names: tuple[str, ...]
+    job: str | None
+    """The job that all durations are of; None: all jobs."""
+    jobs: Mapping[str, str]
+    """Name of each job of the run by its id."""
     attempts: int
     succeeded: int
     """Attempts that succeeded: only these count."""
@@ -110,11 +114,17 @@ class TaskDurations:
     """The slowest first."""
 
 
-def task_durations(run: Run, tasks: Sequence[TaskAttempt], node: str | None = None) -> TaskDurations:
-    """Return the durations of the run's tasks. ``node``: the node of the histograms; None: all nodes.
+def task_durations(
+    run: Run, tasks: Sequence[TaskAttempt], node: str | None = None, job: str | None = None
+) -> TaskDurations:
+    """Return the durations of the run's tasks, or of its job ``job``. ``node``: the node of the histograms; None: all.
 
-    Raises SpecificationError for an unknown node.
+    Raises SpecificationError for an unknown node or job.
     """
+    jobs = tuple(dict.fromkeys(task.job_id for task in tasks))
+    if job is not None and job not in jobs:
+        raise SpecificationError(f"no task of this run is of job {job!r}", where="job", hint=f"jobs: {', '.join(jobs)}")
+    tasks = [task for task in tasks if job in (None, task.job_id)]
     counted = [task for task in tasks if task.status == "succeeded"]
     names = tuple(sorted({task.node for task in counted if task.node}))
     if node is not None and node not in names:
@@ -143,6 +153,8 @@ def task_durations(run: Run, tasks: Sequence[TaskAttempt], node: str | None = No
         run.lab_scale,
         node,
         names,
+        job,
+        {name: next((item.name for item in run.jobs if item.job_id == name), name) for name in jobs},
         len(tasks),
         len(counted),
         len(counted) - examined,

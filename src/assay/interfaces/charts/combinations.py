@@ -77,8 +77,7 @@ def combinations(cells: Sequence[Combination], factors: Sequence[str], width_px:
         "scale": {"type": "log", "nice": False},
     }
     colours = {words[level]: colour for level, colour in colours_of(first).items()}
-    entry_px = _SYMBOL_PX + _LETTER_PX * max(map(len, colours))
-    columns = {"columns": max(1, width_px // entry_px)}
+    columns = {"columns": max(1, width_px // (_SYMBOL_PX + _LETTER_PX * max(map(len, colours))))}
     by_first = {"field": "first", "type": "nominal", "title": titles[0], "legend": columns}
     shades = {
         "color": {**by_first, "scale": colour_scale(colours)},

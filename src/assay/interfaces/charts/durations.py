@@ -39,7 +39,7 @@ def duration_histograms(phases: Sequence[PhaseDurations], width_px: int = FULL_P
                 "type": "quantitative",
                 "stack": "zero",
                 "title": "Tasks",
-                "axis": {"tickMinStep": 1, "format": "d"},
+                "axis": {"labelExpr": "datum.value === floor(datum.value) ? format(datum.value, 'd') : ''"},
             },
             "color": colour,
             "order": {"field": "rank", "type": "quantitative"},

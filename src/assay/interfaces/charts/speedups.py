@@ -19,6 +19,8 @@ _WIDE = 6.0
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
+_BEYOND_MAX = 4.0
+"""Maximum ratio of an end of the axis to the extreme speedup on that side."""
 _TITLE_LETTERS_MAX = 46
 """Maximum length of a line of the axis title, in characters: the width of a phone."""
 _TWO_LINES = "split(replace(datum.label, '), ', ')\\n'), '\\n')"
@@ -72,9 +74,14 @@ class ForestRow(Protocol):
 
 
 def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
-    """Return the ends of an axis that contains 1 and all of ``compared``, for charts that share this axis."""
-    ends = [end for c in compared for end in (c.ratio, c.low, c.high) if end is not None]
-    return max(0.01, min([0.9, *(0.9 * end for end in ends)])), min(100.0, max([1.2, *(1.1 * end for end in ends)]))
+    """Return the ends of an axis that contains 1 and all ratios, for charts that share this axis.
+
+    The axis contains the intervals up to :data:`_BEYOND_MAX` times the extreme ratios; an arrow marks longer intervals.
+    """
+    ratios = [1.0, *(c.ratio for c in compared if c.ratio is not None)]
+    ends = [*ratios, *(end for c in compared for end in (c.low, c.high) if end is not None)]
+    low, high = min([0.9, *(0.9 * end for end in ends)]), max([1.2, *(1.1 * end for end in ends)])
+    return max(0.01, low, min(ratios) / _BEYOND_MAX), min(100.0, high, max(ratios) * _BEYOND_MAX)
 
 
 def row_names(compared: Sequence[ForestRow], groups: Sequence[str]) -> list[str]:
@@ -104,8 +111,10 @@ def _ticks(domain: tuple[float, float]) -> list[float]:
     return ticks
 
 
-def _axis(domain: tuple[float, float], baselines: Sequence[str]) -> Spec:
-    title = wrap(f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}", _TITLE_LETTERS_MAX)
+def _axis(domain: tuple[float, float], baselines: Sequence[str], rows: Sequence[Spec]) -> Spec:
+    is_cut = any(row[end] != row[drawn] for row in rows for end, drawn in (("low", "from"), ("high", "to")))
+    more = "; arrow: the interval is longer" if is_cut else ""
+    title = wrap(f"Speedup vs {baselines[0] if len(baselines) == 1 else 'the baseline'}{more}", _TITLE_LETTERS_MAX)
     return {
         "type": "quantitative",
         "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
@@ -122,12 +131,28 @@ def _row(name: str, c: ForestRow, domain: tuple[float, float], *, counted: bool)
         "candidate": c.candidate,
         "baseline": c.baseline,
         "ratio": c.ratio,
-        "low": None if c.low is None else max(c.low, domain[0]),
-        "high": None if c.high is None else min(c.high, domain[1]),
+        "low": c.low,
+        "high": c.high,
+        "from": None if c.low is None else max(c.low, domain[0]),
+        "to": None if c.high is None else min(c.high, domain[1]),
         "label": f"{format_ratio(c.ratio or 1.0)}×{count}",
         "basis": groups_and_runs(c.groups, c.runs_baseline, c.runs_candidate),
         "origin": str(c.origin),
     }
+
+
+def _arrows(rows: Sequence[Spec], by_row: Spec, x: Spec) -> list[Spec]:
+    """Return the marks of intervals that are longer than the axis: a triangle at its end."""
+    sides = (("low", "from", "triangle-left"), ("high", "to", "triangle-right"))
+    return [
+        {
+            "transform": [{"filter": f"datum.{end} !== null && datum.{end} !== datum['{drawn}']"}],
+            "mark": {"type": "point", "shape": shape, "filled": True, "size": 70, "opacity": 1},
+            "encoding": {"x": {"field": drawn, **x}, **by_row},
+        }
+        for end, drawn, shape in sides
+        if any(row[end] != row[drawn] for row in rows)
+    ]
 
 
 def speedup_forest(
@@ -147,7 +172,8 @@ def speedup_forest(
     compared = [c for _, c in shown]
     ends = speedup_domain(compared) if domain is None else domain
     baselines = list(dict.fromkeys(c.baseline for c in compared))
-    x: Spec = _axis(ends, baselines)
+    rows = [_row(name, c, ends, counted=counted) for name, c in shown]
+    x: Spec = _axis(ends, baselines, rows)
     y: Spec = {
         "field": "name",
         "type": "nominal",
@@ -174,7 +200,7 @@ def speedup_forest(
     interval: Spec = {
         "transform": [{"filter": "datum.low !== null"}],
         "mark": {"type": "rule", "strokeWidth": 3, "strokeCap": "round"},
-        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour, "y": y},
+        "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "color": colour, "y": y},
     }
     dots: list[Spec] = [
         {
@@ -186,17 +212,16 @@ def speedup_forest(
     ]
     label_column: Spec = {"type": "text", "align": "left", "x": "width", "xOffset": 10}
     above: Spec = {"type": "text", "dy": -11, "fontWeight": 600}
-    position: Spec = {} if counted else {"x": {"field": "ratio", **x}}
     numbers: Spec = {
         "mark": label_column if counted else above,
-        "encoding": {**position, "text": {"field": "label"}, "y": y},
+        "encoding": {**({} if counted else {"x": {"field": "ratio", **x}}), "text": {"field": "label"}, "y": y},
     }
     return chart(
         f"Speedup over {' or '.join(baselines)} with 95 percent intervals; right of the dashed line is faster",
         {
             "width": width_px,
             "height": {"step": _ROW_PX},
-            "data": {"values": [_row(name, c, ends, counted=counted) for name, c in shown]},
-            "layer": [no_difference, interval, *dots, numbers],
+            "data": {"values": rows},
+            "layer": [no_difference, interval, *_arrows(rows, {"color": colour, "y": y}, x), *dots, numbers],
         },
     )

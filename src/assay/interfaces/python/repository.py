@@ -313,11 +313,11 @@ class OpenedRepository(Forecasts):
             rows=rows.of("times"),
         )
 
-    def tasks(self, run: str, *, node: str | None = None) -> Answer[TaskDurations]:
-        """Show how long the tasks of a run took by phase, and which are outliers. ``node``: only this node."""
+    def tasks(self, run: str, *, node: str | None = None, job: str | None = None) -> Answer[TaskDurations]:
+        """Show how long the tasks of a run took by phase, and which are outliers. ``node``, ``job``: only these."""
         from assay.questions.runs.task_durations import durations_of_run, summary_text
 
-        durations = durations_of_run(self._store, text(run, "run"), node)
+        durations = durations_of_run(self._store, text(run, "run"), node, job)
         values = partial(json_value, durations)
         return Answer(durations, summary_text(durations), json_values=values, rows=rows.of("phases"))
 

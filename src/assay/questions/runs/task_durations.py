@@ -11,12 +11,12 @@ from assay.store import Repository
 from assay.text import TextTable, metric_text, plural, seconds
 
 
-def durations_of_run(store: Repository, run_id: str, node: str | None = None) -> TaskDurations:
+def durations_of_run(store: Repository, run_id: str, node: str | None = None, job: str | None = None) -> TaskDurations:
     """Return the task durations of the run whose id begins with ``run_id``. Raises RepositoryError without tasks."""
-    return durations_of_complete_run(read_complete_run(store, store.run(run_id)), node)
+    return durations_of_complete_run(read_complete_run(store, store.run(run_id)), node, job)
 
 
-def durations_of_complete_run(seen: CompleteRun, node: str | None = None) -> TaskDurations:
+def durations_of_complete_run(seen: CompleteRun, node: str | None = None, job: str | None = None) -> TaskDurations:
     """Return the task durations of a run that was read already. Raises RepositoryError without tasks."""
     if not seen.tasks:
         raise RepositoryError(
@@ -24,7 +24,7 @@ def durations_of_complete_run(seen: CompleteRun, node: str | None = None) -> Tas
             where=f"run {seen.run.run_id}",
             hint="runs that assay executes have them; imported runs have them with their job history",
         )
-    return task_durations(seen.run, seen.tasks, node)
+    return task_durations(seen.run, seen.tasks, node, job)
 
 
 def summary_text(durations: TaskDurations) -> str:

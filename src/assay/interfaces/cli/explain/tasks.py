@@ -12,10 +12,11 @@ from assay.store import Repository
 @click.command(cls=AssayCommand)
 @click.argument("run")
 @click.option("--node", help="Only this node in the histograms of --json and in the durations.")
+@click.option("--job", help="Only this job of the run, by its id.")
 @all_option
 @json_option
 @repository_option
-def tasks(run: str, node: str | None, every: bool, as_json: bool, repository: Path) -> None:
+def tasks(run: str, node: str | None, job: str | None, every: bool, as_json: bool, repository: Path) -> None:
     """Show how long tasks took by phase and node, and which tasks are outliers.
 
     RUN is the beginning of a run id. An outlier resembles few other tasks of its job and kind in duration, bytes
@@ -24,7 +25,7 @@ def tasks(run: str, node: str | None, every: bool, as_json: bool, repository: Pa
     from assay.questions.json_values import json_value
     from assay.questions.runs.task_durations import durations_of_run, outliers_text, phases_text, summary_text
 
-    answer = durations_of_run(Repository.open(repository), run, node)
+    answer = durations_of_run(Repository.open(repository), run, node, job)
     if as_json:
         print_json(json_value(answer))
         return

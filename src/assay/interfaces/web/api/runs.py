@@ -124,13 +124,14 @@ def get_task_durations(
     context: ContextOf,
     run_id: RunId,
     node: Annotated[str | None, Query(max_length=300, description="Node of the histograms; all when left out.")] = None,
+    job: Annotated[str | None, Query(max_length=300, description="Id of a job; all jobs when left out.")] = None,
 ) -> TaskDurations:
     """Return task durations by phase and node as histograms, and outlier tasks with the reason."""
     seen = close_view(context, run_id)
     if not seen.tasks:
         raise NotFoundError("this run has no task attempts", hint="importing its job history adds them")
     return context.store.answer(
-        ("task durations", seen.run.run_id, node), lambda _: durations_of_complete_run(seen, node)
+        ("task durations", seen.run.run_id, node, job), lambda _: durations_of_complete_run(seen, node, job)
     )
 
 

@@ -163,9 +163,11 @@ def _note(group: Sequence[Series]) -> str:
 
 
 @router.get("/runs/{run_id}/tasks")
-def tasks(request: Request, context: ContextOf, run_id: api_runs.RunId, node: Text = None) -> Response:
+def tasks(
+    request: Request, context: ContextOf, run_id: api_runs.RunId, node: Text = None, job: Text = None
+) -> Response:
     """Show how long the run's tasks took, by phase and node, and which are outliers."""
-    answer = api_runs.get_task_durations(context, run_id, node or None)
+    answer = api_runs.get_task_durations(context, run_id, node or None, job or None)
     drawn = duration_histograms(answer.phases) if answer.phases else None
     return page_of(request, "tasks", durations=answer, drawn=drawn, run=api_runs.find_run(context, run_id))
 
