@@ -44,7 +44,7 @@ SIGNATURES = {
     "cost": "prices where by take on currency seed exclude_flagged",
     "cost_over_years": "prices years where baseline rounding exclude_flagged",
     "limits": "run",
-    "tasks": "run node",
+    "tasks": "run node job",
     "scatter": "x y where by shape",
     "changes": "where",
     "anomalies": "where",
