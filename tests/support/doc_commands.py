@@ -38,6 +38,7 @@ SETUPS: Final[dict[str, tuple[str, ...]]] = {
     "lisa14": ("examples/lisa14/measured/storage/runs.csv",),
     "compression": ("examples/lisa14/measured/compression/runs.csv",),
     "jobs": ("examples/lisa14/measured/jobs/runs.csv",),
+    "nightly": (str(ROOT / "tests" / "data" / "nightly.csv"),),
     "aloja": (),
     "aloja-imported": (),
 }

@@ -14,8 +14,10 @@ import assay
 from assay.interfaces.cli.main import assay as command
 from assay.interfaces.python.answer import Answer
 from assay.store import Repository
+from builders import build_repository
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from learning import learning_runs
+from nightly import nightly_runs
 from paths import EXAMPLES
 
 BSC = EXAMPLES / "bsc-2015"
@@ -41,6 +43,7 @@ def question_repositories(folder: Path) -> dict[str, Path]:
             learned.publish(run)
     watched = Repository.create(folder / "watched")
     watched.publish(hybrid_run(), tasks=hybrid_tasks(), trace=hybrid_trace())
+    build_repository(folder / "nightly", nightly_runs())
     return {path.name: path for path in folder.iterdir()}
 
 
@@ -100,6 +103,11 @@ QUESTIONS: dict[str, Question] = {
         lambda r: r.scatter("gc_s", "duration_s", by="layout"), ("scatter", "--x", "gc_s", "--by", "layout")
     ),
     "changes": Question(lambda r: r.changes(), ("changes",)),
+    "gate": Question(
+        lambda r: r.gate("2026-03-11", ignore="build"),
+        ("gate", "--baseline", "2026-03-11", "--ignore", "build"),
+        "nightly",
+    ),
     "anomalies": Question(lambda r: r.anomalies(), ("anomalies",), "learned"),
     "findings": Question(lambda r: r.findings(prices=PRICES), ("findings", "--prices", PRICES)),
     "limits": Question(lambda r: r.limits("0"), ("show", "0", "--limits"), "watched"),

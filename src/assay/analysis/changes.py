@@ -23,7 +23,7 @@ docs/measurements/error-rates.md has both error rates.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -402,29 +402,47 @@ class Histories:
     """Step by which the level wanders from run to run, in standard deviations of a run."""
 
 
-def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
-    """Return every configuration that changed; valid runs with a start time count.
+@dataclass(frozen=True, slots=True)
+class RunSeries:
+    """The dated valid runs of one configuration, in the order of their starts; the latest :data:`HISTORY_MAX`."""
 
-    Configurations of fewer than :data:`RUNS_MIN` runs are not searched. Warm and cold runs have separate histories.
+    rows: Ints
+    """Rows of the table."""
+    started_unix_s: Floats
+    durations_s: Floats
+
+
+def run_series(table: RunTable, ignore: Collection[str] = ()) -> list[RunSeries]:
+    """Return the series of each configuration; warm and cold runs have separate series.
+
+    ``ignore``: factors that may differ within a series, such as the version of a build.
     """
     names = [*table.factors, *(["cold"] if "cold" in table.columns else [])]
-    dated = np.isfinite(table.values["started_unix_s"])
-    rows = np.flatnonzero(usable(table) & dated)
-    configurations = groups_by(table, names).of_row[rows]
-    order = np.argsort(configurations, kind="stable")
+    started_unix_s, durations_s = table.values["started_unix_s"], table.values["duration_s"]
+    rows = np.flatnonzero(usable(table) & np.isfinite(started_unix_s))
+    configurations = groups_by(table, [name for name in names if name not in ignore]).of_row[rows]
+    order = np.lexsort((started_unix_s[rows], configurations))
     rows, configurations = rows[order], configurations[order]
     starts = np.flatnonzero(np.diff(configurations, prepend=-1))
-    members = [mine for mine in np.split(rows, starts[1:]) if len(mine) >= RUNS_MIN]
-    series = [_recent(table.values["started_unix_s"][mine], table.values["duration_s"][mine]) for mine in members]
-    logs = [np.log(times) for _, times in series]
+    latest = [mine[-HISTORY_MAX:] for mine in np.split(rows, starts[1:]) if len(mine)]
+    return [RunSeries(mine, started_unix_s[mine], durations_s[mine]) for mine in latest]
+
+
+def histories(table: RunTable, *, alpha: float = ALPHA, ignore: Collection[str] = ()) -> Histories:
+    """Return every configuration that changed; valid runs with a start time count.
+
+    Configurations of fewer than :data:`RUNS_MIN` runs are not searched. ``ignore``: see :func:`run_series`.
+    """
+    series = [item for item in run_series(table, ignore) if len(item.rows) >= RUNS_MIN]
+    logs = [np.log(item.durations_s) for item in series]
     null = null_distribution_of(logs)
     draws = min(DRAWS_MAX, int(10 * max(1, len(logs)) / FALSE_SHARE_MAX))
     p = np.array([_test(values, null, alpha, draws)[0] for values in logs])
     changed = []
     for at in np.flatnonzero(_rejected(p, FALSE_SHARE_MAX)):
-        changes = changes_of(*series[at], null, alpha=alpha)
+        changes = changes_of(series[at].started_unix_s, series[at].durations_s, null, alpha=alpha)
         if changes:
-            changed.append(History(int(members[at][0]), len(members[at]), changes))
+            changed.append(History(int(series[at].rows[0]), len(series[at].rows), changes))
     changed.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
-    undated = int(np.count_nonzero(usable(table) & ~dated))
-    return Histories(tuple(changed), len(members), undated, null.correlation, null.wander)
+    undated = int(np.count_nonzero(usable(table) & ~np.isfinite(table.values["started_unix_s"])))
+    return Histories(tuple(changed), len(series), undated, null.correlation, null.wander)

@@ -133,6 +133,15 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Compare the runs with common claims from the literature.",
             ("assay findings", "assay findings --prices prices.yaml --where cluster=lab"),
         ),
+        "gate": CommandEntry(
+            "decide.gate",
+            "gate",
+            "Fail a pipeline if configurations became slower than permitted.",
+            (
+                "assay gate --baseline 2026-11-01 --max-slowdown 5%",
+                "assay gate --baseline version=2.1 --ignore version --junit gate.xml --markdown gate.md",
+            ),
+        ),
         "prices": CommandEntry(
             "decide.prices",
             "prices",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from assay.questions.runs.run_quality import AnomalousRuns
     from assay.questions.runs.scatter import ScatterView
     from assay.questions.trust.changes import ChangesView
+    from assay.questions.trust.gate import GateView
 
 
 def open_repository(path: str | Path = "repository") -> OpenedRepository:
@@ -339,6 +340,29 @@ class OpenedRepository(Forecasts):
         view = changes_of(selected(self._store.table(), conditions(where)))
         return Answer(
             view, changes_sentence(view), json_values=lambda: json_value(view.histories), rows=rows.change_rows
+        )
+
+    def gate(
+        self, baseline: str, max_slowdown: float = 0.05, where: Where = (), *, ignore: str | Sequence[str] = ()
+    ) -> Answer[GateView]:
+        """Check whether a configuration is slower than permitted since a baseline.
+
+        ``baseline``: a time (``2026-11-01``), ``COLUMN=LEVEL``, or the beginning of a run's or campaign's id.
+        ``max_slowdown``: the permitted slowdown, 0.05 for 5 %. ``ignore``: factors that may differ from run to run.
+        """
+        from assay.questions.trust.gate import GateRequest, gate_notes, gate_sentence
+        from assay.questions.trust.gate import gate as gate_of
+
+        limit = within(max_slowdown, 0, 10, "max_slowdown")
+        request = GateRequest(text(baseline, "baseline"), limit, conditions(where), texts(ignore, "ignore"))
+        view = gate_of(self._store, request)
+        return Answer(
+            view,
+            gate_sentence(view),
+            gate_notes(view),
+            ("configuration", "verdict", "ratio", "low", "high", "runs_before", "runs_since"),
+            json_values=lambda: json_value(view),
+            rows=rows.gate_rows,
         )
 
     def anomalies(self, where: Where = ()) -> Answer[AnomalousRuns]:

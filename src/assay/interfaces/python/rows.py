@@ -57,6 +57,12 @@ def change_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"configuration": history["configuration"], "runs": history["runs"], **change}
 
 
+def gate_rows(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the verdict on each configuration, with the configuration in one text."""
+    for row in values["rows"]:
+        yield {**row, "configuration": ", ".join(row["configuration"].values())}
+
+
 def finding_rows(values: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Yield each finding with its origin."""
     for origin, findings in values.items():
