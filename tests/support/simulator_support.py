@@ -46,17 +46,20 @@ TIMES_S = {"dfsio-write": (36.0, 22.0), "dfsio-read": (30.0, 18.0), "terasort": 
 _BYTES = 100_000_000
 
 
-def measured_repository(root: Path, *, carried: bool = False) -> Repository:
+def measured_repository(root: Path, *, carried: bool = False, campaigns: int = 1) -> Repository:
     """Return a repository with the example's plan as if it had been measured: times, bytes, attempts, CPU.
 
-    ``carried``: each bundle carries its plan and cluster; bundles of older versions do not.
+    ``carried``: each bundle carries its plan and cluster; bundles of older versions do not. ``campaigns``: number of
+    campaigns, each with six configurations.
     """
     plan = load_plan(EXAMPLE)
     planned = schedule(plan, expand(plan))
     store = Repository.create(root)
-    journal = create_campaign(store.folders.campaigns, plan, len(planned))
-    for number, run_of_plan in enumerate(planned):
-        _publish(store, run_of_plan, number, plan.name, journal.campaign_id, carried_files(plan) if carried else {})
+    files = carried_files(plan) if carried else {}
+    for campaign in range(campaigns):
+        journal = create_campaign(store.folders.campaigns, plan, len(planned))
+        for number, run_of_plan in enumerate(planned, campaign * len(planned)):
+            _publish(store, run_of_plan, number, plan.name, journal.campaign_id, files)
     return store
 
 

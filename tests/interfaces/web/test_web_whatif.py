@@ -13,7 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
+from assay.estimation.simulator.process import SimulationResult
+from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.interfaces.web.server.app import create_app
+from assay.questions.forecasts.whatif import DRAWS
 from assay.specs.prices import load_prices
 from assay.store import Repository
 from browser_support import OVERPRINTED, watched_page
@@ -121,6 +124,48 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
         client.post("/whatif/results", content=f"run={run_id}&workers.count={workers}", headers=SAME)
         took_s.append(time.process_time() - start_s)
     assert min(took_s) < 0.15  # of CPU: other tests may run at the same time
+
+
+@needs_simulator
+def test_one_configuration_alone_has_the_same_answer_and_simulates_no_other(client: TestClient, run_id: str) -> None:
+    asked = f"run={run_id}&workers.count=7"
+    whole = client.post("/whatif/results", content=asked, headers=SAME).text
+    simulated: list[int] = []
+    simulators = client.app.state.context.simulators  # type: ignore[attr-defined]
+    simulate = simulators.simulate
+
+    def counted(scenarios: list[ScenarioDocument]) -> list[SimulationResult]:
+        simulated.append(len(scenarios))
+        results: list[SimulationResult] = simulate(scenarios)
+        return results
+
+    simulators.simulate = counted
+    try:
+        alone = client.post("/whatif/results", content=f"{asked}&shown_only=1", headers=SAME).text
+    finally:
+        simulators.simulate = simulate
+    assert simulated == [DRAWS]
+    tiles = [text.partition('id="tiles"')[2].partition("</ul>")[0] for text in (whole, alone)]
+    assert tiles[0] == tiles[1] != ""
+    assert "Simulating the other configurations" in alone
+    assert 'id="whatif-rows"' not in alone
+    assert whole.count("<tr>") == 7
+
+
+@needs_simulator
+@pytest.mark.browser
+def test_of_many_configurations_the_shown_one_is_answered_first(browser: Browser, tmp_path: Path) -> None:
+    root = measured_repository(tmp_path / "many", campaigns=7).root
+    with served(create_app(root)) as url, watched_page(browser, url) as watched:
+        page = watched.open("/whatif")
+        assert page.locator("#whatif-rows tbody tr").count() == 42
+        sent: list[str] = []
+        page.on("request", lambda request: sent.append(request.post_data or "") if request.method == "POST" else None)
+        page.locator('[data-control="workers.count"] button[data-step="1"]').click()
+        page.wait_for_selector("#whatif-others")
+        page.wait_for_selector("#whatif-rows")
+        assert [body.endswith("&shown_only=1") for body in sent] == [True, False]
+        watched.check()
 
 
 def test_an_empty_repository_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ _FIELD_CHARACTERS_MAX = 300
 """Maximum length of a name or a value, in characters."""
 _PAIRS_MAX = 100
 """Maximum number of query parameters that are read."""
+_SHOWN_ONLY = "shown_only"
+"""Name of the form field that asks for the shown configuration alone."""
 _BARE = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
 _NOTHING: dict[str, Any] = {
@@ -46,6 +48,7 @@ _NOTHING: dict[str, Any] = {
     "prices": (),
     "currency": "",
     "answer": None,
+    "others_follow": False,
     "shown": None,
     "changes": (),
     "changed": False,
@@ -73,6 +76,8 @@ class _Asked:
     run_id: str
     values: dict[str, str]
     prices: dict[str, float]
+    shown_only: bool = False
+    """Whether to simulate only the configuration of ``run_id``."""
 
 
 @router.get("/whatif")
@@ -89,15 +94,17 @@ async def results(request: Request) -> Response:
 
 
 def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
-    run_id, values, prices = "", {}, {}
+    run_id, values, prices, shown_only = "", {}, {}, False
     for name, value in pairs[:_PAIRS_MAX]:
         if name == "run":
             run_id = value[:_FIELD_CHARACTERS_MAX]
+        elif name == _SHOWN_ONLY:
+            shown_only = True
         elif name.startswith(PRICE) and value:
             prices[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
         elif value.strip():
             values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
-    return _Asked(run_id, values, prices)
+    return _Asked(run_id, values, prices, shown_only and bool(run_id))
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -132,7 +139,8 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
     values |= _controls(shown, changes, asked)
     if context.book is not None:
         values |= {"prices": _prices(context.book, asked.prices), "currency": context.book.currency}
-    answer = api_whatif.answer_on(context, anchors, changes, asked.prices)
+    asked_of = anchors.of_target(asked.run_id) if asked.shown_only else anchors
+    answer = api_whatif.answer_on(context, asked_of, changes, asked.prices)
     if not asked.run_id:
         changed = next(
             (row for row in answer.configurations if row.origin != Origin.MEASURED), answer.configurations[0]
@@ -140,6 +148,7 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
         shown = anchors.of_target(changed.run_id).anchors[0]
         values |= _controls(shown, changes, asked)
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
+    values["others_follow"] = asked.shown_only
     values |= {"answer": answer, "shown": row, "changes": [*answer.configurations[0].changes.items()]}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
