@@ -224,7 +224,28 @@ def _profile(document: Document) -> CostProfile:
         machine_cores=file.machine_cores,
         background_cores=file.background_cores,
         costs=EngineCosts(**{name: _uncertain(getattr(file.costs, name)) for name in CostsSection.model_fields}),
-        workloads={name: _workload(name, section) for name, section in file.workloads.items()},
+        workloads={
+            name: WorkloadProfile(
+                workload=name,
+                n=section.runs,
+                data_bytes_min=int(section.data_bytes_min),
+                data_bytes_max=int(section.data_bytes_max),
+                maps=section.maps,
+                reduces=section.reduces,
+                jobs=section.jobs,
+                read=section.read,
+                map_output=section.map_output,
+                combined=section.combined,
+                written=section.written,
+                written_by_maps=section.written_by_maps,
+                located=section.located,
+                map_cpu_s_per_byte=_uncertain(section.map_cpu_s_per_byte),
+                reduce_cpu_s_per_byte=_uncertain(section.reduce_cpu_s_per_byte),
+                compression={codec: _uncertain(share) for codec, share in section.compression.items()},
+                stages=tuple(map(_stage, section.stages)),
+            )
+            for name, section in file.workloads.items()
+        },
         learned=Learned(
             source=learned.source,
             runs=learned.runs,
@@ -240,28 +261,6 @@ def _profile(document: Document) -> CostProfile:
 
 def _uncertain(section: UncertainSection) -> Uncertain:
     return Uncertain(section.value, section.low, section.high, section.runs)
-
-
-def _workload(name: str, section: WorkloadSection) -> WorkloadProfile:
-    return WorkloadProfile(
-        workload=name,
-        n=section.runs,
-        data_bytes_min=int(section.data_bytes_min),
-        data_bytes_max=int(section.data_bytes_max),
-        maps=section.maps,
-        reduces=section.reduces,
-        jobs=section.jobs,
-        read=section.read,
-        map_output=section.map_output,
-        combined=section.combined,
-        written=section.written,
-        written_by_maps=section.written_by_maps,
-        located=section.located,
-        map_cpu_s_per_byte=_uncertain(section.map_cpu_s_per_byte),
-        reduce_cpu_s_per_byte=_uncertain(section.reduce_cpu_s_per_byte),
-        compression={codec: _uncertain(share) for codec, share in section.compression.items()},
-        stages=tuple(map(_stage, section.stages)),
-    )
 
 
 def _stage(section: StageSection) -> StageProfile:

@@ -26,7 +26,9 @@ class TextTable:
     @property
     def right(self) -> tuple[bool, ...]:
         """Whether each column is right-aligned, because it has only numbers."""
-        return tuple(all(_is_figure(cell) for cell in column) for column in zip(*self.rows, strict=True))
+        return tuple(
+            all(not cell or _FIGURE.fullmatch(cell) for cell in column) for column in zip(*self.rows, strict=True)
+        )
 
     def first(self, count: int) -> TextTable:
         """Return the table with its first rows."""
@@ -35,7 +37,3 @@ class TextTable:
     def __bool__(self) -> bool:
         """Return whether the table has rows or notes."""
         return bool(self.rows or self.notes)
-
-
-def _is_figure(cell: str) -> bool:
-    return not cell or _FIGURE.fullmatch(cell) is not None

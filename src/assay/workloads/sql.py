@@ -36,18 +36,9 @@ _VISITS, _REVENUE = "VISITS", "VISITS_REVENUE_CENTS"
 _SELECTED, _SELECTED_REVENUE = "SELECTED_VISITS", "SELECTED_REVENUE_CENTS"
 
 
-def _visits(size: Size) -> int:
-    return max(VISITS_PER_PAGE, int(size.data_bytes / (VISIT_BYTES + RANKING_BYTES / VISITS_PER_PAGE)))
-
-
 def _tables(size: Size, path: str) -> Program:
-    visits = _visits(size)
+    visits = max(VISITS_PER_PAGE, int(size.data_bytes / (VISIT_BYTES + RANKING_BYTES / VISITS_PER_PAGE)))
     return generator("SqlTables", visits // VISITS_PER_PAGE, visits, path, size=size)
-
-
-def _tables_input(size: Size) -> Input:
-    kept = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
-    return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=kept)
 
 
 class SqlQuery(Workload):
@@ -65,7 +56,8 @@ class SqlQuery(Workload):
 
     def input(self, size: Size) -> Input | None:
         """Return the tables, with the expected results of the queries."""
-        return _tables_input(size)
+        kept = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
+        return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=kept)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs of the query."""

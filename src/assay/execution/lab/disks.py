@@ -152,13 +152,6 @@ def attach(spec: DiskSpec, backing: Path, journal: UndoJournal) -> EmulatedDisk:
     """Attach ``backing`` as a block device with direct I/O and the scaled queue settings of the described disk."""
     block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(backing)]).strip())
     major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
-    missing = _tune(spec, backing, block, major_minor, journal)
-    if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
-        missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
-    return EmulatedDisk(spec, backing, block, major_minor, tuple(missing))
-
-
-def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal: UndoJournal) -> list[str]:
     queue, bdi = SYS_BLOCK / block.name / "queue", Path("/sys/class/bdi") / major_minor
     settings = {  # in this order: the kernel resets the readahead when the others change
         queue / "rotational": str(int(spec.device.kind is DeviceKind.HDD)),
@@ -173,7 +166,10 @@ def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal:
     # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
     if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
         refused.append("max_bytes")
-    return [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
+    missing = [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
+    if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
+        missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
+    return EmulatedDisk(spec, backing, block, major_minor, tuple(missing))
 
 
 class ThrottledLoop:

@@ -5,7 +5,7 @@ the spread for rows with few runs, pooled over the repetitions of the row's conf
 
 - ``best`` selects the runs of the row's configuration with the smallest geometric mean time. Runs of one configuration
   are equal in every factor.
-- ``all`` selects every run, whatever else differs.
+- ``all`` selects every run of the row, of all its configurations.
 - ``fastest`` selects the fastest run, as ALOJA and BSC's table 2 do.
 """
 

@@ -99,7 +99,9 @@ def _missing_answer(
     factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
     levels, runs = levels_of_factor(valid, factor)
     if factor == WORKERS_FACTOR and not levels:
-        levels, runs = _recorded_workers(repository, valid)
+        workers = recorded_workers(valid, facts_by_hardware(repository, valid))
+        known = workers[np.isfinite(workers)]
+        levels, runs = tuple(f"{count:g}" for count in np.unique(known)), len(known)
     if question.name == CHEAPEST and request.prices is None:
         obstacle = Obstacle.NO_PRICES
     elif question.name == CHEAPEST and len(levels) > 1:
@@ -142,13 +144,6 @@ def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
     times_s = valid.values["duration_s"][workload.codes == code]
     runs = len(question.plan_levels) * RUNS_MIN
     return PlannedRuns(workload.levels[code], runs, runs * float(np.nanmedian(times_s)))
-
-
-def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[str, ...], int]:
-    """Return the worker counts that runs recorded, and the number of runs that recorded a worker count."""
-    workers = recorded_workers(valid, facts_by_hardware(repository, valid))
-    known = workers[np.isfinite(workers)]
-    return tuple(f"{count:g}" for count in np.unique(known)), len(known)
 
 
 def answer_questions(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[QuestionAnswer, ...]:

@@ -104,7 +104,7 @@ def factor_of_details(table: RunTable, asked: str) -> str:
 
 
 def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:
-    """Return the factors to join: most runs that record the earlier factors also record the next factor."""
+    """Return the factors to join: a factor is joined if most runs that record the earlier factors record it, too."""
     together: list[str] = []
     recorded = np.ones(len(table), dtype=np.bool_)
     for name in names:

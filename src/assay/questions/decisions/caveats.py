@@ -101,7 +101,7 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
 
 
 def _all(number: int, what: str) -> str:
-    """Return that all runs are ``what``, as the beginning of a sentence."""
+    """Return the beginning of a sentence that states that all runs are ``what``."""
     return f"All {number:,} runs are {what}" if number > 1 else f"The only run is {what}"
 
 

@@ -113,7 +113,9 @@ def complete_configuration(
     for name in sorted(named, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
         here = _having(table, name, named[name]) & keep
         keep = here if here.any() else keep
-    usual = _most_frequent(table, keep, [name for name in table.factors if name not in named])
+    matching = table.subset(keep)
+    groups = groups_by(matching, [name for name in table.factors if name not in named])
+    usual = matching.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])
     columns = {name: coded([named.get(name, usual.columns[name].text(0))]) for name in table.factors}
     if usual.columns.get("layout", Column(np.zeros(1, np.int32), ("",))).text(0) == named.get("layout"):
         columns[LAYOUT_DEVICES] = coded(
@@ -133,10 +135,3 @@ def _having(table: RunTable, name: str, level: str) -> Mask:
     code = column.code(level)
     rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
     return rows
-
-
-def _most_frequent(table: RunTable, keep: Mask, names: Sequence[str]) -> RunTable:
-    """Return one row with the most common combination of levels of ``names`` among the rows in ``keep``."""
-    taken = table.subset(keep)
-    groups = groups_by(taken, list(names))
-    return taken.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])

@@ -15,7 +15,7 @@ from assay.analysis.statistics import RunTable, coded
 from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
-from assay.model import Environment, Hardware, Origin
+from assay.model import Environment, Origin
 from assay.questions.forecasts.configuration_asked import CompleteConfiguration, conditions, factor_named, levels_named
 from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.prediction import NewCluster, configuration_of
@@ -141,19 +141,20 @@ def _configuration(
     named = levels_named(((name, text) for name, text in row.levels.items() if name not in facts), encoding)
     if facts:
         described = hardware_of(facts)
-        cluster = NewCluster(named.get("cluster") or cluster_name(described), _hardware(described))
+        cluster = NewCluster(
+            named.get("cluster") or cluster_name(described), Environment({"cluster": dict(described)}).hardware
+        )
     elif "cluster" in named:
         cluster = None
     return configuration_of(known, {**defaults, **named}, cluster)
 
 
-def _hardware(described: Mapping[str, int | float | str]) -> Hardware:
-    return Environment({"cluster": dict(described)}).hardware
-
-
 def _joined(tables: Sequence[RunTable]) -> RunTable:
     """Join ``tables`` of one row each into one table."""
-    columns = {name: coded([_level(table, name) for table in tables]) for name in _names(t.columns for t in tables)}
+    columns = {
+        name: coded([table.columns[name].text(0) if name in table.columns else None for table in tables])
+        for name in _names(t.columns for t in tables)
+    }
     values = {
         name: np.array([float(table.values[name][0]) if name in table.values else np.nan for table in tables])
         for name in _names(table.values for table in tables)
@@ -163,7 +164,3 @@ def _joined(tables: Sequence[RunTable]) -> RunTable:
 
 def _names(mappings: Iterable[Mapping[str, object]]) -> list[str]:
     return list(dict.fromkeys(name for mapping in mappings for name in mapping))
-
-
-def _level(table: RunTable, name: str) -> str | None:
-    return table.columns[name].text(0) if name in table.columns else None

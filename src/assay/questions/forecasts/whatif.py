@@ -243,7 +243,12 @@ def anchors_of(
     groups, without_plan = measured_of(store, runs, asked.cluster)
     chosen = [group for group in groups if group.has_target(asked.target)]
     if not chosen:
-        raise _without_cluster_file(targets[0])
+        raise RepositoryError(
+            "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
+            where=f"run {targets[0].run_id[:13]}",
+            hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
+            " `assay predict` also works with imported runs",
+        )
     # Labs and real hosts have separate profiles: they can't be learned from together.
     profiles = {
         in_lab: profile or profile_of(store, [run for run in runs if _in_lab(run) is in_lab], "these runs")
@@ -326,15 +331,6 @@ def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
         f"there is no valid measured run{f' whose id, campaign or plan is {target[:40]!r}' if target else ''}",
         where=where,
         hint="a what-if question starts from measured runs; `assay runs` lists them",
-    )
-
-
-def _without_cluster_file(run: Run) -> RepositoryError:
-    return RepositoryError(
-        "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
-        where=f"run {run.run_id[:13]}",
-        hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
-        " `assay predict` also works with imported runs",
     )
 
 

@@ -24,7 +24,7 @@ SIMULATIONS_AGAIN = 40
 """Maximum number of clusters to simulate in one repeated search."""
 _CODEC = "snappy"
 _PRICE_SHARE_MIN = 1e-6
-"""Minimum switching price, as a share of today's: below it the two clusters are not distinguished."""
+"""Minimum switching price, as a share of the present price. Below it, the two clusters count as equal."""
 _NO_CLUSTER = "no cluster of the catalogue keeps every constraint"
 Hardware = tuple[tuple[str, str], ...]
 
@@ -52,7 +52,7 @@ class _Best:
 
 
 def hardware_of(levels: Mapping[str, str]) -> Hardware:
-    """Return the levels that identify hardware: without settings, which can change after the purchase."""
+    """Return the levels that identify hardware. Settings are left out: they can change after the purchase."""
     return tuple((name, text) for name, text in levels.items() if name not in (COMPRESSION, CONTAINERS, LAYOUT_FACTOR))
 
 

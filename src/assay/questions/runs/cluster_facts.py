@@ -28,7 +28,7 @@ def hardware_key(levels: Mapping[str, str]) -> Hardware:
 
 
 def first_facts(runs: Iterable[tuple[Mapping[str, str], Environment]]) -> dict[Hardware, ClusterFacts]:
-    """Return the first recorded facts of each hardware, from the levels and the environments of runs."""
+    """Return the facts of each hardware that its first run recorded, from the levels and environments of runs."""
     facts: dict[Hardware, ClusterFacts] = {}
     for levels, environment in runs:
         if environment.cluster is not None:

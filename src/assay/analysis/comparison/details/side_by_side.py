@@ -173,7 +173,7 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
                 differing.append(Difference(name, kind, levels))
             elif levels[0] and levels[0][0] not in ("", "None"):
                 same[name] = levels[0][0]
-    cold = tuple(tuple(dict.fromkeys(_cold_text(run) for run in side)) for side in sides)
+    cold = tuple(tuple(dict.fromkeys(run.cache_state or "not known" for run in side)) for side in sides)
     if len({text for side in cold for text in side}) > 1:
         differing.append(Difference(CACHES, DifferenceKind.ALONG, cold))
     shown = {f"parameters.{item.name}" for item in differing}
@@ -183,10 +183,6 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
         if name not in shown
     ]
     return differing, same
-
-
-def _cold_text(run: Run) -> str:
-    return run.cache_state or "not known"
 
 
 def _level_words(name: str, level: str) -> str:

@@ -144,7 +144,7 @@ class Hdfs:
     async def write(self, path: str, content: bytes) -> None:
         """Create or replace a small file."""
         answer = await self.namenode.request("PUT", self._url(path, "CREATE", noredirect="true", overwrite="true"))
-        location = _location(answer)
+        location = str(json.loads(answer)["Location"])
         await self._at_datanode(location).request("PUT", _path_of(location), content)
 
     async def delete(self, path: str) -> None:
@@ -180,7 +180,3 @@ def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Chec
 def _path_of(location: str) -> str:
     parts = urlsplit(location)
     return f"{parts.path}?{parts.query}"
-
-
-def _location(content: bytes) -> str:
-    return str(json.loads(content)["Location"])

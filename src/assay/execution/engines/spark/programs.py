@@ -49,13 +49,6 @@ def _sources() -> list[Path]:
     return sorted(folder.rglob("*.java"))
 
 
-def _cache_folder(spark: SparkDistribution) -> Path:
-    digest = hashlib.sha256(f"{spark.home} {spark.version}\n".encode())
-    for path in _sources():
-        digest.update(path.name.encode() + path.read_bytes())
-    return cache_directory() / f"spark-jobs-{digest.hexdigest()[:_NAME_CHARS]}" / _JAR
-
-
 @dataclass(frozen=True, slots=True)
 class SparkPrograms:
     """The programs for one Spark, and that Spark's defaults of settings that affect its speed."""
@@ -69,7 +62,10 @@ def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None
 
     Raises EngineError if there is no Java compiler, or if the compiler fails.
     """
-    target = _cache_folder(spark)
+    digest = hashlib.sha256(f"{spark.home} {spark.version}\n".encode())
+    for path in _sources():
+        digest.update(path.name.encode() + path.read_bytes())
+    target = cache_directory() / f"spark-jobs-{digest.hexdigest()[:_NAME_CHARS]}" / _JAR
     if not target.is_file():
         _compile(spark, jobs, target, progress)
     lines = (target.parent / _DEFAULTS).read_text().splitlines()

@@ -106,7 +106,11 @@ class SparkRules:
         if name in _SIZE_SETTINGS and settings.memory_mb(value) is None:
             return f"{value[:20]!r} is not a size: write it as Spark does, such as 640m or 2g"
         if name == settings.LOCALITY_WAIT:
-            return _duration_mistake(value)
+            try:
+                settings.locality_wait_s({settings.LOCALITY_WAIT: value})
+            except SpecificationError as error:
+                return error.message
+            return None
         if name == settings.DYNAMIC and value not in _BOOLEAN_SETTINGS:
             return f"{value[:20]!r} is not true or false"
         return self.hadoop.setting_mistake(name, value, cluster)
@@ -240,11 +244,3 @@ def _exceeded_executor_limits(parameters: Mapping[str, str], workers: int) -> It
         if (wanted := settings.whole(parameters, name)) > most:
             words = f"{wanted} executors are requested, but at most {most} are allowed"
             yield Mistake((name, settings.MOST_EXECUTORS), words)
-
-
-def _duration_mistake(text: str) -> str | None:
-    try:
-        settings.locality_wait_s({settings.LOCALITY_WAIT: text})
-    except SpecificationError as error:
-        return error.message
-    return None

@@ -189,7 +189,11 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
     if output.as_json:
         print_json(json_value(views))
     else:
-        _print_questions(views)
+        width = max(len(view.name) for view in views)
+        for view in views:
+            click.echo(f"{view.name:<{width}}  {view.answer}")
+            _print_next(view, f"{'':<{width}}  ")
+        click.echo("\nIn full: assay decide QUESTION")
 
 
 def _show_groups(
@@ -247,15 +251,6 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
             "--dataset and --on need each other: Spark selects the runs of a dataset", where="assay decide"
         )
     return dataset_table(dataset, on, where, say)
-
-
-def _print_questions(views: Sequence[QuestionView]) -> None:
-    """Print the answer to each question on one line; below it, the next step if there is one."""
-    width = max(len(view.name) for view in views)
-    for view in views:
-        click.echo(f"{view.name:<{width}}  {view.answer}")
-        _print_next(view, f"{'':<{width}}  ")
-    click.echo("\nIn full: assay decide QUESTION")
 
 
 def _print_next(view: QuestionView, indent: str) -> None:

@@ -16,10 +16,6 @@ from assay.questions.trust.flags import flag_count
 from assay.text import interval, origin_badge, plural, rate, ratio, seconds
 
 
-def _levels(result: SpeedupResult) -> str:
-    return f"{result.baseline} → {result.candidate}"
-
-
 def _medians(result: SpeedupResult) -> str:
     if result.runs is None:
         return ""
@@ -31,7 +27,7 @@ def _print_ratios(results: Sequence[SpeedupResult]) -> None:
     rows = [
         (
             name_of(result),
-            _levels(result),
+            f"{result.baseline} → {result.candidate}",
             ratio(result.ratio),
             interval(result.low, result.high),
             result.verdict.value,

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from assay.execution.lab import lifecycle
-from assay.execution.lab.probe import Capability, probe
+from assay.execution.lab.probe import probe
 from assay.foundation.errors import LabError
 from assay.foundation.process import terminable
 from assay.foundation.units import format_bit_rate, format_bytes
@@ -149,12 +149,11 @@ def probe_command(as_json: bool) -> int:
             ]
         )
     else:
-        print_table(("capability", "", "detail"), [(i.name, _verdict(i), i.detail) for i in capabilities.items])
+        print_table(
+            ("capability", "", "detail"),
+            [(i.name, "yes" if i.ok else "no" if i.required else "without", i.detail) for i in capabilities.items],
+        )
     return LabError.exit_code if capabilities.missing else 0
-
-
-def _verdict(item: Capability) -> str:
-    return "yes" if item.ok else "no" if item.required else "without"
 
 
 @lab.command(context_settings={"ignore_unknown_options": True})

@@ -147,7 +147,15 @@ def run_campaign_request(
         summary = execute_campaign(request, schedule, repository, display)
         for line in summary_lines(summary):
             display.say(line)
-    return _summary_json(summary)
+    return {
+        "campaign_id": summary.campaign_id,
+        "planned": summary.planned,
+        "made": summary.made,
+        "already_there": summary.already_there,
+        "statuses": dict(summary.statuses),
+        "failures": dict(summary.failures),
+        "stopped": summary.stopped,
+    }
 
 
 def _start_lines(plan: Plan, schedule: PreparedCampaign, root: Path, costs: CostProfile | None) -> list[str]:
@@ -160,18 +168,6 @@ def _start_lines(plan: Plan, schedule: PreparedCampaign, root: Path, costs: Cost
     return [f"plan {plan.name}: {plural(len(schedule.left), 'run')} to simulate; runs go to {root}"] + [
         f"profile {profile.name} of {profile.engine}: {profile.learned.source}" for profile in profiles
     ]
-
-
-def _summary_json(summary: CampaignSummary) -> dict[str, object]:
-    return {
-        "campaign_id": summary.campaign_id,
-        "planned": summary.planned,
-        "made": summary.made,
-        "already_there": summary.already_there,
-        "statuses": dict(summary.statuses),
-        "failures": dict(summary.failures),
-        "stopped": summary.stopped,
-    }
 
 
 def summary_lines(summary: CampaignSummary) -> list[str]:

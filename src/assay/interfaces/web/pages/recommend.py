@@ -23,7 +23,7 @@ from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.recommendation.catalogues import stored_catalogues
-from assay.questions.recommendation.recommend import Choice, Recommendation
+from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import front_title, headline, sentences, shares_of
 from assay.specs.fields import unknown
@@ -163,7 +163,21 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     """Return the template values of an answer: its chart, sentences and uncertainties."""
     layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
-    points = [_point(choice) for choice in recommendation.front]
+    points = [
+        _Point(
+            f"{choice.levels['workers']} × {choice.levels['layout']}",
+            choice.levels,
+            choice.day_s,
+            choice.day_low_s,
+            choice.day_high_s,
+            choice.cost,
+            choice.cost_low,
+            choice.cost_high,
+            choice.on_pareto_front,
+            choice.pareto_front_probability,
+        )
+        for choice in recommendation.front
+    ]
     money = (
         "Cost of a day's work"
         if recommendation.objective is Objective.DAY_COST
@@ -202,18 +216,3 @@ class _Point:
     pareto_front_probability: float
     runs: int = 0
     """Measured runs; always 0."""
-
-
-def _point(choice: Choice) -> _Point:
-    return _Point(
-        f"{choice.levels['workers']} × {choice.levels['layout']}",
-        choice.levels,
-        choice.day_s,
-        choice.day_low_s,
-        choice.day_high_s,
-        choice.cost,
-        choice.cost_low,
-        choice.cost_high,
-        choice.on_pareto_front,
-        choice.pareto_front_probability,
-    )

@@ -60,7 +60,8 @@ class JobHistory:
 
     def counter(self, name: str) -> int:
         """Return the total of a counter of the file system or task groups, such as ``HDFS_BYTES_READ``; 0 if absent."""
-        return _counter(self.counters, name)
+        hadoop_groups = (group for key, group in self.counters.items() if key.endswith(HADOOP_GROUPS))
+        return next((group[name] for group in hadoop_groups if name in group), 0)
 
 
 def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str = "job history") -> JobHistory:
@@ -147,12 +148,6 @@ def _rounded(time_s: float) -> float:
 
 def _succeeded(tasks: list[TaskAttempt] | tuple[TaskAttempt, ...]) -> list[TaskAttempt]:
     return [task for task in tasks if task.status == "succeeded"] or list(tasks)
-
-
-def _counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int:
-    """Return a counter of Hadoop's groups, whose full names differ between versions."""
-    hadoop_groups = (group for key, group in counters.items() if key.endswith(HADOOP_GROUPS))
-    return next((group[name] for group in hadoop_groups if name in group), 0)
 
 
 class _AttemptEvents(Struct, gc=False):
