@@ -49,7 +49,7 @@ class ScopeEstimate:
     """Ends of the 95 % interval of the mean."""
     single_low: float | None
     single_high: float | None
-    """Ends of the 95 % prediction interval of one further setting, or cluster; None for the tested settings."""
+    """Ends of the 95 % prediction interval for one further setting or cluster; None for the tested settings."""
     units: int
     """Matched groups, or clusters, behind the estimate."""
     method: str

@@ -33,8 +33,8 @@ REPETITIONS_MIN = 3
 SPREAD_RUNS_MIN = 8
 """Minimum number of repetitions for a separate spread; with fewer, the spread of the workload is used."""
 SPREAD_ALONE_RUNS_MIN = 20
-"""Minimum number of repetitions for a spread below that of the workload: a ninth run next to eight runs that are close
-by chance would be an outlier."""
+"""Minimum number of repetitions for a spread below that of the workload: otherwise, a ninth run
+would be an outlier if eight runs are close by chance."""
 SCATTER_MIN = 0.02
 """Minimum spread of log run times, so that small differences never have a large z score."""
 NORMAL = 1.4826

@@ -31,7 +31,7 @@ CONFIGURATIONS_MIN = 8
 LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
 """Maximum number of levels that are left out in turn to estimate the error for a new level."""
 LEFT_OUT_PAIRS_MAX = 10
-"""Maximum number of pairs of levels that are left out in turn, for each two kinds of levels."""
+"""Maximum number of pairs of levels that are left out in turn, for each pair of kinds of levels."""
 LEVELS_TRIED_MAX = 10
 """Maximum number of left-out levels with which a learner is chosen."""
 CHOICE_MIN = 5
@@ -77,7 +77,7 @@ LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
 
 @dataclass(frozen=True, slots=True)
 class TransferModel:
-    """A model of times on a new cluster or layout: trees without names as features, with or without a line."""
+    """A model of times on a new cluster or layout: trees whose features exclude names, with or without a line."""
 
     forest: Forest
     columns: Ints

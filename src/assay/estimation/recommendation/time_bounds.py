@@ -98,7 +98,7 @@ def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved
     spilled = np.maximum(0.0, left - powers.memory_bytes)
     hdfs_s = data * workload.read / powers.hdfs_read + to_disk / powers.hdfs_write
     spill_s = spilled / powers.intermediate_read + spilled / powers.intermediate_write
-    # On shared devices both take turns. The sums do not say which devices are shared, so only the longer time counts.
+    # Shared devices serve both in turn. The sums do not say which devices are shared, so only the longer time counts.
     disk_s = np.maximum(hdfs_s, spill_s)
     remote = left * (1 - 1 / powers.workers) + data * workload.written * max(0, moved.output_copies - 1)
     work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)

@@ -93,7 +93,7 @@ class PlannedTuning:
             _write(journal, description)
 
     def settle(self, journal: CampaignJournal, runs: Sequence[Run]) -> None:
-        """Record whether the search expects no faster configuration, because the runs do not show that expectation."""
+        """Record whether the search expects no faster configuration: it can't be computed from the runs later."""
         description = object_in(journal.folder / TUNING)
         nothing_better = self.tuner.expects_no_gain([run for run in runs if run.campaign_id == journal.campaign_id])
         if NOTHING_BETTER in description and description[NOTHING_BETTER] is not nothing_better:

@@ -2,15 +2,15 @@
 
 In: the estimates of a decision, and its rows with their verdicts. Out: :class:`~.values.FurtherRuns`.
 
-A row is open when it has not enough runs or is not distinguishable. Further runs settle it when the interval becomes
-narrow enough, if the ratio stays as it is, either to show the difference after Bonferroni's correction over the
-decision, or to stay within the margin of equivalence. The error of a log ratio then comes to
+A row is open when it has not enough runs or is not distinguishable. Further runs narrow the interval. They settle the
+row when, with an unchanged ratio, the interval either shows a difference after Bonferroni's correction over the
+decision, or is within the margin of equivalence. The standard error of a log ratio is then
 
 - *few matched groups* (error from repetitions): s sqrt((1 / (n1 + k) + 1 / (n2 + k)) / g) with k further repetitions
   of both options in each of the g groups; s is their standard deviation, or that of all runs of the decision where
   nothing was repeated;
 - *many matched groups* (error from the spread between them): d / sqrt(m + k) with k further groups. A further group
-  has runs of only one of the options so far, on a cluster that ran both; the other option is run in it.
+  is one with runs of a single option so far, on a cluster that ran both. The other option is run in it.
 
 Further repetitions run in blocks with both options, so sessions add no error to them. The part of the error from
 sessions shrinks with the share of the earlier runs.
@@ -81,7 +81,7 @@ class _Error:
 def further_runs(
     times: OptionEstimates, decision: Decision, rows: Sequence[OptionRow], baseline: int
 ) -> tuple[FurtherRuns, ...]:
-    """Return the proposals: rows with too few runs first, then the shortest.
+    """Return the proposals: rows with too few runs first, then by expected run time.
 
     Empty for simulated and predicted times.
     """

@@ -109,8 +109,10 @@ def lines_of(
     end_s: float | None = None,
     windows: int = _WINDOWS[1],
 ) -> list[Series]:
-    """Return a view's series of one node or all, within a span of time or whole; series of zeros only if all are
-    zero."""
+    """Return a view's series of one node or all nodes, within a span of time or the whole run.
+
+    Series of zeros are omitted unless all are zero.
+    """
     subjects = sorted({name for name in trace.subject if name.startswith(view.subject)})
     nodes = () if node is None else (node,)
     series = series_of(

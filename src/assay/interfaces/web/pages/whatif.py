@@ -88,7 +88,7 @@ def whatif(request: Request, context: ContextOf) -> Response:
 
 @router.post("/whatif/results")
 async def results(request: Request) -> Response:
-    """Answer what the sliders say, as the part of the page that shows it."""
+    """Return the part of the page with the answer for the sliders' values."""
     pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
     return page_of(request, "whatif_results", **await run_in_threadpool(_values, get_context(request), pairs))
 

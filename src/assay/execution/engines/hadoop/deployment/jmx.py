@@ -152,7 +152,7 @@ def add_daemon_metrics(
 
 
 def _counter_growth(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
-    """Return by how much counters grew, over the hosts that answered twice and did not restart."""
+    """Return the growth of counters, over the hosts that answered twice and did not restart."""
     grown = [after[host] - value for host, value in before.items() if after.get(host, -1) >= value]
     return sum(grown) if grown else None
 
