@@ -138,3 +138,15 @@ def test_a_question_without_prices_leads_to_the_page_cost(tmp_path: Path) -> Non
     card = page.partition('id="cheapest"')[2].partition("</section>")[0]
     assert '<a href="/cost">Enter prices</a>' in card
     assert "Plan runs" not in card
+
+
+def test_why_compares_the_pair_that_the_api_names(tmp_path: Path) -> None:
+    client = client_of(filled(tmp_path / "r").root)
+    query = {"by": "layout", "baseline": "HD2", "candidate": "SS2", "where": "workload=terasort"}
+    pair = client.get("/api/v1/why", params=query).json()
+    page = client.get("/why", params=query, follow_redirects=False)
+    assert page.status_code == 303
+    assert page.headers["location"] == "/compare?" + "&".join(f"run={run_id}" for run_id in pair["runs"])
+    absent = client.get("/api/v1/why", params=query | {"candidate": "none"})
+    assert absent.status_code == 404
+    assert client.get("/why", params={"by": "layout"}).status_code in (400, 422)

@@ -5,7 +5,7 @@ In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 
 from assay.analysis.comparison.details.side_by_side import Sides
 from assay.analysis.run_profile.reasons import Reasons
@@ -19,6 +19,21 @@ from assay.questions.comparisons.why import ExamplePair, WhyQuestion, pair_of, r
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 Level = Annotated[str, Query(min_length=1, max_length=300)]
 Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin without a scale is full size.")]
+
+
+def _why_question(
+    by: Level,
+    baseline: Level,
+    candidate: Level,
+    where: Where = [],  # noqa: B006
+    origin: Stratum = "",
+    lab_scale: Stratum = "",
+) -> WhyQuestion:
+    return WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale)
+
+
+AskedWhy = Annotated[WhyQuestion, Depends(_why_question)]
+"""The question in the query of an address."""
 
 
 def cached_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
@@ -38,17 +53,9 @@ def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:
 
 
 @router.get("/why")
-def why(
-    context: ContextOf,
-    by: Level,
-    baseline: Level,
-    candidate: Level,
-    where: Where = [],  # noqa: B006
-    origin: Stratum = "",
-    lab_scale: Stratum = "",
-) -> ExamplePair:
+def why(context: ContextOf, asked: AskedWhy) -> ExamplePair:
     """Choose two runs that illustrate a speedup: equal in everything else, with traces if possible, and typical."""
-    return required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
+    return required_pair(context, asked)
 
 
 def reasons_of(context: Context, sides: Sides) -> Reasons:

@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.why import Level, Stratum, cached_pair, required_pair
-from assay.interfaces.web.state.context import READERS, Context, ContextOf, Where
+from assay.interfaces.web.api.why import AskedWhy, cached_pair, required_pair
+from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
 from assay.questions.decisions.option_words import option_text
 from assay.text import titles
@@ -24,17 +24,9 @@ OBSERVED_MAX = 6
 
 
 @router.get("/why")
-def why(
-    context: ContextOf,
-    by: Level,
-    baseline: Level,
-    candidate: Level,
-    where: Where = [],  # noqa: B006
-    origin: Stratum = "",
-    lab_scale: Stratum = "",
-) -> Response:
+def why(context: ContextOf, asked: AskedWhy) -> Response:
     """Go to two configurations that differ in nothing but the factor."""
-    pair = required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
+    pair = required_pair(context, asked)
     return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in pair.runs]), status_code=303)
 
 
