@@ -299,6 +299,24 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
     assert "SS2" in (error.value.hint or "")
     with pytest.raises(SpecificationError, match="no run has a factor 'layuot'"):
         decided(runs, "layuot")
+    with pytest.raises(SpecificationError, match="no run has a factor 'storge'") as error:
+        decided(runs, "storge")
+    assert (error.value.hint or "").startswith("did you mean 'storage'? questions: storage, network, disks")
+
+
+def test_different_shares_of_excluded_runs_are_a_caveat_with_the_numbers_of_each_option() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0, 60.5], "SS2": [30.0, 31.0, 29.0, 30.5]})
+    bad = [replace(run, run_id=f"{run.run_id[:-2]}9{run.run_id[-1]}", status=RunStatus.INVALID) for run in runs]
+
+    def uneven(decision: Decision) -> list[str]:
+        return [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.EXCLUDED_UNEVENLY]
+
+    assert uneven(decided([*runs, *bad])) == []
+    of_ssd = [run for run in bad if run.layout == "SS2"]
+    assert uneven(decided([*runs, *of_ssd, bad[0]])) == [
+        "Options lose different shares of their runs: 4 of 8 with 2 SSDs per worker (SS2) and 1 of 5 with 2 hard disks "
+        "per worker (HD2) do not count."
+    ]
 
 
 def test_options_are_named_in_words() -> None:

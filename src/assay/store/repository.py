@@ -79,7 +79,7 @@ class Repository:
             raise RepositoryError(
                 "there is no repository here",
                 where=str(root),
-                hint="`assay demo` and `assay run PLAN` make one; --repository DIR names another",
+                hint="`assay demo`, `assay run PLAN` and `assay import FILES` make one; --repository DIR names another",
             ) from error
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
             raise RepositoryError(

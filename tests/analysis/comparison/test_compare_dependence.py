@@ -68,6 +68,18 @@ def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(st
     assert "differ by 11.0% (the default" in stated
 
 
+def test_a_single_run_without_a_start_does_not_make_the_order_unknown() -> None:
+    groups = [
+        replace(run, run_id=f"{run.run_id[:-4]}{n}{run.run_id[-3:]}", cluster=f"cluster-{n}")
+        for n in range(1, 4)
+        for run in sides(TWO_DAYS)
+    ]
+    groups[0] = replace(groups[0], started_at="")
+    (decision,) = decide(table_of(groups), DecisionRequest("layout"))
+    (stated,) = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.SESSIONS]
+    assert stated.startswith("The sides were run one after the other, or in different sessions")
+
+
 def test_a_difference_beyond_what_sessions_make_is_stated_and_simulated_runs_have_no_sessions() -> None:
     four = [replace(run, duration_s=run.duration_s / (4 if run.layout == "SSD" else 1)) for run in sides(TWO_DAYS)]
     assert compared(four).verdict is Verdict.FASTER

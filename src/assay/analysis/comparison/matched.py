@@ -17,6 +17,7 @@ Every mean has its :class:`InferenceScope`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -275,8 +276,8 @@ class SessionPart:
     """The standard error without this part, with ``degrees`` of freedom."""
     degrees: float
     spread: SessionSpread
-    unordered: bool
-    """Whether the start of some run is unknown."""
+    unordered: float
+    """Share of the groups that have a run with an unknown start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +335,7 @@ def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> Log
     if multiple <= _EVEN:
         return mean
     error, degrees = widened(mean.error, mean.degrees, multiple, uneven.spread)
-    part = SessionPart(mean.error, mean.degrees, uneven.spread, bool(uneven.unordered.any()))
+    part = SessionPart(mean.error, mean.degrees, uneven.spread, float(uneven.unordered.mean()))
     return replace(mean, error=error, degrees=degrees, sessions=part)
 
 
@@ -422,7 +423,7 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
         return alone
     both = np.array([alone.error**2, shared**2])
     free = satterthwaite(both, np.array([alone.degrees, min(part.spread.degrees for part in known)]))
-    sessions = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=any(p.unordered for p in known))
+    sessions = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=fmean(p.unordered for p in known))
     return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=sessions)
 
 

@@ -5,6 +5,7 @@ In: log speedups with the part of their errors from sessions. Out: whether sessi
 
 import math
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,9 @@ from assay.analysis.statistics.sessions import (
     side_sessions,
 )
 from assay.model import CodedWarning, Origin, Run, WarningCode
+
+_MOSTLY = 0.5
+"""Above this mean share of groups with an unknown start, the order of runs counts as unknown."""
 
 
 def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSessions, SideSessions]:
@@ -66,7 +70,7 @@ def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]
     )
     why = (
         "order of runs unknown: a change between sessions can't be ruled out"
-        if any(part.unordered for part in parts)
+        if fmean(part.unordered for part in parts) > _MOSTLY
         else "the sides were run one after the other, or in different sessions"
     )
     return [CodedWarning(WarningCode.SESSIONS, f"{why}; intervals allow for sessions that differ by {size} ({source})")]

@@ -165,12 +165,16 @@ def warm_among_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
     return warm & some_cold[groups.of_row]
 
 
-def require_factor(table: RunTable, name: str) -> Column:
-    """Return the column of a factor. Raises SpecificationError, with the existing names, if no run has it."""
+def require_factor(table: RunTable, name: str, questions: Sequence[str] = ()) -> Column:
+    """Return the column of a factor. Raises SpecificationError, with the existing names, if no run has it.
+
+    ``questions``: names that the caller accepts besides factors; the error lists them first.
+    """
     if name not in table.factors:
         known = ", ".join(sorted(table.factors)) or "none: the table is empty"
-        near = did_you_mean(name, table.factors, FACTOR_SYNONYMS)
-        raise SpecificationError(f"no run has a factor {name!r}", hint=f"{near}factors of these runs: {known}")
+        near = did_you_mean(name, [*questions, *table.factors], FACTOR_SYNONYMS)
+        listed = f"questions: {', '.join(questions)}; " if questions else ""
+        raise SpecificationError(f"no run has a factor {name!r}", hint=f"{near}{listed}factors of these runs: {known}")
     return table.columns[name]
 
 

@@ -8,15 +8,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from assay.analysis.comparison.matched import GROUPS_MIN, MatchedGroups
-from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, smallest_reachable_p
+from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, has_level, smallest_reachable_p
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.option_words import option_text
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.text import joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
 RUNS_COMFORTABLE = 5
 """From this many runs per option on, a rank test can reach 5 %."""
+UNEVEN_EXCLUSION_MIN = 0.1
+"""From this difference on, shares of excluded runs are stated by option."""
 _NAMED = 3
 """Maximum number of names listed in one caveat."""
 
@@ -39,7 +42,7 @@ def caveats_of(
             *_baseline(decision, request),
             *_clusters(table),
             *_caches(table),
-            *_excluded(matched.table),
+            *_excluded(decision, matched.table),
             *_unpriced(decision, costs, counted),
         ]
     )
@@ -132,12 +135,35 @@ def _caches(table: RunTable) -> Iterator[Caveat]:
         yield Caveat(CaveatKind.CACHES, f"The cache state of {cold['']:,} of {plural(len(table), 'run')} is unknown.")
 
 
-def _excluded(table: RunTable) -> Iterator[Caveat]:
+def _excluded(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     counts = counts_by(table, "status")
     excluded = {name: number for name, number in counts.items() if name != RunStatus.VALID and number}
     if excluded:
         texts = joined([f"{number:,} {name or 'of unknown status'}" for name, number in excluded.items()])
         yield Caveat(CaveatKind.EXCLUDED, f"Of {plural(len(table), 'run')}, {texts} do not count.")
+        yield from _excluded_unevenly(decision, table)
+
+
+def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
+    """Yield a caveat if the shares of runs that do not count differ much between the options.
+
+    The remaining runs of an option may then not be like the excluded ones.
+    """
+    if decision.factor not in table.columns:
+        return
+    all_runs = counts_by(table, decision.factor)
+    valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
+    names = [decision.baseline, *(result.option for result in decision.options)]
+    lost = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
+    shares = {name: number / all_runs[name] for name, number in lost.items()}
+    if len(shares) < 2 or max(shares.values()) - min(shares.values()) < UNEVEN_EXCLUSION_MIN:
+        return
+    by_share = sorted(shares, key=lambda name: -shares[name])
+    shown = by_share if len(by_share) <= _NAMED else [*by_share[: _NAMED - 1], by_share[-1]]
+    texts = [f"{lost[name]:,} of {all_runs[name]:,} with {option_text(decision.factor, name)}" for name in shown]
+    yield Caveat(
+        CaveatKind.EXCLUDED_UNEVENLY, f"Options lose different shares of their runs: {joined(texts)} do not count."
+    )
 
 
 def _unpriced(decision: Decision, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:

@@ -25,6 +25,7 @@ from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.statistics import RunTable, require_factor
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.questions.decisions.baseline_cost import baseline_costs_of, energy_use_of
+from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
 from assay.questions.decisions.costs import RunCosts
@@ -44,7 +45,7 @@ def decide(
     """
     names = [name.strip() for name in request.factor.split(",")]
     joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
-    column = require_factor(joined, factor)
+    column = require_factor(joined, factor, [question.name for question in BUYER_QUESTIONS])
     if not column.levels:  # no run records all factors that are joined
         return ()
     if request.baseline is not None:

@@ -20,6 +20,7 @@ class CaveatKind(StrEnum):
     SIMULATED = "simulated"
     SESSIONS = "sessions"
     OUTLIERS = "outliers"
+    EXCLUDED_UNEVENLY = "runs excluded unevenly"
     TESTED_ONLY = "tested settings only"
     FEW_RUNS = "few runs"
     ONE_WORKLOAD = "one workload"
