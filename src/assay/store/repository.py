@@ -44,6 +44,7 @@ from assay.store.exchange.imports import (
 from assay.store.index.coverage import traced_runs
 from assay.store.index.index import Filters, Index, bundle_names
 from assay.store.index.tables import DuckDBReader, Reading, connection
+from assay.store.other_version import other_version
 
 VERSION: Final = 1
 """Version of the repository's form. assay opens no other version."""
@@ -88,8 +89,7 @@ class Repository:
                 hint=f'its content should be {{"assay_repository": {VERSION}}}',
             ) from error
         if version != VERSION:
-            text = f"a newer version of assay made this repository: version {version!r}; this assay reads {VERSION}"
-            raise RepositoryError(text, where=str(root), hint="update assay")
+            raise other_version(version, VERSION, root / MARKER)
         clear_dead(Folders(root).partial)
         return cls(root, reading)
 

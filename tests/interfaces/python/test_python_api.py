@@ -166,7 +166,13 @@ def test_a_folder_without_a_repository_and_one_of_a_newer_version_are_refused(tm
         assay.open(tmp_path)
     root = build_repository(tmp_path / "r", study_runs()).root
     (root / "repository.json").write_text(json.dumps({"assay_repository": 99}))
-    with pytest.raises(RepositoryError, match="newer version of assay"):
+    with pytest.raises(RepositoryError, match="a newer version of assay"):
+        assay.open(root)
+    (root / "repository.json").write_text(json.dumps({"assay_repository": 0}))
+    with pytest.raises(RepositoryError, match="an older version of assay"):
+        assay.open(root)
+    (root / "repository.json").write_text(json.dumps({"assay_repository": "one"}))
+    with pytest.raises(RepositoryError, match="another version of assay"):
         assay.open(root)
     with pytest.raises(SpecificationError, match="name a folder"):
         assay.open(NUMBER)
