@@ -18,6 +18,7 @@ const NARROW_TICKS = 3; // labels of more ticks touch each other
 const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
 const NARROW_PX = 520; // narrower legends have one column
 
+const NARROW_LETTERS = 18; // of the longest name of a narrow legend with two columns
 // A legend with a fixed number of columns can be too wide for a phone.
 function narrowLegend(spec) {
   const inner = spec.spec ?? spec;
@@ -30,8 +31,10 @@ function narrowLegend(spec) {
 
 function narrowColour(encoding) {
   const legend = encoding?.color?.legend;
-  if (!(legend?.columns > NARROW_COLUMNS)) return encoding;
-  return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } } };
+  const longest = Math.max(0, ...(encoding?.color?.scale?.domain ?? []).map((name) => String(name).length));
+  const columns = longest > NARROW_LETTERS ? 1 : NARROW_COLUMNS;
+  if (!(legend?.columns > columns)) return encoding;
+  return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns } } };
 }
 
 function narrowPanel(spec, panelPx, widthPx) {
@@ -83,7 +86,12 @@ export async function draw(figure, spec) {
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
   }
   drawn.get(figure)?.result?.finalize();
-  if (width < NARROW_PX) narrowLegend(sized);
+  if (width < NARROW_PX) {
+    narrowLegend(sized);
+    const legend = sized.config?.legend;
+    // Several legends are below each other.
+    sized.config = { ...sized.config, legend: { ...legend, layout: { ...legend?.layout, top: { ...legend?.layout?.top, direction: "vertical" } } } };
+  }
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true }, logLevel: 1 });
