@@ -23,6 +23,7 @@ from assay.foundation.version import __version__
 from assay.interfaces.web.api import bundles as api_bundles
 from assay.interfaces.web.api import compare as api_compare
 from assay.interfaces.web.api import decisions as api_decisions
+from assay.interfaces.web.api import metrics as api_metrics
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.api import predict as api_predict
 from assay.interfaces.web.api import profiles as api_profiles
@@ -86,6 +87,7 @@ ROUTED = (
     api_whatif,
     api_predict,
     api_profiles,
+    api_metrics,
     pages,
     pages_cost,
     pages_compare,
@@ -228,13 +230,18 @@ class AccessControl:
         await self.app(scope, receive, send_with_headers)
 
 
+def _for_programs(request: Request) -> bool:
+    """Return whether programs read the answer, which is then no page and never leads to the login page."""
+    return request.url.path.startswith("/api/") or request.url.path == "/metrics"
+
+
 async def _wrong_token(request: Request) -> Refusal | None:
     """Return the refusal of a request with a wrong token, or of an API change without a token; None if permitted.
 
     The check runs before the request's body is read.
     """
     guard: Guard = request.app.state.context.guard
-    bearer, api = bearer_of(request), request.url.path.startswith("/api/")
+    bearer, api = bearer_of(request), _for_programs(request)
     if not guard.tokens:
         return None
     roles = guard.roles(None, request.cookies.get(COOKIE)) if bearer is None else await check_token(request, bearer)
@@ -275,7 +282,7 @@ def _answer(request: Request, status: int, message: str, where: str | None, hint
     for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # the path on the server is private
         texts = [text and text.replace(folder, "") for text in texts]
     message, where, hint = texts[0] or "", texts[1], texts[2]
-    if request.url.path.startswith("/api/"):
+    if _for_programs(request):
         return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
     return error_page(request, status, message, where, hint)
 
@@ -287,7 +294,7 @@ async def _assay_error(request: Request, error: Exception) -> Response:
         if isinstance(error, DeniedError)
         else next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
     )
-    if status == 401 and not request.url.path.startswith("/api/"):
+    if status == 401 and not _for_programs(request):
         return to_login(request)
     return _answer(request, status, error.message, error.where, error.hint)
 
