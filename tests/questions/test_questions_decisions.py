@@ -319,6 +319,41 @@ def test_different_shares_of_excluded_runs_are_a_caveat_with_the_numbers_of_each
     ]
 
 
+def test_a_number_of_disks_names_the_kind_of_the_compared_disks_and_the_runs_left_out() -> None:
+    ssds = group({"SSD": [40.0, 41.0, 39.5], "SS2": [35.0, 36.0, 35.5], "HD5": [60.0, 61.0]})
+    decision = decided(ssds, "disks")
+    assert headline(decision).startswith("2 SSDs per worker are 1.1")
+    assert " as fast as 1 SSD per worker on " in headline(decision)
+    assert evidence(decision).endswith(" Left out, without a matched group of these options: hard disks (2 runs).")
+    assert "The disks are" not in evidence(decision)
+    assert answer_of(decision).sentences[0].startswith("2 SSDs per worker are")
+
+
+def test_numbers_of_several_kinds_of_disks_state_the_runs_of_each_kind() -> None:
+    runs = group({"HD1": [90.0, 91.0, 92.0], "HD2": [60.0, 61.0, 59.0], "RL1": [99.0, 98.0], "RL2": [80.0, 81.0]})
+    decision = decided(runs, "disks")
+    assert headline(decision).startswith("2 disks per worker are ")
+    assert evidence(decision).endswith(
+        " The disks are hard disks (6 runs) and remote volumes with one local hard disk (4 runs)."
+    )
+    remote = decided([run for run in runs if run.layout.startswith("RL")], "disks")
+    assert " 2 remote volumes per worker with 1 remote volume per worker on TeraSort" in headline(remote)
+    assert evidence(remote).endswith(" The disks are remote volumes with one local hard disk (4 runs).")
+
+
+def test_shares_of_excluded_runs_are_of_the_compared_kind_of_disks() -> None:
+    ssds = group({"SSD": [40.0, 41.0, 39.5], "SS2": [35.0, 36.0, 35.5]})
+    failed = [replace(run, status=RunStatus.INVALID) for run in group({"HD1": [60.0] * 6}, 100)]
+    decision = decided([*ssds, *failed], "disks")
+    assert not [caveat for caveat in decision.caveats if caveat.kind is CaveatKind.EXCLUDED_UNEVENLY]
+    lost = replace(ssds[0], run_id=failed[0].run_id, status=RunStatus.INVALID)
+    (caveat,) = (
+        caveat for caveat in decided([*ssds, lost], "disks").caveats if caveat.kind is CaveatKind.EXCLUDED_UNEVENLY
+    )
+    assert "per worker" in caveat.text
+    assert "SSD" in caveat.text
+
+
 def test_options_are_named_in_words() -> None:
     assert option_text("device_class", "NVMe") == "NVMe drives"
     assert option_text("layout", "SS2") == "2 SSDs per worker (SS2)"

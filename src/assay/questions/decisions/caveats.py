@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from assay.analysis.comparison.factors.disk_counts import DISK_KIND
 from assay.analysis.comparison.matched import GROUPS_MIN, MatchedGroups
 from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, has_level, smallest_reachable_p
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.text import joined, plural, scale_text, workload_title
 
@@ -151,6 +152,9 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     """
     if decision.factor not in table.columns:
         return
+    if decision.disks:
+        kinds = [has_level(table, DISK_KIND, disks.kind) for disks in decision.disks.compared]
+        table = table.subset(np.logical_or.reduce(kinds))
     all_runs = counts_by(table, decision.factor)
     valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
     names = [decision.baseline, *(result.option for result in decision.options)]
@@ -160,7 +164,7 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
         return
     by_share = sorted(shares, key=lambda name: -shares[name])
     shown = by_share if len(by_share) <= _NAMED else [*by_share[: _NAMED - 1], by_share[-1]]
-    texts = [f"{lost[name]:,} of {all_runs[name]:,} with {option_text(decision.factor, name)}" for name in shown]
+    texts = [f"{lost[name]:,} of {all_runs[name]:,} with {compared_option(decision, name)}" for name in shown]
     yield Caveat(
         CaveatKind.EXCLUDED_UNEVENLY, f"Options lose different shares of their runs: {joined(texts)} do not count."
     )
