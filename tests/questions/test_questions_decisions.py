@@ -28,6 +28,7 @@ from assay.questions.decisions.option_words import option_text, workload_in_cont
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
+from assay.specs.prices import prices_of
 from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
 from web_support import client_of
 
@@ -213,6 +214,67 @@ def test_an_unpriced_cluster_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
     of_hybrid = [result for result in decision.results if result.option == "HS5" and result.time]
     assert all(result.cost is None for result in of_hybrid)
     assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
+
+
+CLUSTER_PRICE = """\
+prices: three-workers
+currency: USD
+date: 2026-01-05
+source: list prices
+items:
+  - {name: Rack, price: "$9000", per: cluster, covers: [nodes, network]%s}
+  - {name: Hard disk, price: "$100", per: device, device: hdd}
+  - {name: SSD, price: "$400", per: device, device: ssd}
+"""
+
+
+def of_workers(run: Run, workers: int) -> Run:
+    """Return the run on this number of workers, recorded as a fact alone."""
+    facts = {**run.environment["cluster"], "workers": workers, "nodes": workers + 1}
+    return replace(run, environment={**run.environment, "cluster": facts})
+
+
+@pytest.mark.parametrize(
+    ("clusters", "condition", "alike"),
+    [
+        ("ab", "", "one price for 2 clusters (a and b): 'Rack' is per cluster"),
+        ("ab", ", when: {cluster: [a, b]}", None),
+        ("a", "", None),
+    ],
+)
+def test_one_price_for_several_clusters_is_a_caveat_unless_the_book_names_them(
+    clusters: str, condition: str, alike: str | None, tmp_path: Path
+) -> None:
+    times_s = {"HD2": [60.0, 61.0, 59.0], "SS2": [40.0, 41.0, 39.0]}
+    runs = [run for at, name in enumerate(clusters) for run in group(times_s, 10 * at, cluster=name)]
+    repository = build_repository(tmp_path / "r", runs)
+    request = DecisionRequest("layout", prices=prices_of(CLUSTER_PRICE % condition, "prices.yaml"))
+    (decision,) = decisions_of(repository, repository.table(), request)
+    assert all(result.cost for result in decision.results)
+    texts = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.ONE_PRICE]
+    assert len(texts) == (alike is not None)
+    for text in texts:
+        assert alike is not None
+        assert text.startswith(f"Price book three-workers has {alike}")
+        assert "It prices 12 of 12 runs." in text
+    (unpriced,) = decisions_of(repository, repository.table(), DecisionRequest("layout"))
+    assert not [caveat for caveat in unpriced.caveats if caveat.kind is CaveatKind.ONE_PRICE]
+
+
+def test_one_price_for_several_numbers_of_workers_is_a_caveat_unless_the_price_is_per_worker(tmp_path: Path) -> None:
+    runs = [of_workers(run, int(run.levels["workers"])) for run in by_workers({2: 60.0, 4: 35.0})]
+    repository = build_repository(tmp_path / "r", runs)
+
+    def stated(text: str) -> list[str]:
+        request = DecisionRequest("workers", prices=prices_of(text, "prices.yaml"))
+        (decision,) = decisions_of(repository, repository.table(), request)
+        assert all(result.cost for result in decision.results)
+        return [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.ONE_PRICE]
+
+    whole = CLUSTER_PRICE % ""
+    (text,) = stated(whole)
+    assert "has one price for 2 to 4 workers: 'Rack' is per cluster" in text
+    assert not stated(whole.replace("per: cluster,", "per: node,"))
 
 
 def test_every_caveat_has_a_number_or_a_name_of_its_runs(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ class CaveatKind(StrEnum):
     LAB_SCALE = "lab scale"
     CACHES = "caches"
     EXCLUDED = "excluded runs"
+    ONE_PRICE = "one price for different clusters"
     UNPRICED = "unpriced"
     HOSTS_DIFFER = "hosts differ"
 
