@@ -24,7 +24,7 @@ from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.curve_text import curve_table
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
 from assay.questions.decisions.values import Decision, DecisionRequest
@@ -164,7 +164,7 @@ def figures(decision: Decision) -> list[list[str]]:
     """Return what every interface prints of each result: workload, option, verdict, ratio, interval, runs, cost."""
     rows = []
     for result in decision.results:
-        row = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
+        row = [workload_title(result.workload), compared_option(decision, result.option), result.verdict.value]
         if result.time:
             row += [ratio(result.time.ratio), basis_text(result.time)]
             row += [interval_text(result.time)] if result.time.low is not None else []

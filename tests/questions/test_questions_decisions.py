@@ -28,6 +28,7 @@ from assay.questions.decisions.option_words import option_text, workload_in_cont
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
+from assay.specs.prices import prices_of
 from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
 from web_support import client_of
 
@@ -215,6 +216,67 @@ def test_an_unpriced_cluster_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
     assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
 
 
+CLUSTER_PRICE = """\
+prices: three-workers
+currency: USD
+date: 2026-01-05
+source: list prices
+items:
+  - {name: Rack, price: "$9000", per: cluster, covers: [nodes, network]%s}
+  - {name: Hard disk, price: "$100", per: device, device: hdd}
+  - {name: SSD, price: "$400", per: device, device: ssd}
+"""
+
+
+def of_workers(run: Run, workers: int) -> Run:
+    """Return the run on this number of workers, recorded as a fact alone."""
+    facts = {**run.environment["cluster"], "workers": workers, "nodes": workers + 1}
+    return replace(run, environment={**run.environment, "cluster": facts})
+
+
+@pytest.mark.parametrize(
+    ("clusters", "condition", "alike"),
+    [
+        ("ab", "", "one price for 2 clusters (a and b): 'Rack' is per cluster"),
+        ("ab", ", when: {cluster: [a, b]}", None),
+        ("a", "", None),
+    ],
+)
+def test_one_price_for_several_clusters_is_a_caveat_unless_the_book_names_them(
+    clusters: str, condition: str, alike: str | None, tmp_path: Path
+) -> None:
+    times_s = {"HD2": [60.0, 61.0, 59.0], "SS2": [40.0, 41.0, 39.0]}
+    runs = [run for at, name in enumerate(clusters) for run in group(times_s, 10 * at, cluster=name)]
+    repository = build_repository(tmp_path / "r", runs)
+    request = DecisionRequest("layout", prices=prices_of(CLUSTER_PRICE % condition, "prices.yaml"))
+    (decision,) = decisions_of(repository, repository.table(), request)
+    assert all(result.cost for result in decision.results)
+    texts = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.ONE_PRICE]
+    assert len(texts) == (alike is not None)
+    for text in texts:
+        assert alike is not None
+        assert text.startswith(f"Price book three-workers has {alike}")
+        assert "It prices 12 of 12 runs." in text
+    (unpriced,) = decisions_of(repository, repository.table(), DecisionRequest("layout"))
+    assert not [caveat for caveat in unpriced.caveats if caveat.kind is CaveatKind.ONE_PRICE]
+
+
+def test_one_price_for_several_numbers_of_workers_is_a_caveat_unless_the_price_is_per_worker(tmp_path: Path) -> None:
+    runs = [of_workers(run, int(run.levels["workers"])) for run in by_workers({2: 60.0, 4: 35.0})]
+    repository = build_repository(tmp_path / "r", runs)
+
+    def stated(text: str) -> list[str]:
+        request = DecisionRequest("workers", prices=prices_of(text, "prices.yaml"))
+        (decision,) = decisions_of(repository, repository.table(), request)
+        assert all(result.cost for result in decision.results)
+        return [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.ONE_PRICE]
+
+    whole = CLUSTER_PRICE % ""
+    (text,) = stated(whole)
+    assert "has one price for 2 to 4 workers: 'Rack' is per cluster" in text
+    assert not stated(whole.replace("per: cluster,", "per: node,"))
+
+
 def test_every_caveat_has_a_number_or_a_name_of_its_runs(tmp_path: Path) -> None:
     runs = [*study_runs(), *group({"HS5": [50.0, 51.0, 52.0]}, 500, data_bytes=500_000_000)]
     repository = build_repository(tmp_path / "r", runs)
@@ -317,6 +379,41 @@ def test_different_shares_of_excluded_runs_are_a_caveat_with_the_numbers_of_each
         "Options lose different shares of their runs: 4 of 8 with 2 SSDs per worker (SS2) and 1 of 5 with 2 hard disks "
         "per worker (HD2) do not count."
     ]
+
+
+def test_a_number_of_disks_names_the_kind_of_the_compared_disks_and_the_runs_left_out() -> None:
+    ssds = group({"SSD": [40.0, 41.0, 39.5], "SS2": [35.0, 36.0, 35.5], "HD5": [60.0, 61.0]})
+    decision = decided(ssds, "disks")
+    assert headline(decision).startswith("2 SSDs per worker are 1.1")
+    assert " as fast as 1 SSD per worker on " in headline(decision)
+    assert evidence(decision).endswith(" Left out, without a matched group of these options: hard disks (2 runs).")
+    assert "The disks are" not in evidence(decision)
+    assert answer_of(decision).sentences[0].startswith("2 SSDs per worker are")
+
+
+def test_numbers_of_several_kinds_of_disks_state_the_runs_of_each_kind() -> None:
+    runs = group({"HD1": [90.0, 91.0, 92.0], "HD2": [60.0, 61.0, 59.0], "RL1": [99.0, 98.0], "RL2": [80.0, 81.0]})
+    decision = decided(runs, "disks")
+    assert headline(decision).startswith("2 disks per worker are ")
+    assert evidence(decision).endswith(
+        " The disks are hard disks (6 runs) and remote volumes with one local hard disk (4 runs)."
+    )
+    remote = decided([run for run in runs if run.layout.startswith("RL")], "disks")
+    assert " 2 remote volumes per worker with 1 remote volume per worker on TeraSort" in headline(remote)
+    assert evidence(remote).endswith(" The disks are remote volumes with one local hard disk (4 runs).")
+
+
+def test_shares_of_excluded_runs_are_of_the_compared_kind_of_disks() -> None:
+    ssds = group({"SSD": [40.0, 41.0, 39.5], "SS2": [35.0, 36.0, 35.5]})
+    failed = [replace(run, status=RunStatus.INVALID) for run in group({"HD1": [60.0] * 6}, 100)]
+    decision = decided([*ssds, *failed], "disks")
+    assert not [caveat for caveat in decision.caveats if caveat.kind is CaveatKind.EXCLUDED_UNEVENLY]
+    lost = replace(ssds[0], run_id=failed[0].run_id, status=RunStatus.INVALID)
+    (caveat,) = (
+        caveat for caveat in decided([*ssds, lost], "disks").caveats if caveat.kind is CaveatKind.EXCLUDED_UNEVENLY
+    )
+    assert "per worker" in caveat.text
+    assert "SSD" in caveat.text
 
 
 def test_options_are_named_in_words() -> None:

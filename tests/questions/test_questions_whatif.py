@@ -19,7 +19,7 @@ from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
-from assay.foundation.errors import AssayError
+from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.questions.decisions.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
@@ -168,6 +168,20 @@ def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tm
     given = _answers(old, *asked, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
     for answer, known in zip(given, _answers(measured, *asked), strict=True):
         assert answer["simulated_s"] == pytest.approx(known["simulated_s"], rel=0.02)
+
+
+@needs_simulator
+def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path, tmp_path: Path) -> None:
+    full_scale = EXAMPLES / "sandisk-2014" / "cluster.yaml"
+    other_lab = tmp_path / "cluster.yaml"
+    other_lab.write_text((EXAMPLE.parent / "cluster.yaml").read_text().replace("scale: 1/20", "scale: 1/7"))
+    for file, described in ((full_scale, "hosts at full scale"), (other_lab, "a lab at scale 1/7")):
+        asked = ("whatif", "--where", "layout=HD2", "--cluster", str(file))
+        refused = _asked(*asked, "--repository", str(measured)).exception
+        assert isinstance(refused, SpecificationError)
+        assert f" is {described}, but run " in refused.message
+        assert refused.message.endswith(" was measured in a lab at scale 1/20")
+        assert "lab: {scale: 1/20}" in str(refused.hint)
 
 
 @needs_simulator

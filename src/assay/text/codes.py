@@ -24,6 +24,18 @@ def layout_text(name: str) -> str:
     return f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''}{extra} ({name})"
 
 
+def disk_noun(kind: str) -> str:
+    """Return the noun for one counted disk of a device kind or a family of layout codes: ``SSD``, ``remote volume``."""
+    return _DEVICES[kind if kind in _DEVICES else LayoutCode(kind, None).kind]
+
+
+def disk_kind_text(kind: str) -> str:
+    """Return a kind of disks in words: ``SSDs``, ``hard disks with one SSD``."""
+    more = None if kind in _DEVICES else LayoutCode(kind, None).more
+    local = "local " if more and LayoutCode(kind, None).kind == REMOTE else ""
+    return f"{disk_noun(kind)}s{f' with one {local}{_DEVICES[more]}' if more else ''}"
+
+
 def _meaning(code: LayoutCode) -> str:
     devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} per worker"
     if code.more is None:

@@ -28,7 +28,7 @@ from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option, option_text
 from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, question, row_verdict
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
@@ -211,7 +211,7 @@ def _chart(decision: Decision, name: str, report: Report, palette: Mapping[str, 
     more = f" {plural(len(rows) - len(shown), 'further workload')}: see the table." if len(rows) > len(shown) else ""
     caption = (
         "Speedup: dot and 95 % interval, logarithmic axis. Right of the dashed line is faster than "
-        f"{option_text(decision.factor, decision.baseline)}.{more}"
+        f"{compared_option(decision, decision.baseline)}.{more}"
     )
     return [ReportFigure(name, lambda width: speedup_forest(shown, palette, width), caption, FULL_PX)]
 
@@ -228,7 +228,7 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
     rows: list[tuple[Line | str, ...]] = [
         (
             workload_title(result.workload),
-            option_text(decision.factor, result.option),
+            compared_option(decision, result.option),
             row_verdict(decision, result),
             _ratio(result.time),
             basis_text(result.time) if result.time else NO_VALUE,
@@ -242,7 +242,7 @@ def _results(decision: Decision, name: str, rows_max: int) -> tuple[Block, ...]:
     of_leader = [at for at, result in enumerate(decision.results) if result.option == leader]
     cost = ["#Cost per job (95 %)"] if priced else []
     columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", "Scope", *cost)
-    full = table(columns, rows, f"Every workload, against {option_text(decision.factor, decision.baseline)}")
+    full = table(columns, rows, f"Every workload, against {compared_option(decision, decision.baseline)}")
     return shortened(full, name, rows_max, chosen=of_leader, which="leading option's")
 
 

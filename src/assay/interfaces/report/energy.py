@@ -7,7 +7,7 @@ In: a report. Out: a chapter, if the price book states the power of the hardware
 from assay.interfaces.report.output.document import Chapter, Line, Paragraph
 from assay.interfaces.report.tables import shortened, table
 from assay.model import YEAR_H
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.report.values import Report
 from assay.text import NO_VALUE, money, scale_text, workload_title
 
@@ -32,7 +32,7 @@ def energy_chapter(report: Report) -> Chapter | None:
         known = option.low is not None and option.high is not None
         rows.append(
             (
-                option_text(decision.factor, option.option),
+                compared_option(decision, option.option),
                 f"{option.power_w:,.0f}",
                 f"{option.kwh_per_job:.3g}",
                 f"{option.low:.3g} to {option.high:.3g}" if known else NO_VALUE,

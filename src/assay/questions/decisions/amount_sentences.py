@@ -7,7 +7,7 @@ of the ratio.
 
 from dataclasses import dataclass
 
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.values import CaveatKind, CostVerdict, Decision, OptionResult
 from assay.text import money, money_interval, plural, scale_text, workload_title
 
@@ -49,7 +49,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     if chosen.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
         return None
     ratio, time = chosen.cost, chosen.time
-    name, baseline = (option_text(decision.factor, level) for level in (chosen.option, decision.baseline))
+    name, baseline = (compared_option(decision, level) for level in (chosen.option, decision.baseline))
     years = plural(round(costs.years), "year") if costs.years == round(costs.years) else f"{costs.years:g} years"
 
     def amount(factor: float, low: float | None, high: float | None, of: float) -> str:

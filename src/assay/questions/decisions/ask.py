@@ -17,7 +17,7 @@ from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.runs.cluster_facts import facts_by_hardware, implausible_runs
@@ -84,7 +84,7 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         return decision
     else:
         changed = [
-            f"{option_text(decision.factor, option.option)}: {option.verdict} with, {same.verdict} without"
+            f"{compared_option(decision, option.option)}: {option.verdict} with, {same.verdict} without"
             for option in decision.options
             for same in other.options
             if option.option == same.option and option.verdict != same.verdict

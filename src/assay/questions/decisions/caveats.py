@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from assay.analysis.comparison.matched import GROUPS_MIN, MatchedGroups
+from assay.analysis.comparison.factors.disk_counts import DISK_KIND
+from assay.analysis.comparison.matched import CLUSTER, GROUPS_MIN, MatchedGroups
 from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, has_level, smallest_reachable_p
-from assay.model import Origin, RunStatus
+from assay.model import WORKERS_FACTOR, Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.text import joined, plural, scale_text, workload_title
 
@@ -43,6 +44,7 @@ def caveats_of(
             *_clusters(table),
             *_caches(table),
             *_excluded(decision, matched.table),
+            *_one_price(decision, matched.table, costs, counted),
             *_unpriced(decision, costs, counted),
         ]
     )
@@ -151,6 +153,9 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     """
     if decision.factor not in table.columns:
         return
+    if decision.disks:
+        kinds = [has_level(table, DISK_KIND, disks.kind) for disks in decision.disks.compared]
+        table = table.subset(np.logical_or.reduce(kinds))
     all_runs = counts_by(table, decision.factor)
     valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
     names = [decision.baseline, *(result.option for result in decision.options)]
@@ -160,10 +165,39 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
         return
     by_share = sorted(shares, key=lambda name: -shares[name])
     shown = by_share if len(by_share) <= _NAMED else [*by_share[: _NAMED - 1], by_share[-1]]
-    texts = [f"{lost[name]:,} of {all_runs[name]:,} with {option_text(decision.factor, name)}" for name in shown]
+    texts = [f"{lost[name]:,} of {all_runs[name]:,} with {compared_option(decision, name)}" for name in shown]
     yield Caveat(
         CaveatKind.EXCLUDED_UNEVENLY, f"Options lose different shares of their runs: {joined(texts)} do not count."
     )
+
+
+def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:
+    """Yield a caveat for each price of a whole cluster that applies to clusters that the item does not distinguish.
+
+    These are several clusters, unless the item has a condition on the cluster, and several numbers of workers of one
+    cluster, unless it has a condition on workers.
+    """
+    if costs is None or costs.clusters is None or not any(result.cost for result in decision.results):
+        return
+    for number, item in enumerate(costs.clusters.items):
+        rows = counted[costs.clusters.item_of_run[counted] == number]
+        clusters = [name for name, runs in counts_by(table.subset(rows), CLUSTER).items() if name and runs]
+        workers = costs.clusters.workers[rows]
+        sizes = {name: workers[has_level(table.subset(rows), CLUSTER, name)] for name in clusters}
+        varied = [name for name, of_cluster in sizes.items() if len(np.unique(of_cluster[~np.isnan(of_cluster)])) > 1]
+        alike = []
+        if len(clusters) > 1 and CLUSTER not in item.when:
+            more = [f"{len(clusters) - _NAMED} more"] if len(clusters) > _NAMED else []
+            alike.append(f"{len(clusters)} clusters ({joined([*clusters[:_NAMED], *more])})")
+        if varied and WORKERS_FACTOR not in item.when:
+            of_varied = np.concatenate([sizes[name] for name in varied])
+            alike.append(f"{np.nanmin(of_varied):.0f} to {np.nanmax(of_varied):.0f} workers")
+        if alike:
+            yield Caveat(
+                CaveatKind.ONE_PRICE,
+                f"Price book {costs.book} has one price for {joined(alike)}: {item.name!r} is per {item.per} and has "
+                f"no condition that distinguishes them. It prices {len(rows):,} of {plural(len(counted), 'run')}.",
+            )
 
 
 def _unpriced(decision: Decision, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:

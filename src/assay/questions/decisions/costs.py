@@ -9,15 +9,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.cost.prices import LayoutPrice, run_price
+from assay.analysis.cost.parts import Counts
+from assay.analysis.cost.prices import LayoutPrice, bill_of_materials, covered_parts, run_price
 from assay.analysis.cost.repricing import ENERGY
-from assay.analysis.statistics import Floats, RunTable, first_rows, groups_by
+from assay.analysis.statistics import Floats, Ints, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
-from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, PriceBook
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, LineItem, PriceBook
 from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, priced_parts
 
 YEARS = 3.0
 """Years of use where neither the request nor the price book states them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPrices:
+    """Items that price the nodes of a whole cluster, whatever their number. Arrays are by row of the table of runs."""
+
+    items: tuple[LineItem, ...]
+    item_of_run: Ints
+    """Number of the run's item in ``items``; -1 without one."""
+    workers: Floats
+    """Recorded number of workers; NaN if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,8 @@ class RunCosts:
     """Price of a kWh; None where the book has none."""
     unpriced: dict[str, str]
     """Hardware and network that the book does not price, and why."""
+    clusters: ClusterPrices | None = None
+    """Prices of whole clusters."""
 
 
 def run_costs(
@@ -56,18 +70,25 @@ def run_costs(
     names = [name for name in dict.fromkeys([*HARDWARE, NETWORK_FACTOR, *depends]) if name in table.columns]
     groups = groups_by(table, names)
     per_h, power_w = np.full(groups.count, np.nan), np.zeros(groups.count)
+    workers, item_of_group = np.full(groups.count, np.nan), np.full(groups.count, -1)
+    items: list[LineItem] = []
     unpriced: dict[str, str] = {}
     for number, row in enumerate(first_rows(groups).tolist()):
         levels = {name: text for name in names if (text := table.columns[name].text(row)) is not None}
         layout = levels.get(LAYOUT_FACTOR, "")
+        counts = priced_parts(facts, levels)
         try:
-            bill = run_price(book, priced_parts(facts, levels), layout, years=years, on=on)
+            bill = run_price(book, counts, layout, years=years, on=on)
         except SpecificationError as error:
             unpriced[" ".join(levels.values())] = error.message
             continue
         if bill.total > 0:
             per_h[number] = float(bill.total) / (years * YEAR_H)
             power_w[number] = _site_power_w(bill, book, years)
+            workers[number] = counts.workers or np.nan
+            if (item := _cluster_item(book, counts, layout, on)) is not None:
+                items += [] if item in items else [item]
+                item_of_group[number] = items.index(item)
         else:
             unpriced[" ".join(levels.values())] = f"price book {book.name!r} has no price above 0 for it"
     return RunCosts(
@@ -79,7 +100,14 @@ def run_costs(
         site_power_w=power_w[groups.of_row],
         kwh_price=float(book.energy.kwh) if book.energy else None,
         unpriced=unpriced,
+        clusters=ClusterPrices(tuple(items), item_of_group[groups.of_row], workers[groups.of_row]),
     )
+
+
+def _cluster_item(book: PriceBook, counts: Counts, layout: str, on: str | None) -> LineItem | None:
+    """Return the item that prices all workers of a cluster together; None where they are priced by number."""
+    items = [line.item for line in bill_of_materials(book, counts, layout, on)]
+    return next((item for item in items if item.unit == "cluster" and "workers" in covered_parts(item, items)), None)
 
 
 def _site_power_w(bill: LayoutPrice, book: PriceBook, years: float) -> float:

@@ -28,6 +28,7 @@ from assay.questions.decisions.baseline_cost import baseline_costs_of, energy_us
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.cheapest import cheapest_of
+from assay.questions.decisions.compared_disks import compared_disks
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.further_runs import further_runs
 from assay.questions.decisions.headline import OptionRow, headline_of
@@ -122,6 +123,9 @@ def _decision(
     example = times.strata.levels(table, strata[0])
     shared = [s for s in strata if times.strata.levels(table, s)["workload"] in headline.shared_workloads]
     codes = dict(zip(names, options, strict=True))
+    matched = times.matched
+    of_strata = np.isin(times.strata.of_group[matched.groups.of_row], strata)
+    of_decision = of_strata & np.isin(matched.table.columns[factor].codes[matched.positions], options)
     decision = Decision(
         factor=factor,
         baseline=baseline,
@@ -136,15 +140,13 @@ def _decision(
         family=headline.family,
         margin=request.margin,
         currency=costs.currency if costs else None,
+        disks=compared_disks(times.matched, of_strata, of_decision),
         baseline_costs=baseline_costs_of(money, table, costs, rows, shared, code) if money and costs else None,
         energy=energy_use_of(money, table, costs, rows, shared, code) if money and costs else None,
         cheapest=cheapest_of(money, shared, headline.options, baseline, codes) if money else None,
         caveats=(),
         next_runs=(),
     )
-    matched = times.matched
-    of_decision = np.isin(times.strata.of_group[matched.groups.of_row], strata)
-    of_decision &= np.isin(matched.table.columns[factor].codes[matched.positions], options)
     caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
     sessions = session_warnings(row.time.mean for row in rows if row.time)
     session_caveats = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]

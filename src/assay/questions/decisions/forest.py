@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.model import LAYOUT_FACTOR
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.values import Decision, TimeRatio
 from assay.text import capitalised, layout_text, plural, workload_title
 
@@ -39,7 +39,7 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
     Options of one device class are adjacent, in the order of each class's first option. ``classes``: device classes of
     layouts (``layout_classes``).
     """
-    baseline = option_text(decision.factor, decision.baseline)
+    baseline = compared_option(decision, decision.baseline)
 
     def row(option: str, time: TimeRatio) -> DecisionRow:
         return DecisionRow(
@@ -62,9 +62,7 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
         order = list(dict.fromkeys(classes.get(option.option) for option in shown))
         shown = sorted(shown, key=lambda option: order.index(classes.get(option.option)))
     rows = [
-        (f"{_name(decision.factor, option.option)}{where}", row(option.option, option.time))
-        for option in shown
-        if option.time
+        (f"{_name(decision, option.option)}{where}", row(option.option, option.time)) for option in shown if option.time
     ]
     if len(decision.workloads) > 1 and compared:
         leader = decision.leader if decision.leader != decision.baseline else compared[0].option
@@ -76,7 +74,7 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
     return rows
 
 
-def _name(factor: str, level: str) -> str:
+def _name(decision: Decision, level: str) -> str:
     """Return the option in words, in the short form of layouts where the words are too long for an axis."""
-    text = capitalised(option_text(factor, level))
+    text = capitalised(compared_option(decision, level))
     return text if len(text) <= NAME_MAX else layout_text(level)

@@ -1,7 +1,7 @@
 """Proposals of further runs in sentences."""
 
 from assay.model import LAYOUT_FACTOR
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 from assay.text import format_ratio, joined, layout_text, plural, workload_title
 
@@ -17,7 +17,7 @@ def next_sentences(decision: Decision) -> tuple[str, ...]:
 def _sentence(decision: Decision, runs: FurtherRuns) -> str:
     title = workload_title(runs.workload)
     where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
-    names = joined([_option(decision.factor, option) for option in runs.options])
+    names = joined([_option(decision, option) for option in runs.options])
     duration = f"(about {about_duration(runs.duration_s)})"
     if runs.new_groups:
         per_group = " each" if runs.groups > 1 else ""
@@ -52,6 +52,6 @@ def about_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _option(factor: str, level: str) -> str:
+def _option(decision: Decision, level: str) -> str:
     """Return an option in words: ``2 SSDs (SS2)``."""
-    return layout_text(level) if factor == LAYOUT_FACTOR else option_text(factor, level)
+    return layout_text(level) if decision.factor == LAYOUT_FACTOR else compared_option(decision, level)

@@ -15,7 +15,8 @@ from assay.model import (
     counted_resources,
     parameters_that,
 )
-from assay.text import column_title, joined, level_text, meanings, plural, workload_title
+from assay.questions.decisions.values import Decision
+from assay.text import column_title, disk_noun, joined, level_text, meanings, plural, workload_title
 
 _CLASSES = {
     DeviceClass.HARD_DISKS: "hard disks",
@@ -59,6 +60,15 @@ def option_text(factor: str, level: str) -> str:
     if factor in COUNTED and level.isdecimal():
         return plural(int(level), COUNTED[factor]) + (" per worker" if factor in _PER_WORKER else "")
     return f"{column_title(factor)} {level_text(factor, level)}"
+
+
+def compared_option(decision: Decision, level: str) -> str:
+    """Return an option of a decision in words; a number of disks names the disks if all are of one kind: ``2 SSDs``."""
+    kinds = decision.disks.compared if decision.disks else ()
+    nouns = {disk_noun(disks.kind) for disks in kinds}
+    if len(nouns) == 1 and level.isdecimal():
+        return f"{plural(int(level), nouns.pop())} per worker"
+    return option_text(decision.factor, level)
 
 
 def options_text(factor: str, levels: Sequence[str]) -> str:

@@ -6,16 +6,28 @@ from dataclasses import dataclass
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import Verdict
-from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, Origin
+from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin
+from assay.model.clusters import layout_code
 from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, priced_option
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import COUNTED, option_text, option_verb
+from assay.questions.decisions.option_words import COUNTED, compared_option, option_text, option_verb
 from assay.questions.decisions.values import CostRatio, CostVerdict, Decision, OptionResult, TimeRatio, WorkloadResult
-from assay.text import capitalised, column_title, format_interval, format_ratio, joined, plural, workload_title
+from assay.text import (
+    capitalised,
+    column_title,
+    disk_kind_text,
+    format_interval,
+    format_ratio,
+    joined,
+    plural,
+    workload_title,
+)
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
+_NAMED_BY_OPTION = (*DeviceKind, layout_code.REMOTE)
+"""Kinds of disks that the name of an option states completely: layouts of one device kind."""
 _QUESTIONS = {
     DEVICE_CLASS: "SSDs or hard disks?",
     LAYOUT_FACTOR: "Which storage layout?",
@@ -80,8 +92,8 @@ def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | N
     return verdict_text(
         verdict,
         ComparedNames(
-            option_text(decision.factor, level),
-            option_text(decision.factor, decision.baseline),
+            compared_option(decision, level),
+            compared_option(decision, decision.baseline),
             option_verb(decision.factor, level),
             where,
         ),
@@ -115,13 +127,11 @@ def headline(decision: Decision) -> str:
     elif faster := [option for option in compared if option.verdict is Verdict.FASTER]:
         # The option with the highest estimate has no verdict, and others are faster.
         first = faster[0].option
-        baseline = option_text(decision.factor, decision.baseline)
-        text = (
-            f"{option_text(decision.factor, first)} {option_verb(decision.factor, first)} faster than {baseline}{where}"
-        )
+        baseline = compared_option(decision, decision.baseline)
+        text = f"{compared_option(decision, first)} {option_verb(decision.factor, first)} faster than {baseline}{where}"
         text += "; which option is the fastest is not decided"
     else:
-        text = f"No option is shown to be faster than {option_text(decision.factor, decision.baseline)}{where}"
+        text = f"No option is shown to be faster than {compared_option(decision, decision.baseline)}{where}"
     return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
 
 
@@ -141,19 +151,21 @@ def evidence(decision: Decision) -> str:
     if not named:
         briefs = [_short_result(decision, option) for option in compared[:OPTIONS_NAMED]]
         more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
-        return capitalised(f"{'; '.join(briefs)}{more}.")
+        return capitalised(f"{'; '.join(briefs)}{more}.") + _disks(decision)
     assert best.time is not None
-    text = f"{capitalised(time_text(best.time))}.{_spread(decision, best.option)}{_left_out(decision)}"
+    text = (
+        f"{capitalised(time_text(best.time))}.{_spread(decision, best.option)}{_left_out(decision)}{_disks(decision)}"
+    )
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
     if ties and best.option == decision.leader:
         names = joined([_tie_text(decision, option) for option in ties])
-        text += f" Not distinguishable from {option_text(decision.factor, decision.leader)}: {names}."
+        text += f" Not distinguishable from {compared_option(decision, decision.leader)}: {names}."
     return text
 
 
 def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
-    name = option_text(decision.factor, option.option)
+    name = compared_option(decision, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
     after = _correction(decision, option.verdict, option.time)
     return f"{name}: {option.verdict}{after} ({format_ratio(option.time.ratio)}×{sure})"
@@ -193,16 +205,29 @@ def _left_out(decision: Decision) -> str:
     return f" Left out, as not every option has an interval there, or as the job only makes input: {joined(names)}."
 
 
+def _disks(decision: Decision) -> str:
+    """Return the kinds of disks that are compared, unless the options name them, and those that are left out."""
+    if decision.disks is None:
+        return ""
+    compared, left_out = (
+        [f"{disk_kind_text(disks.kind)} ({plural(disks.runs, 'run')})" for disks in part]
+        for part in (decision.disks.compared, decision.disks.left_out)
+    )
+    kinds = [disks.kind for disks in decision.disks.compared]
+    text = "" if len(kinds) == 1 and kinds[0] in _NAMED_BY_OPTION else f" The disks are {joined(compared)}."
+    return f"{text} Left out, without a matched group of these options: {joined(left_out)}." if left_out else text
+
+
 def _tie_text(decision: Decision, option: OptionResult) -> str:
     tie = option.tied_with_leader
     assert tie is not None
     sure = f", {interval_text(tie)}" if tie.low is not None else ""
-    return f"{option_text(decision.factor, option.option)} ({format_ratio(tie.ratio)}×{sure})"
+    return f"{compared_option(decision, option.option)} ({format_ratio(tie.ratio)}×{sure})"
 
 
 def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
     """Return the cost of a job on an option, and its break-even price, as a sentence."""
-    option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
+    option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
     amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
     break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price"
     if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
@@ -246,26 +271,27 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
         text = (
             f"{text}: {format_ratio(min(ratios))}× to {format_ratio(max(ratios))}× the cost of "
-            f"{option_text(factor, baseline)}; {_undecided_text(decision, shared)}"
+            f"{compared_option(decision, baseline)}; {_undecided_text(decision, shared)}"
         )
     elif ties:
         named = [
-            f"{option_text(factor, name)} ({f'{format_ratio(costs[name].ratio)}×' if name in costs else '1×'})"
+            f"{compared_option(decision, name)} ({f'{format_ratio(costs[name].ratio)}×' if name in costs else '1×'})"
             for name in (cheapest, *ties[: OPTIONS_NAMED - 1])
         ]
         more = len(ties) + 1 - len(named)
         names = joined([*named, f"{more} more"] if more else named)
         text = f"no option is shown to be the cheapest per job{where}: not distinguishable are {names}"
         if baseline not in (cheapest, *ties):
-            text += f", relative to {option_text(factor, baseline)}"
+            text += f", relative to {compared_option(decision, baseline)}"
     else:
-        text = f"{option_text(factor, cheapest)} {option_verb(factor, cheapest)} the cheapest per job{where}"
+        text = f"{compared_option(decision, cheapest)} {option_verb(factor, cheapest)} the cheapest per job{where}"
         if cheapest == baseline:
             text += f": {'the only other option' if len(costs) == 1 else f'the {len(costs)} other options'} compared "
             text += "costs more" if len(costs) == 1 else "cost more"
         else:
             cost = costs[cheapest]
-            text += f": {format_ratio(cost.ratio)}× the cost of {option_text(factor, baseline)} ({interval_text(cost)})"
+            text += f": {format_ratio(cost.ratio)}× the cost of {compared_option(decision, baseline)} "
+            text += f"({interval_text(cost)})"
     start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
     return f"{start}{unknown}"
 

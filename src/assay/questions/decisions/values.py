@@ -28,6 +28,7 @@ class CaveatKind(StrEnum):
     LAB_SCALE = "lab scale"
     CACHES = "caches"
     EXCLUDED = "excluded runs"
+    ONE_PRICE = "one price for different clusters"
     UNPRICED = "unpriced"
     HOSTS_DIFFER = "hosts differ"
 
@@ -186,6 +187,25 @@ class OptionResult:
 
 
 @dataclass(frozen=True, slots=True)
+class DiskRuns:
+    """Runs with one kind of disk."""
+
+    kind: str
+    """Device kind, or the family of a layout's code for devices of several kinds (``disk_counts.py``)."""
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDisks:
+    """The kinds of disk behind a decision on numbers of disks, most runs first."""
+
+    compared: tuple[DiskRuns, ...]
+    """Runs in matched groups with several numbers of disks."""
+    left_out: tuple[DiskRuns, ...]
+    """Other valid runs of the same origin and lab scale, of kinds without a matched group."""
+
+
+@dataclass(frozen=True, slots=True)
 class Caveat:
     """One limit of the decision, with its numbers."""
 
@@ -251,6 +271,8 @@ class Decision:
     margin: float
     currency: str | None
     """Currency of costs; None without a price book."""
+    disks: ComparedDisks | None
+    """None unless the factor is the number of disks."""
     baseline_costs: BaselineCosts | None
     """None without a price for the baseline and one other option."""
     energy: EnergyUse | None

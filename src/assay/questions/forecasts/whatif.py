@@ -41,7 +41,7 @@ from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import CONTAINERS, PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.questions.decisions.option_words import change_text, context_text
 from assay.questions.forecasts.learning import profile_of
-from assay.questions.runs.plans import recorded_plan, run_files
+from assay.questions.runs.plans import recorded_plan, refuse_another_scale, run_files
 from assay.questions.runs.runs import selected
 from assay.specs.document import document_of
 from assay.store import Repository
@@ -227,7 +227,7 @@ def what_if(
     """Return the answer for each workload and configuration. ``profile``: None learns it from the selected runs.
 
     Raises RepositoryError if no measured run is selected, and SpecificationError for changes that are unknown, or
-    impossible on every configuration.
+    impossible on every configuration, and for a given cluster file of another scale than the runs.
     """
     return answer_of(anchors_of(store, store.table(), asked, simulate, profile), asked.changes, book, simulate)
 
@@ -249,6 +249,8 @@ def anchors_of(
             hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
             " `assay predict` also works with imported runs",
         )
+    for group in chosen if asked.cluster else ():
+        refuse_another_scale(group.plan.cluster, group.runs[0])
     # Labs and real hosts have separate profiles: they can't be learned from together.
     profiles = {
         in_lab: profile or profile_of(store, [run for run in runs if _in_lab(run) is in_lab], "these runs")

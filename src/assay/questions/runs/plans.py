@@ -5,16 +5,18 @@ bundle, which holds copies of them.
 """
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model import Plan, Run, devices_of_code
+from assay.model import Cluster, Plan, Run, devices_of_code
 from assay.specs.document import document_of
 from assay.specs.shared import CLUSTER_FILE, PLAN_FILE
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import cluster_text, plan_text, plan_texts
+from assay.text import scale_text
 
 _BYTES_MAX = 1_000_000
 """Maximum number of bytes read from a file."""
@@ -66,6 +68,20 @@ def recorded_plan(run: Run) -> str:
         layout = {"hdfs": dict(recorded.layout.hdfs), "intermediate": dict(recorded.layout.intermediate)}
         content["layouts"] = {run.layout: layout}
     return json.dumps(content)
+
+
+def refuse_another_scale(cluster: Cluster, run: Run) -> None:
+    """Raise SpecificationError if ``cluster``, given for ``run``, has another scale than the run was measured at."""
+    if math.isclose(cluster.scale, run.lab_scale or 1.0):
+        return
+    file_is = f"a lab at scale {scale_text(cluster.scale)}" if cluster.lab else "hosts at full scale"
+    run_is = f"in a lab at scale {scale_text(run.lab_scale)}" if run.lab_scale else "at full scale"
+    wanted = f"has lab: {{scale: {scale_text(run.lab_scale)}}}" if run.lab_scale else "has no section lab"
+    raise SpecificationError(
+        f"cluster {cluster.name} is {file_is}, but run {run.run_id[:13]} was measured {run_is}",
+        where="--cluster",
+        hint=f"give the cluster file of the measured runs, which {wanted}; --set changes its hardware",
+    )
 
 
 def newest_plan(repository: Repository, cluster: str | None) -> Plan:

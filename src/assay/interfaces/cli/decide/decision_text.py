@@ -13,7 +13,7 @@ from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.sentences import (
     basis_text,
@@ -76,7 +76,7 @@ def _print_curve(decision: Decision, curve: Curve) -> None:
 
 def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
     time, cost = result.time, result.cost
-    option = option_text(decision.factor, result.option)
+    option = compared_option(decision, result.option)
     cells = [workload_title(result.workload), option, row_verdict(decision, result)]
     if time is None:
         cells += [NO_VALUE] * 4

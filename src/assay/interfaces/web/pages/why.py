@@ -15,7 +15,7 @@ from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.why import AskedWhy, cached_pair, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option
 from assay.text import titles
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -52,7 +52,7 @@ def observed_pairs(
             asked = of_result(decision, result)
             pair = cached_pair(context, asked)
             if pair is not None and pair.observed and not set(pair.runs) & set(without):
-                options = (option_text(decision.factor, level) for level in (result.option, decision.baseline))
+                options = (compared_option(decision, level) for level in (result.option, decision.baseline))
                 what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
                 badge = titles.origin_badge(decision.origin, decision.lab_scale)
                 pairs.append((what, badge, f"/why?{urlencode(asked.pairs)}"))

@@ -25,7 +25,7 @@ from assay.questions.comparisons.code_difference import difference_notes, differ
 from assay.questions.comparisons.flame_graphs import DIFFERENCE_TEXT, WIDTH_TEXT
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.curve_text import curve_table
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.option_words import compared_option, option_text
 from assay.questions.decisions.sentences import basis_text, row_verdict
 from assay.questions.runs import task_durations
 from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables
@@ -138,6 +138,7 @@ def _environment() -> Environment:
         shape=_shape_path,
         layout_text=layout_text,
         meanings=meanings,
+        compared_option=compared_option,
         option_text=option_text,
         curve_table=curve_table,
         basis_text=basis_text,

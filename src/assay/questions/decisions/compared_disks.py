@@ -1,0 +1,37 @@
+"""Count the runs behind a decision on numbers of disks by kind of disk.
+
+In: matched groups of runs with the factor ``disks`` (``analysis/comparison/factors/disk_counts.py``), and the rows of
+the decision. Out: :class:`~.values.ComparedDisks`. Runs are equal in the kind of their disks within a matched group, so
+a kind that was measured with one number of disks has no ratio.
+"""
+
+import numpy as np
+
+from assay.analysis.comparison.factors.disk_counts import DISK_KIND, DISKS
+from assay.analysis.comparison.matched import MatchedGroups
+from assay.analysis.statistics import Ints, Mask, counts_by
+from assay.questions.decisions.values import ComparedDisks, DiskRuns
+
+
+def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -> ComparedDisks | None:
+    """Return the kinds of disks behind a decision; None unless its factor is the number of disks.
+
+    Masks are over the rows that count. ``of_strata``: of the decision's workloads, origin and lab scale.
+    ``of_decision``: of these, the rows with one of its options.
+    """
+    table, factor = matched.table, matched.factor
+    if factor != DISKS or DISK_KIND not in table.columns:
+        return None
+    group = matched.groups.of_row
+    pairs = np.unique(np.stack([group, table.columns[factor].codes[matched.positions]])[:, of_decision], axis=1)
+    several = np.bincount(pairs[0], minlength=matched.groups.count) > 1
+    compared = _runs_by_kind(matched, np.flatnonzero(of_decision & several[group]))
+    kinds = {disks.kind for disks in compared}
+    others = _runs_by_kind(matched, np.flatnonzero(of_strata))
+    return ComparedDisks(compared, tuple(disks for disks in others if disks.kind not in kinds))
+
+
+def _runs_by_kind(matched: MatchedGroups, rows: Ints) -> tuple[DiskRuns, ...]:
+    counts = counts_by(matched.table.subset(matched.positions[rows]), DISK_KIND)
+    known = [DiskRuns(kind, runs) for kind, runs in counts.items() if kind and runs]
+    return tuple(sorted(known, key=lambda disks: -disks.runs))
