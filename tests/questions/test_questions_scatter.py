@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import vl_convert
 from click.testing import CliRunner
 
 from assay.foundation.errors import SpecificationError
+from assay.interfaces.charts.drawing.style import VEGA_LITE_VERSION
 from assay.interfaces.charts.scatter import scatter_points
 from assay.interfaces.cli.explain.scatter import scatter as command
 from assay.model import RunStatus
@@ -95,3 +98,12 @@ def test_start_times_have_an_axis_of_dates_and_metrics_have_words(tmp_path: Path
     assert (spec["encoding"]["x"]["type"], spec["encoding"]["x"]["title"]) == ("temporal", "Start time (UTC)")
     assert spec["data"]["values"][0]["started_unix_s"] == 1000 * view.points[0].x
     assert spec["encoding"]["y"]["title"] == "Run time (s)"
+
+
+def test_the_axis_of_start_times_has_24_hours(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    for minute in (35, 45, 57):
+        repository.publish(make_run(minute, started_at=f"2026-11-21T22:{minute}:00+00:00"))
+    spec = scatter_points(scatter(repository, ScatterRequest("started_unix_s")), {})
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
+    assert {"22:35", "22:45", "22:55"} <= set(re.findall(r">(\d\d:\d\d)<", svg))

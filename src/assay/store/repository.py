@@ -179,9 +179,9 @@ class Repository:
         """Return a temporary file for a bundle that is being received. Closing the file deletes it."""
         return TemporaryFile(dir=self.folders.partial)
 
-    def traced_runs(self) -> set[str]:
-        """Return the ids of the runs that have a trace."""
-        return traced_runs(self.folders.bundles, self._reading)
+    def traced_runs(self, *, or_tasks: bool = False) -> set[str]:
+        """Return the ids of the runs that have a trace; with ``or_tasks``, a trace or task attempts."""
+        return traced_runs(self.folders.bundles, self._reading, or_tasks=or_tasks)
 
     def publish(
         self,

@@ -11,12 +11,14 @@ from assay.analysis.comparison.comparison import compare
 from assay.interfaces.cli.decide.decide import decide as decide_command
 from assay.questions.comparisons.comparison import comparison_view
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
-from assay.questions.comparisons.why import of_decision, of_result, pair_of
+from assay.questions.comparisons.why import is_explained, observed_runs_of, of_decision, of_result, pair_of
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
 from assay.questions.report.build import report_of
 from assay.questions.report.request import ReportRequest
-from builders import build_repository, make_run, price_book, study_runs
+from assay.store import Repository
+from builders import build_repository, make_run, make_trace, price_book, study_runs
+from detail_support import hybrid_tasks
 
 pytestmark = pytest.mark.slow
 
@@ -59,15 +61,39 @@ def test_cost_ratios_of_a_report_are_those_of_its_decision(tmp_path: Path) -> No
 
 def test_a_decision_leads_to_two_runs_that_show_why(tmp_path: Path) -> None:
     repository = build_repository(tmp_path / "r")
-    table = repository.table(("disk_read_bytes",))
+    table = repository.table()
     (decision,) = decide(table, DecisionRequest("layout"))
     result = next(result for result in decision.results if result.workload == "terasort")
     asked = of_result(decision, result)
     assert asked in of_decision(decision)
     assert dict(asked.pairs)["where"] == "workload=terasort"
-    pair = pair_of(repository, table, asked)
+    observed = observed_runs_of(repository, table)
+    pair = pair_of(repository, table, asked, observed)
     assert pair is not None
     assert [repository.run(run_id).layout for run_id in pair.runs] == [decision.baseline, result.option]
+    assert (pair.observed, is_explained(repository, observed, asked)) == (True, True)
+
+
+def test_two_runs_with_task_attempts_or_traces_explain_a_decision(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    traced = []
+    for run in study_runs():
+        trace = make_trace(run) if run.layout == "HD2" and run.workload != "dfsio-read" else None
+        tasks = hybrid_tasks() if run.layout == "SS2" and run.repetition == 1 else []
+        repository.publish(run, trace=trace, tasks=tasks)
+        traced += [run.run_id] if trace or tasks else []
+    table = repository.table()
+    observed = observed_runs_of(repository, table)
+    assert sorted(repository.ids_at(observed, range(len(observed)))) == sorted(traced)
+    (decision,) = decide(table, DecisionRequest("layout"))
+    explained = {}
+    for asked in of_decision(decision):
+        pair = pair_of(repository, table, asked, observed)
+        assert pair is not None
+        explained[asked.where[0]] = is_explained(repository, observed, asked)
+        assert pair.observed == explained[asked.where[0]] == (set(pair.runs) <= set(traced))
+    assert explained.pop("workload=dfsio-read") is False
+    assert set(explained.values()) == {True}
 
 
 def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
+import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart, short_names
 from assay.interfaces.charts.drawing.labels import SIDES, placed
-from assay.interfaces.charts.drawing.style import FULL_PX, VEGA_LITE_VERSION
+from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX, VEGA_LITE_VERSION
 from assay.interfaces.charts.speedups import speedup_forest
 
 POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 380)), min_size=1, max_size=12)
@@ -103,6 +104,22 @@ class Ratio:
     runs_baseline: int = 2
     runs_candidate: int = 2
     origin: str = "measured"
+
+
+@pytest.mark.parametrize("width", [NARROW_PX, FULL_PX])
+@pytest.mark.parametrize("ratio", [0.8, 0.93, 0.99, 1.0, 1.01, 1.08, 1.3])
+def test_the_dashed_line_at_1_crosses_no_label(ratio: float, width: int) -> None:
+    rows = [("SSDs", Ratio(ratio, ratio / 1.1, ratio * 1.1, "SSDs")), ("Hybrid storage", Ratio(1.4, 1.3, 1.5, "x"))]
+    svg = vl_convert.vegalite_to_svg(
+        speedup_forest(rows, {}, width), vl_version=VEGA_LITE_VERSION, allowed_base_urls=[]
+    )
+    line = re.search(r'transform="translate\(([\d.]+),[\d.]+\)"[^>]*stroke-dasharray', svg)
+    assert line is not None
+    labels = re.findall(r'text-anchor="(\w+)" transform="translate\(([\d.]+),[-\d.]+\)"[^>]*>([\d.]+×)<', svg)
+    assert len(labels) == 2
+    for anchor, x, text in labels:
+        left = float(x) - {"start": 0, "middle": 0.5, "end": 1}[anchor] * 8 * len(text)
+        assert not left < float(line[1]) < left + 8 * len(text), (text, anchor)
 
 
 @given(st.floats(0.2, 5), st.floats(1, 1.5))

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -48,6 +48,16 @@ def test_every_choice_of_the_bar_is_valid_on_every_filtered_page(address: str, c
     page = client.get(address, params={"where": condition})
     assert page.status_code == 200
     assert 'role="alert"' not in page.text
+
+
+def test_the_command_of_a_report_has_the_price_book_of_the_server(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "my prices.yaml"
+    options: dict[str, Any] = {"book": prices_of(BOOK, "prices"), "book_text": BOOK, "book_path": path}
+    page = html.unescape(client_of(root, **options).get("/").text)
+    assert f"assay report --repository {root} --prices '{path}' -o report.html" in page
+    private = guarded(root, tmp_path, **options).get("/", headers={"Authorization": f"Bearer {READ}"}).text
+    assert "assay report --repository DIR --prices FILE -o report.html" in private
+    assert "my prices.yaml" not in private
 
 
 def test_the_answers_are_of_the_matching_runs(root: Path) -> None:

@@ -32,6 +32,7 @@ def test_a_new_or_empty_folder_is_served(tmp_path: Path, exists: bool) -> None:
     try:
         assert process.stdout is not None
         address = process.stdout.readline().split(" at ")[1].split()[0]
+        assert process.stdout.readline() == f"Made a new repository in {root}\n"
         assert "has no runs yet" in process.stdout.readline()
         with urllib.request.urlopen(address, timeout=60) as answer:
             page = answer.read().decode()
@@ -41,6 +42,23 @@ def test_a_new_or_empty_folder_is_served(tmp_path: Path, exists: bool) -> None:
         process.terminate()
         process.wait(20)
     assert Repository.is_at(root)
+
+
+@pytest.mark.slow
+def test_a_repository_that_exists_is_not_called_new(tmp_path: Path) -> None:
+    root = Repository.create(tmp_path / "r").root
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "serve", "--port", "0", "--repository", str(root)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(2)]
+    finally:
+        process.terminate()
+        process.wait(20)
+    assert "has no runs yet" in lines[1]
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,10 +17,11 @@ from assay.analysis.run_profile.series import rates, series_of, thinned
 from assay.analysis.statistics.facets import conditions_of, facets, matching, page_of
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.decide.decide import decide
 from assay.model.runs.trace import Trace
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import PlanText, plan_texts
-from builders import make_run, study_runs
+from builders import make_run, make_trace, price_book, study_runs
 from web_support import client_of, filled
 
 
@@ -138,6 +140,30 @@ def test_a_question_without_prices_leads_to_the_page_cost(tmp_path: Path) -> Non
     card = page.partition('id="cheapest"')[2].partition("</section>")[0]
     assert '<a href="/cost">Enter prices</a>' in card
     assert "Plan runs" not in card
+
+
+def test_questions_have_one_order_on_the_first_page_and_in_the_terminal(tmp_path: Path) -> None:
+    root = filled(tmp_path / "r").root
+    page = client_of(root, book=price_book()).get("/").text
+    cards = re.findall(r'class="card question( unanswered)?" data-question="(\w+)" id=', page)
+    result = CliRunner().invoke(decide, ["--repository", str(root), "--json"])
+    assert [name for _, name in cards] == [view["name"] for view in json.loads(result.stdout)]
+    answered = [not unanswered for unanswered, _ in cards]
+    assert answered != sorted(answered, reverse=True), "an unanswered question comes before an answered one"
+
+
+def test_why_is_offered_where_two_runs_have_traces_or_task_attempts(tmp_path: Path) -> None:
+    bare, traced = (Repository.create(tmp_path / name) for name in ("bare", "traced"))
+    for run in study_runs():
+        bare.publish(run)
+        traced.publish(run, trace=make_trace(run) if run.workload == "terasort" else None)
+    for address in ("/", "/speedup?by=layout"):
+        assert 'class="why"' not in client_of(bare.root).get(address).text
+    page = client_of(traced.root).get("/").text
+    assert re.findall(r">(Why, on [^<]*)<", page) == ["Why, on TeraSort?"]
+    rows = client_of(traced.root).get("/speedup?by=layout").text.split("<tr>")
+    offered = {"TeraSort" in row for row in rows if 'data-label="Reasons"><a class="why"' in row}
+    assert offered == {True}
 
 
 def test_why_compares_the_pair_that_the_api_names(tmp_path: Path) -> None:

@@ -98,6 +98,17 @@ def test_a_table_that_scrolls_says_so_until_its_end_is_visible(browser: Browser,
         assert "more" not in (box.get_attribute("class") or "")
 
 
+def test_a_label_of_two_lines_covers_no_other_on_a_phone(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open("/cost?workload=terasort")
+        heights = page.evaluate(
+            "() => [...document.querySelectorAll('.prices td')].filter(cell => cell.offsetHeight).map(cell => "
+            "[parseFloat(getComputedStyle(cell, '::before').height), cell.offsetHeight])"
+        )
+        assert max(label for label, _ in heights) > 1.5 * min(label for label, _ in heights), "one has two lines"
+        assert [(label, cell) for label, cell in heights if label > cell] == []
+
+
 def test_where_a_metric_comes_from_has_room_on_a_phone(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 390) as watched:
         page = watched.open(f"/runs/{TRACED.run_id}")

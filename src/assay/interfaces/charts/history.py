@@ -6,7 +6,7 @@ In: runs in the order of their starts. Out: a Vega-Lite specification. Nothing i
 from collections.abc import Sequence
 from typing import Protocol
 
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, log_axis
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, TIME_FORMATS, Spec, chart, log_axis
 
 HEIGHT_PX = 240
 PLAIN, ODD = "as expected", "odd"
@@ -30,18 +30,6 @@ class Dated(Protocol):
     @property
     def anomaly(self) -> str | None:
         """Description of the run's anomaly; None without an anomaly."""
-
-
-_MOMENTS = {
-    "year": "%Y",
-    "month": "%b %Y",
-    "date": "%d %b",
-    "hours": "%H:%M",
-    "minutes": "%H:%M",
-    "seconds": "%H:%M:%S",
-    "milliseconds": "%H:%M:%S.%L",
-}
-"""Time formats of the axis by unit, with 24 hours. Vega's default has 12 hours without AM or PM."""
 
 
 def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
@@ -68,7 +56,7 @@ def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = Fals
                     "type": "temporal",
                     "title": f"Started on {days.pop()} (UTC)" if len(days) == 1 else "Started (UTC)",
                     "scale": {"type": "utc"},
-                    "axis": {"format": _MOMENTS},
+                    "axis": {"format": TIME_FORMATS},
                 },
                 "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale, "axis": ruled},
                 "color": {"field": "kind", "type": "nominal", "title": None, "scale": telling},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from assay.interfaces.charts.drawing.identity import distinct_colours, shapes_of
-from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec, chart, colour_scale
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, TIME_FORMATS, Spec, chart, colour_scale
 from assay.questions.runs.scatter import ScatterView
 from assay.text import STARTED, level_text, metric_title
 
@@ -62,7 +62,7 @@ def _drawn_value(name: str, value: float) -> float:
 def _axis(name: str) -> Spec:
     axis: Spec = {"field": name, "title": metric_title(name)}
     if name == STARTED:
-        return {**axis, "type": "temporal", "scale": {"type": "utc", "nice": True}}
+        return {**axis, "type": "temporal", "scale": {"type": "utc", "nice": True}, "axis": {"format": TIME_FORMATS}}
     return {**axis, "type": "quantitative", "scale": {"zero": False}, "axis": {"format": "~s"}}
 
 

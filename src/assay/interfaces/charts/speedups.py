@@ -9,6 +9,7 @@ from typing import Protocol
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.verdict_text import groups_and_runs
+from assay.interfaces.charts.drawing.labels import Extent
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
 from assay.text import format_ratio, plural, scale_text, workload_title
 
@@ -21,6 +22,11 @@ _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 _BEYOND_MAX = 4.0
 """Maximum ratio of an end of the axis to the extreme speedup on that side."""
+_NEAR_SHARE_MAX = 0.18
+"""Maximum distance of a dot from 1, as a share of the axis, at which a label above the dot could cross the dashed line:
+half a label on a phone."""
+_LABEL_DX = {"center": 0, "left": 4, "right": -4}
+"""Horizontal offset of a label above its dot by its alignment, in pixels."""
 _TITLE_LETTERS_MAX = 46
 """Maximum length of a line of the axis title, in characters: the width of a phone."""
 _TWO_LINES = "split(replace(datum.label, '), ', ')\\n'), '\\n')"
@@ -141,6 +147,28 @@ def _row(name: str, c: ForestRow, domain: tuple[float, float], *, counted: bool)
     }
 
 
+def _label_align(ratio: float, domain: tuple[float, float]) -> str:
+    """Return the alignment of the label above a dot: next to the dashed line at 1, on the dot's side of the line."""
+    axis = Extent(*domain, is_log=True)
+    if abs(axis.share(ratio) - axis.share(1.0)) > _NEAR_SHARE_MAX:
+        return "center"
+    return "left" if ratio >= 1 else "right"
+
+
+def _labels_above(ratios: Sequence[float], domain: tuple[float, float], x: Spec, y: Spec) -> list[Spec]:
+    """Return the marks of the labels above the dots, a layer for each alignment."""
+    aligned = {align: [ratio for ratio in ratios if _label_align(ratio, domain) == align] for align in _LABEL_DX}
+    return [
+        {
+            "transform": [{"filter": {"field": "ratio", "oneOf": aligned[align]}}],
+            "mark": {"type": "text", "align": align, "dx": dx, "dy": -11, "fontWeight": 600},
+            "encoding": {"x": {"field": "ratio", **x}, "text": {"field": "label"}, "y": y},
+        }
+        for align, dx in _LABEL_DX.items()
+        if aligned[align]
+    ]
+
+
 def _arrows(rows: Sequence[Spec], by_row: Spec, x: Spec) -> list[Spec]:
     """Return the marks of intervals that are longer than the axis: a triangle at its end."""
     sides = (("low", "from", "triangle-left"), ("high", "to", "triangle-right"))
@@ -210,18 +238,17 @@ def speedup_forest(
         }
         for test, filled in (("!==", True), ("===", False))
     ]
-    label_column: Spec = {"type": "text", "align": "left", "x": "width", "xOffset": 10}
-    above: Spec = {"type": "text", "dy": -11, "fontWeight": 600}
-    numbers: Spec = {
-        "mark": label_column if counted else above,
-        "encoding": {**({} if counted else {"x": {"field": "ratio", **x}}), "text": {"field": "label"}, "y": y},
+    label_column: Spec = {
+        "mark": {"type": "text", "align": "left", "x": "width", "xOffset": 10},
+        "encoding": {"text": {"field": "label"}, "y": y},
     }
+    numbers = [label_column] if counted else _labels_above([row["ratio"] for row in rows], ends, x, y)
     return chart(
         f"Speedup over {' or '.join(baselines)} with 95 percent intervals; right of the dashed line is faster",
         {
             "width": width_px,
             "height": {"step": _ROW_PX},
             "data": {"values": rows},
-            "layer": [no_difference, interval, *_arrows(rows, {"color": colour, "y": y}, x), *dots, numbers],
+            "layer": [no_difference, interval, *_arrows(rows, {"color": colour, "y": y}, x), *dots, *numbers],
         },
     )

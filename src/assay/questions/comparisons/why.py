@@ -1,4 +1,4 @@
-"""Choose two example runs for a speedup: equal in every other factor, typical, and with metrics if available.
+"""Choose two example runs for a speedup: equal in every other factor, typical, and observed if available.
 
 In: a repository, its table of runs, and a speedup (factor, baseline, candidate, conditions). Out: two runs.
 """
@@ -12,7 +12,7 @@ from assay.analysis.comparison.details.example_pair import example_pair
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
-from assay.analysis.statistics import BASE_VALUES, Mask, RunTable
+from assay.analysis.statistics import Mask, RunTable
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.runs import selected
@@ -50,7 +50,7 @@ class ExamplePair:
     runs: tuple[str, str]
     """Ids of the runs, the baseline's first."""
     observed: bool
-    """Whether both runs have other metrics than their time."""
+    """Whether both runs have a trace or task attempts."""
 
 
 def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
@@ -77,10 +77,10 @@ def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
     )
 
 
-def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> ExamplePair | None:
-    """Return the two example runs; None when no two match."""
+def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion, observed_runs: RunTable) -> ExamplePair | None:
+    """Return the two example runs; None when no two match. ``observed_runs``: from :func:`observed_runs_of`."""
     chosen = _of_stratum(with_factors(selected(table, asked.where), asked.by.split(",")), asked)
-    observed = _observed(chosen)
+    observed = np.isin(chosen.rows, observed_runs.rows)
     rows = example_pair(chosen, asked.by, asked.baseline, asked.candidate, observed) if len(chosen) else None
     if rows is None:
         return None
@@ -88,13 +88,17 @@ def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> Exam
     return ExamplePair((first, second), bool(observed[list(rows)].all()))
 
 
-def _observed(table: RunTable) -> Mask:
-    """Return which runs have other metrics than :data:`BASE_VALUES`."""
-    observed: Mask = np.zeros(len(table), dtype=np.bool_)
-    for name, value in table.values.items():
-        if name not in BASE_VALUES:
-            observed |= np.isfinite(value)
-    return observed
+def observed_runs_of(repository: Repository, table: RunTable) -> RunTable:
+    """Return the runs of ``table`` that have a trace or task attempts."""
+    keep: Mask = np.zeros(len(table), dtype=np.bool_)
+    if run_ids := sorted(repository.traced_runs(or_tasks=True)):
+        keep[repository.positions_of(table, run_ids)] = True
+    return table.subset(keep)
+
+
+def is_explained(repository: Repository, observed_runs: RunTable, asked: WhyQuestion) -> bool:
+    """Return whether two observed runs match, so that their phases or devices can explain the speedup."""
+    return bool(len(observed_runs)) and pair_of(repository, observed_runs, asked, observed_runs) is not None
 
 
 def _of_stratum(table: RunTable, asked: WhyQuestion) -> RunTable:

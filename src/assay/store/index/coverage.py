@@ -1,22 +1,25 @@
-"""Find the runs of a repository that have a trace, from file names and, in imports, the column of run ids.
+"""Find the runs of a repository that have a trace or task attempts, from file names and the run ids of imports.
 
 In: a folder of bundles. Out: ids of runs.
 """
 
 from pathlib import Path
 
-from assay.store.bundles.bundle import TRACE_FILE, is_import
+from assay.store.bundles.bundle import TASKS_FILE, TRACE_FILE, is_import
 from assay.store.index.index import bundle_names
 from assay.store.index.tables import Reading
 
 
-def traced_runs(bundles: Path, reading: Reading) -> set[str]:
-    """Return the ids of the runs that have a trace."""
+def traced_runs(bundles: Path, reading: Reading, *, or_tasks: bool = False) -> set[str]:
+    """Return the ids of the runs that have a trace; with ``or_tasks``, a trace or task attempts."""
     run_ids, imports = set(), []
     for name in bundle_names(bundles):
-        if (bundles / name / TRACE_FILE).exists() and is_import(bundles / name):
-            imports.append(bundles / name / TRACE_FILE)
-        elif (bundles / name / "trace").is_dir():
+        bundle = bundles / name
+        files = [bundle / file for file in (TRACE_FILE, *([TASKS_FILE] if or_tasks else ()))]
+        present = [path for path in files if path.exists()]
+        if present and is_import(bundle):
+            imports += present
+        elif present or (bundle / "trace").is_dir():
             run_ids.add(name)
     if imports:
         with reading() as opened:

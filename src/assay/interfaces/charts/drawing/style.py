@@ -50,6 +50,16 @@ FULL_PX = 980
 HALF_PX = 470
 NARROW_PX = 340
 """Chart widths in pixels, including labels: the text width of a page, half of it, and the width of a phone."""
+TIME_FORMATS = {
+    "year": "%Y",
+    "month": "%b %Y",
+    "date": "%d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+    "milliseconds": "%H:%M:%S.%L",
+}
+"""Time formats of the axis by unit, with 24 hours. Vega's default has 12 hours without AM or PM."""
 _POWERS = range(-12, 13)
 _DECADES_FINE_MAX = 3
 """Maximum number of decades on a logarithmic axis with ticks at 1, 2 and 5; above it, ticks are powers of ten."""

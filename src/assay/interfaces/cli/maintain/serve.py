@@ -120,6 +120,7 @@ def _serve(request: ServerRequest) -> None:
 
     _check_access(request)
     upload_bytes_max = request.upload_bytes_max
+    is_new = not Repository.is_at(request.repository)
     opened = Repository.create(request.repository)
     app = create_app(
         opened.root,
@@ -127,6 +128,7 @@ def _serve(request: ServerRequest) -> None:
         upload_bytes_max=upload_bytes_max,
         book=load_prices(request.prices) if request.prices else None,
         book_text=request.prices.read_text(encoding="utf-8") if request.prices else "",
+        book_path=request.prices,
         cluster_folders=[request.clusters] if request.clusters else [],
         campaigns=request.campaigns,
     )
@@ -139,6 +141,8 @@ def _serve(request: ServerRequest) -> None:
         scheme = "https" if request.certificate else "http"
         name = f"[{request.host}]" if ":" in request.host else request.host
         click.echo(f"Serving {request.repository} at {scheme}://{name}:{listener.getsockname()[1]}/ (Ctrl-C to stop)")
+        if is_new:
+            click.echo(f"Made a new repository in {opened.root.resolve()}")
         if not bundle_names(opened.folders.bundles):
             click.echo("It has no runs yet; the page shows three ways to add some.")
         sys.setswitchinterval(_SWITCH_INTERVAL_S)

@@ -9,12 +9,20 @@ from fastapi import APIRouter, Depends, Query
 
 from assay.analysis.comparison.details.side_by_side import Sides
 from assay.analysis.run_profile.reasons import Reasons
+from assay.analysis.statistics import RunTable
 from assay.interfaces.web.api.compare import RunIds, sides
 from assay.interfaces.web.api.runs import close_view
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.comparisons.side_by_side import Of
-from assay.questions.comparisons.why import ExamplePair, WhyQuestion, pair_of, reasons_between
+from assay.questions.comparisons.why import (
+    ExamplePair,
+    WhyQuestion,
+    is_explained,
+    observed_runs_of,
+    pair_of,
+    reasons_between,
+)
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 Level = Annotated[str, Query(min_length=1, max_length=300)]
@@ -38,7 +46,26 @@ AskedWhy = Annotated[WhyQuestion, Depends(_why_question)]
 
 def cached_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
     """Return the two runs that illustrate a speedup; None without a matching pair. Cached until the runs change."""
-    return context.store.answer(("why", asked), lambda table: pair_of(context.store.repository, table, asked))
+    repository = context.store.repository
+    return context.store.answer(
+        ("why", asked), lambda table: pair_of(repository, table, asked, _observed_runs(context))
+    )
+
+
+def has_explanation(context: Context, asked: WhyQuestion) -> bool:
+    """Return whether two matching runs have a trace or task attempts. Cached until the runs change."""
+    observed = _observed_runs(context)
+    if not len(observed):
+        return False
+    repository = context.store.repository
+    return context.store.answer(
+        ("explained", asked), lambda _: is_explained(repository, _observed_runs(context), asked)
+    )
+
+
+def _observed_runs(context: Context) -> RunTable:
+    repository = context.store.repository
+    return context.store.answer(("observed runs",), lambda table: observed_runs_of(repository, table))
 
 
 def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:

@@ -200,7 +200,7 @@ def speedup(
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view, workload_title) if view else [],
-        whys=pages_why.of_speedups(shown, where if len(names) == 1 else None),
+        whys=pages_why.of_speedups(context, shown, where if len(names) == 1 else None),
         more=len([s for s in view.results if s.ratio is not None]) - len(shown) if view and not every else 0,
         all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
         factors=factors,

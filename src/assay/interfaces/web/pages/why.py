@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.why import AskedWhy, cached_pair, required_pair
+from assay.interfaces.web.api.why import AskedWhy, cached_pair, has_explanation, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
 from assay.questions.decisions.option_words import compared_option
@@ -31,10 +31,16 @@ def why(context: ContextOf, asked: AskedWhy) -> Response:
 
 
 def of_speedups(
-    speedups: Sequence[SpeedupResult], where: Sequence[str] | None
+    context: Context, speedups: Sequence[SpeedupResult], where: Sequence[str] | None
 ) -> list[tuple[SpeedupResult, WhyQuestion | None]]:
-    """Return the speedups with a ratio, each with its question for ``/why`` (None if ``where`` is None)."""
-    return [(item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None]
+    """Return the speedups with a ratio, each with its question for ``/why``.
+
+    The question is None if ``where`` is None, and where no two matching runs have a trace or task attempts.
+    """
+    questions = [
+        (item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None
+    ]
+    return [(item, asked if asked and has_explanation(context, asked) else None) for item, asked in questions]
 
 
 def observed_pairs(

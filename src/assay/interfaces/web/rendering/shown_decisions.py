@@ -9,6 +9,7 @@ from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import Spec
 from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.web.api.decisions import decisions_on, question_answers_on
+from assay.interfaces.web.api.why import has_explanation
 from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
 from assay.model import LAYOUT_FACTOR
@@ -26,7 +27,7 @@ WHYS_SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class ShownDecision:
-    """A decision on a page. ``whys``: questions that link to pairs of runs."""
+    """A decision on a page. ``whys``: questions that link to pairs of runs with a trace or task attempts."""
 
     id: str
     answer: DecisionAnswer
@@ -100,7 +101,8 @@ def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts
         rows = forest_rows(decision, classes)
         # A chart of one row shows only what the sentence above it says.
         chart = speedup_forest(rows, _colours(context, decision.factor)) if len(rows) > 1 and charts else None
-        whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()
+        questions = of_decision(decision)[:WHYS_SHOWN] if " + " not in decision.factor else []
+        whys = tuple(asked for asked in questions if has_explanation(context, asked))
         shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
     return shown
 

@@ -119,6 +119,7 @@ def create_app(
     tokens: Mapping[str, Roles] | None = None,
     book: PriceBook | None = None,
     book_text: str = "",
+    book_path: Path | None = None,
     upload_bytes_max: int = UPLOAD_BYTES_MAX,
     cluster_folders: Sequence[Path] = (),
     campaigns: bool = False,
@@ -146,6 +147,7 @@ def create_app(
         Rendering(),
         tuple(cluster_folders),
         campaigns,
+        book_path,
     )
     context.store.prepare = partial(api_predict.prepare, context)
     for module in ROUTED:

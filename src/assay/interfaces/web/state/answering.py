@@ -51,7 +51,7 @@ def page_of(
     ``filtered``: runs for the choices of the filter bar; None for a page without this bar.
     """
     context, pairs = get_context(request), request.query_params.multi_items()
-    root = context.store.repository.root
+    root = context.store.repository.root.absolute()
     html = context.rendering.html(
         name,
         path=request.url.path,
@@ -64,6 +64,7 @@ def page_of(
         carried=carried(pairs),
         bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,
         book_name=context.book.name if context.book else "",
+        book_file="FILE" if context.guard.tokens or not context.book_path else quote(str(context.book_path.absolute())),
         **values,
     )
     return HTMLResponse(html, status_code=status)

@@ -56,6 +56,8 @@ class Context:
     """Folders with the cluster files that plans can use."""
     campaigns: bool = False
     """Whether this server may start campaigns."""
+    book_path: Path | None = None
+    """File of the price book; None without a book, or if the book has no file."""
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
     """Campaigns that this server started; the lock ``starting`` protects this list."""
