@@ -144,9 +144,9 @@ TWICE = ONCE + "def test_c(): assert False\n"
 @pytest.mark.parametrize(
     ("tests", "code", "last"),
     [
-        (ONCE, 0, "tests passed; 0 min N s; passed only alone: test_it.py::test_b"),
-        (TWICE, 1, "tests failed: everything else; 0 min N s; passed only alone: test_it.py::test_b"),
-        ("\n".join(f"def test_{n}(): assert False" for n in range(7)), 1, "tests failed: everything else; 0 min N s"),
+        (ONCE, 0, "tests passed; N min N s; passed only alone: test_it.py::test_b"),
+        (TWICE, 1, "tests failed: everything else; N min N s; passed only alone: test_it.py::test_b"),
+        ("\n".join(f"def test_{n}(): assert False" for n in range(7)), 1, "tests failed: everything else; N min N s"),
     ],
 )
 def test_failed_tests_are_repeated_once_alone_and_named(
@@ -162,4 +162,4 @@ def test_failed_tests_are_repeated_once_alone_and_named(
     assert tool.main(["-q", "-p", "no:schemathesis"]) == code
     tool.sys.stdout.seek(0)
     line = tool.sys.stdout.read().splitlines()[-1]
-    assert re.sub(r"[0-9]+ s", "N s", line) == last
+    assert re.sub(r"[0-9]+ min [0-9]+ s", "N min N s", line) == last

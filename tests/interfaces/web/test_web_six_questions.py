@@ -41,6 +41,8 @@ axe = pytest.importorskip(
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
 PRICES = EXAMPLES / "lab" / "prices.yaml"
+LEARNED_MS = 120_000
+"""A model of 5,907 runs is learned before the first prediction."""
 SEARCH_MS = 300_000
 """Maximum wait for a search for hardware, in milliseconds."""
 LINK_MS = 180_000
@@ -135,7 +137,8 @@ def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, 
     card = page.locator('[data-question="what-if"]')
     if site.name == "aloja":
         assert "Not simulated: no measured run here has a stored plan." in card.inner_text()
-        text = followed(page, card.get_by_role("link", name="predict from these runs").click, r"/predict")
+        link = card.get_by_role("link", name="predict from these runs")
+        text = followed(page, lambda: link.click(timeout=LEARNED_MS), r"/predict")
         assert "Measured setups" in text
     else:
         card.get_by_label("Network per node").fill("25")
