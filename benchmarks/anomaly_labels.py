@@ -23,7 +23,8 @@ from assay.analysis.outliers import spread as scatter
 from assay.analysis.outliers.anomalies import Anomalies, Kind, find_anomalies
 from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.model.runs.imported import ImportedRun
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
 

@@ -24,7 +24,7 @@ from assay.analysis.statistics.keys import usable
 from assay.analysis.statistics.run_table import RunTable, table_of
 from assay.estimation.prediction.second_opinion import second_opinion
 from assay.model.runs.imported import ImportedRun
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
 

@@ -27,7 +27,9 @@ from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.whatif import measured_of
 from assay.store import Repository

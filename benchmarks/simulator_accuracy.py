@@ -39,7 +39,9 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError
 from assay.model.plans.plan import Plan
 from assay.model.plans.workload_profile import CostProfile
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.runs.complete_run import read_complete_run
 from assay.specs.profiles import profile_text
 from assay.store import Repository

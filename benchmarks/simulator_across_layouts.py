@@ -14,7 +14,9 @@ from itertools import permutations
 from pathlib import Path
 from statistics import fmean, median
 
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.forecasts.whatif import WhatIf, WhatIfQuestion, what_if
 from assay.questions.runs.runs import selected
 from assay.store import Repository

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from campaign_support import PROGRAM
 from cluster_texts import SIMULATED, cluster_text

@@ -17,7 +17,8 @@ from starlette.testclient import TestClient
 
 from assay.interfaces.cli.main import assay
 from assay.interfaces.report.decisions import ROWS_MAX
-from assay.model.runs.run import Origin, Run
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
 from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of

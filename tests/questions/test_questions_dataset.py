@@ -17,7 +17,7 @@ from assay.execution.engines.spark.datasets import select_runs
 from assay.execution.engines.spark.distribution import find
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.runs.dataset import dataset_table
 from assay.questions.runs.runs import selected

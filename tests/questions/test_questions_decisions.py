@@ -19,7 +19,9 @@ from assay.analysis.comparison.factors.scalability import ScalabilityLaw
 from assay.analysis.statistics import Verdict, table_of
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.curve_text import curve_table

@@ -9,7 +9,7 @@ import pytest
 from assay.estimation.simulator.campaign import campaign_request
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.measure.run import run_campaign_request
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.questions.decisions.provisional import FirstRuns, provisional_sentence
 from builders import make_run
 from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text

@@ -25,7 +25,7 @@ from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model.clusters.price import Amortisation, LineItem, PriceBook
+from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest

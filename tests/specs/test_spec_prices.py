@@ -9,7 +9,7 @@ import pytest
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import Money
-from assay.model.clusters.price import Amortisation, Energy, Exchange, LineItem
+from assay.model.clusters.price_book import Amortisation, Energy, Exchange, LineItem
 from assay.specs import load_prices
 from assay.specs.prices import COUNTED_BY, LineItemSection
 

@@ -15,7 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.foundation.errors import RepositoryError
-from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus, TaskAttempt
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import CacheState, Check, Phase, Run
+from assay.model.runs.run_status import RunStatus
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.store import Repository, new_run_id, short_length

@@ -10,7 +10,7 @@ from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.web.api.plan import write_plan
 from assay.model.runs.imported import ImportedRun
-from assay.model.runs.run import TaskAttempt
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.store import Repository
 from assay.store.bundles.folders import Folders
 from assay.store.campaigns.journal import create_campaign

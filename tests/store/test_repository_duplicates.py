@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import Origin
+from assay.model.runs.origin import Origin
 from assay.store import Repository
 from builders import make_run
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from assay.foundation.errors import RepositoryError
-from assay.model.runs.run import RUN_SCHEMA_VERSION, TaskAttempt
+from assay.model.runs.run import RUN_SCHEMA_VERSION
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.store import ProblemKind, Repository
 from assay.store.bundles.folders import Folders
 from assay.store.bundles.staging import FOREIGN_AGE_MAX_S, TemporaryFolders, clear_dead

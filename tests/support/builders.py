@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.model.clusters.layout_code import named
-from assay.model.clusters.price import LineItem, PriceBook
-from assay.model.runs.run import CacheState, Check, Origin, Phase, Run, RunStatus
+from assay.model.clusters.price_book import LineItem, PriceBook
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import CacheState, Check, Phase, Run
+from assay.model.runs.run_status import RunStatus
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.store import Repository

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
-from assay.model.runs.run import TaskAttempt
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.store import ImportRequest, ImportSummary, Repository
 

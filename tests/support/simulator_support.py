@@ -14,7 +14,9 @@ from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.installation import installation
-from assay.model.runs.run import Job, Origin, TaskAttempt
+from assay.model.runs.job import Job
+from assay.model.runs.origin import Origin
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.specs.shared import carried_files
 from assay.store import Repository

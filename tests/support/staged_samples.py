@@ -7,7 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from assay.estimation.profiles.learning import ObservedRun
-from assay.model.runs.run import Executor, Job, Origin, Stage, TaskAttempt
+from assay.model.runs.job import Executor, Job, Stage
+from assay.model.runs.origin import Origin
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run
 from detail_support import make_task

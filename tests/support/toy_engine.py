@@ -15,7 +15,9 @@ from assay.model.clusters.cluster import Cluster
 from assay.model.plans.configuration import Configuration
 from assay.model.plans.program import Program
 from assay.model.plans.rules import Default, Mistake
-from assay.model.runs.run import Job, Phase, TaskAttempt
+from assay.model.runs.job import Job
+from assay.model.runs.run import Phase
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.format import Format
 from assay.store.formats.source import Source
 from mutation import fuzz_count, mutations

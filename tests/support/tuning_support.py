@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assay.estimation.tuning.planned_tuning import TUNING
 from assay.execution.planning.plan_files.plan_reader import load_plan
-from assay.model.runs.run import FailureClass, RunStatus
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
 from assay.store.campaigns.journal import CampaignJournal, create_campaign

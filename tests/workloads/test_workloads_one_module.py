@@ -33,7 +33,8 @@ from assay.model.plans.program import Program
 from assay.workloads.common.checks import common_checks, equal
 from assay.workloads.common.hadoop_options import storing
 from assay.workloads.common.inputs import OUTPUT, generated
-from assay.workloads.workload import MAPS, DataFlow, ValidationResult, Option, Workload
+from assay.workloads.workload import MAPS, ValidationResult, Option, Workload
+from assay.workloads.data_flow import DataFlow
 
 
 class Reverse(Workload):

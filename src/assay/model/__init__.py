@@ -28,7 +28,7 @@ from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, Worke
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
 from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text
-from assay.model.clusters.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
+from assay.model.clusters.price_book import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
 from assay.model.plans.configuration import Configuration
@@ -55,18 +55,8 @@ from assay.model.plans.engine_parameters import (
     counted_resources,
     parameters_that,
 )
-from assay.model.plans.plan import (
-    ENGINE_FACTOR,
-    LAYOUT_FACTOR,
-    NETWORK_FACTOR,
-    RETRIES,
-    WORKERS_FACTOR,
-    WORKLOAD,
-    Factor,
-    Plan,
-    PrecisionGoal,
-    WorkloadSpec,
-)
+from assay.model.plans.factor import ENGINE_FACTOR, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, WORKLOAD, Factor
+from assay.model.plans.plan import RETRIES, Plan, PrecisionGoal, WorkloadSpec
 from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Outcome, Program, StoredFiles
 from assay.model.plans.requests import request_bytes
 from assay.model.plans.rules import Default, Mistake, Rules, Spread
@@ -93,23 +83,12 @@ from assay.model.runs.environment import (
     NodeGroups,
 )
 from assay.model.runs.imported import SOURCE_ID_LENGTH_MAX, ImportedRun, SkippedItem, foreign_run
-from assay.model.runs.run import (
-    RUN_SCHEMA_VERSION,
-    SIMULATED_HIGH_S,
-    SIMULATED_LOW_S,
-    CacheState,
-    Check,
-    Executor,
-    FailureClass,
-    Job,
-    Origin,
-    Phase,
-    Run,
-    RunStatus,
-    Stage,
-    TaskAttempt,
-)
+from assay.model.runs.job import Executor, Job, Stage
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import RUN_SCHEMA_VERSION, SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Check, Phase, Run
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
 from assay.model.runs.stream import CountedStream
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import CPU_BUSY, CPU_FREE, Trace
 from assay.model.runs.warning import CodedWarning, WarningCode

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import Money
 from assay.model import Amortisation, DeviceKind, Energy, Exchange, LineItem, PriceBook
-from assay.model.clusters.price import PARTS, PERIODS_H, UNITS
+from assay.model.clusters.price_book import PARTS, PERIODS_H, UNITS
 from assay.specs.document import Document, Problems, document_of, read_document
 from assay.specs.fields import (
     ByteRate,

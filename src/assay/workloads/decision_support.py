@@ -19,7 +19,8 @@ from assay.workloads.common.decision_queries import queries
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.common.spark_options import spark_program
-from assay.workloads.workload import MAPS, DataFlow, Figure, Option, Size, ValidationInput, ValidationResult, Workload
+from assay.workloads.data_flow import DataFlow
+from assay.workloads.workload import MAPS, Figure, Option, Size, ValidationInput, ValidationResult, Workload
 
 _ORDER = (14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12)
 _ANSWERS = f"{OUTPUT}/decision-support"

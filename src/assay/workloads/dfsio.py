@@ -15,7 +15,8 @@ from assay.workloads.common.checks import common_checks, equal, read_by_counter,
 from assay.workloads.common.hadoop_options import storing
 from assay.workloads.common.inputs import INPUT, Input
 from assay.workloads.common.testdfsio_output import DfsioResult, parse_dfsio
-from assay.workloads.workload import FILES, DataFlow, Figure, Size, ValidationInput, ValidationResult, Workload
+from assay.workloads.data_flow import DataFlow
+from assay.workloads.workload import FILES, Figure, Size, ValidationInput, ValidationResult, Workload
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = f"{INPUT}/dfsio"

@@ -16,18 +16,9 @@ from assay.model.runs.throughput import GATED_AGGREGATE, PER_STREAM
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
 from assay.workloads.common.hadoop_options import assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input
+from assay.workloads.data_flow import DataFlow
 from assay.workloads.dfsio import files_of
-from assay.workloads.workload import (
-    FILES,
-    PAYLOAD,
-    SEED,
-    DataFlow,
-    Figure,
-    Size,
-    ValidationInput,
-    ValidationResult,
-    Workload,
-)
+from assay.workloads.workload import FILES, PAYLOAD, SEED, Figure, Size, ValidationInput, ValidationResult, Workload
 
 CLOCK_ERROR_MAX_MS = 500.0
 """Maximum clock error: half a slot. With a larger error, bytes may be counted in a neighbouring second."""

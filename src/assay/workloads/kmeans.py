@@ -14,13 +14,13 @@ from assay.workloads.common.checks import about, common_checks, equal
 from assay.workloads.common.hadoop_options import assay_program, generator, reducing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
+from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
     INPUT_BYTES,
     ITERATIONS,
     MAPS,
     REDUCES,
     SEED,
-    DataFlow,
     Figure,
     Option,
     Size,

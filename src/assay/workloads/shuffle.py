@@ -11,12 +11,12 @@ from assay.model import Outcome, Program
 from assay.workloads.common.checks import common_checks, equal, no_output_check
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, generating, reducing
 from assay.workloads.common.spark_options import partitions, spark_program
+from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
     MAPS,
     PAYLOAD,
     REDUCES,
     SEED,
-    DataFlow,
     Figure,
     Option,
     Size,

@@ -15,12 +15,12 @@ from assay.workloads.common.checks import about, common_checks, equal, replicas
 from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import spark_program
+from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
     INPUT_BYTES,
     MAPS,
     REDUCES,
     SEED,
-    DataFlow,
     Figure,
     Size,
     ValidationInput,

@@ -16,12 +16,12 @@ from assay.workloads.common.checks import about, common_checks, equal, no_output
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
+from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import (
     MAPS,
     PAYLOAD,
     REDUCES,
     WRITTEN_BYTES,
-    DataFlow,
     Size,
     ValidationInput,
     ValidationResult,

@@ -11,17 +11,9 @@ from assay.workloads.common.checks import about, common_checks, equal
 from assay.workloads.common.hadoop_options import reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.common.spark_options import partitions, spark_program
+from assay.workloads.data_flow import DataFlow
 from assay.workloads.randomtext import TEXT_LINES, text_input
-from assay.workloads.workload import (
-    INPUT_BYTES,
-    MAPS,
-    REDUCES,
-    DataFlow,
-    Size,
-    ValidationInput,
-    ValidationResult,
-    Workload,
-)
+from assay.workloads.workload import INPUT_BYTES, MAPS, REDUCES, Size, ValidationInput, ValidationResult, Workload
 
 _OUTPUT = f"{OUTPUT}/wordcount"
 

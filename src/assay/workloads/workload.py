@@ -25,6 +25,7 @@ from assay.model import (
 )
 from assay.model.plans.engine_values import block_size_bytes
 from assay.workloads.common.inputs import Input
+from assay.workloads.data_flow import DataFlow
 
 _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
 
@@ -106,20 +107,6 @@ class Size:
             parameters=parameters,
             **counts,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class DataFlow:
-    """Uncompressed bytes moved per byte of a workload's data in each iteration. A few per cent count as 0."""
-
-    read: float = 0
-    """Read from HDFS."""
-    shuffled: float = 0
-    """Sent from maps to reduces: written to intermediate data once, and read from there."""
-    written: float = 0
-    """Written to HDFS, counting one replica."""
-    iterations: int = 1
-    """Number of iterations if the plan does not set it."""
 
 
 class WorkloadClass(StrEnum):

@@ -16,7 +16,8 @@ from assay.analysis.comparison.result import Exclusion
 from assay.analysis.statistics.intervals import COUNT_RATIO_MIN, Estimate
 from assay.analysis.statistics.run_table import table_of
 from assay.analysis.statistics.verdicts import Verdict, verdict_of
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from builders import runs_with
 from matching import matched_speedups
 

@@ -13,7 +13,8 @@ from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, find
 from assay.analysis.comparison.claims.study import RateOf
 from assay.analysis.statistics import Floats
 from assay.analysis.statistics.run_table import RunTable, table_of
-from assay.model.runs.run import Origin, Run
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
 from builders import interleaved, make_run
 
 MAPS = "mapreduce.tasktracker.map.tasks.maximum"

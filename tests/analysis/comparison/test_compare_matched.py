@@ -18,7 +18,9 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.keys import Groups, combined, groups_by, median_by
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import SpecificationError
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from builders import make_run
 from effort import examples
 from matching import matched_speedups

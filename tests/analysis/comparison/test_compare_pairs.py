@@ -22,7 +22,9 @@ from assay.analysis.statistics.keys import hard_disk_layouts
 from assay.analysis.statistics.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import ClusterFacts, Network, NetworkKind
-from assay.model.runs.run import Origin, Phase, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Phase, Run
+from assay.model.runs.run_status import RunStatus
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.questions.comparisons.result_sentences import caveat_of_result, sentence

@@ -12,7 +12,8 @@ import pytest
 from assay.analysis.comparison.details.side_by_side import DifferenceKind, same_configuration, side_by_side
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import SpecificationError
-from assay.model.runs.run import Origin, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run_status import RunStatus
 from assay.questions.comparisons.result_sentences import different_jobs_text, side_sentence
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import headline

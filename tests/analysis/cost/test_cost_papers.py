@@ -11,7 +11,7 @@ from assay.analysis.cost.prices import run_price
 from assay.analysis.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, setup_of
 from assay.analysis.cost.tco import Runtime, TcoRow, jobs_over, jobs_per_day, tco
 from assay.analysis.statistics.run_table import RunTable, table_of
-from assay.model.clusters.price import PriceBook
+from assay.model.clusters.price_book import PriceBook
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness_of_table

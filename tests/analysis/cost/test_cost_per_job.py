@@ -15,8 +15,9 @@ from assay.analysis.cost.prices import run_price
 from assay.analysis.cost.tco import Runtime, cost_per_job, jobs_over, jobs_per_day, tco
 from assay.analysis.statistics import table_of
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model.clusters.price import LineItem, PriceBook
-from assay.model.runs.run import Run, RunStatus
+from assay.model.clusters.price_book import LineItem, PriceBook
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.costs.job_cost import cost_view, counts_of
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide

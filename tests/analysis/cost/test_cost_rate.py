@@ -16,7 +16,7 @@ from assay.analysis.cost.repricing import ENERGY
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.analysis.cost.tco import cost_per_job
 from assay.foundation.errors import SpecificationError
-from assay.model.clusters.price import Amortisation, Energy, Exchange, LineItem, PriceBook
+from assay.model.clusters.price_book import Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.runs.environment import ClusterFacts
 
 COUNTS = Counts(nodes=7, masters=1, workers=6, layout_devices={"hdd": 2}, levels={"network": "ETH", "cluster": "c"})

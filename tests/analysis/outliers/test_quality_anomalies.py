@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from assay.analysis.outliers.anomalies import Kind, find_anomalies
 from assay.analysis.statistics.run_table import RunTable, table_of
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from benchmark_support import benchmark
 from builders import make_run
 from effort import examples

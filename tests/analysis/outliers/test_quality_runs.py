@@ -13,7 +13,8 @@ from assay.analysis.comparison.significance import half_width, runs_needed
 from assay.analysis.outliers.causes import causes_of
 from assay.analysis.outliers.precision import precision
 from assay.analysis.statistics.run_table import table_of
-from assay.model.runs.run import Check, FailureClass, Run, RunStatus
+from assay.model.runs.run import Check, Run
+from assay.model.runs.run_status import FailureClass, RunStatus
 from builders import build_repository, make_run, make_trace, runs_with, study_runs
 from web_support import client_of, filled
 

@@ -10,7 +10,10 @@ import pytest
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
 from assay.foundation.errors import SpecificationError
 from assay.model.plans.workload_profile import splits_of
-from assay.model.runs.run import Job, Origin, Run, TaskAttempt
+from assay.model.runs.job import Job
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.specs.profiles import load_profile, profile_of_text, profile_text
 from builders import WORKERS, make_run

@@ -15,7 +15,9 @@ from assay.analysis.run_profile.limits import LimitMoment, Limits, limit_spans, 
 from assay.analysis.run_profile.loads import Resource
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import Job, Run, TaskAttempt
+from assay.model.runs.job import Job
+from assay.model.runs.run import Run
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from assay.questions.runs.limits import limits_of_run
 from assay.store import Repository

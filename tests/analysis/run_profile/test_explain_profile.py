@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from assay.analysis.run_profile.profile import profile
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from builders import make_run
 
 SORT = {"hdfs_read_bytes": 100.0, "shuffle_bytes": 100.0, "hdfs_write_bytes": 100.0, "cpu_busy_share": 0.5}

@@ -15,7 +15,8 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.certainty import offsets, offsets_of
 from assay.analysis.statistics.intervals import geometric_mean
 from assay.analysis.statistics.run_table import table_of
-from assay.model.runs.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Origin, Run
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.questions.comparisons.result_sentences import caveat_of_result
 from assay.questions.decisions.sentences import headline
 from builders import runs_with

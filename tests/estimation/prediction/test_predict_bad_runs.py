@@ -21,7 +21,8 @@ from assay.estimation.prediction.model_file import MAGIC, decode_model, encode_m
 from assay.estimation.prediction.nearest import MeasuredConfigurations
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.forecasts.model_cache import RepositoryModel
 from assay.questions.forecasts.next_runs import budget_of, characterise, next_runs_by
 from assay.store import Repository

@@ -22,7 +22,9 @@ from assay.execution.planning.order import PlannedRun
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import FailureClass, Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.questions.forecasts.tuning import TuningState, planned_tuning, state_of, tuning_state
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id

@@ -18,7 +18,8 @@ from assay.execution.lab.lifecycle import Lab, labs, remove
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import LabError
 from assay.model.plans.plan import Plan
-from assay.model.runs.run import FailureClass, Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.store import Repository
 from campaign_support import write_lab_plan
 from lab_support import require_lab, unique_name
@@ -29,7 +30,8 @@ SLEEP = '''
 
 from assay.model.plans.program import Program
 from assay.workloads.common.checks import common_checks
-from assay.workloads.workload import DataFlow, ValidationResult, Workload
+from assay.workloads.data_flow import DataFlow
+from assay.workloads.workload import ValidationResult, Workload
 
 
 class Sleep(Workload):

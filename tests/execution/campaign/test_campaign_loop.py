@@ -27,7 +27,8 @@ from assay.foundation.errors import EngineError, HostError, RepositoryError, Unu
 from assay.model.clusters.device_baseline import DeviceBaseline
 from assay.model.clusters.host_checks import HostCheckReport
 from assay.model.plans.plan import RETRIES, Plan
-from assay.model.runs.run import FailureClass, Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id
 from assay.store.bundles.unpublished import RESERVED_BYTES_MIN

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.model.runs.run import Origin, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from campaign_support import PROGRAM, assay, write_local_plan
 from fault_layer import DAY_S, Layer, require_layer

@@ -34,7 +34,8 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError
 from assay.model.clusters.cluster import Attachment, Placement
 from assay.model.plans.plan import Plan, PrecisionGoal
-from assay.model.runs.run import Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.store.campaigns import journal
 from assay.store.campaigns.journal import create_campaign
 from assay.workloads.catalogue import workloads

@@ -20,7 +20,8 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
 from assay.model.plans.configuration import Configuration
 from assay.model.runs.environment import Environment
-from assay.model.runs.run import Origin, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run_status import RunStatus
 from assay.specs.profiles import profile_text, shipped_profile
 from assay.store import Repository
 from assay.workloads.workload import Size

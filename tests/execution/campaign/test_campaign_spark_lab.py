@@ -23,7 +23,7 @@ from assay.execution.lab.state import state_root
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.clusters.cluster import Cluster
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.specs import load_cluster
 from builders import build_repository, make_run
 from campaign_support import assay, assay_json, java_processes, require_hadoop, write_lab_plan

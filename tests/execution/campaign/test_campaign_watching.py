@@ -29,7 +29,8 @@ from assay.execution.observation.scripts import source
 from assay.execution.planning.forecast.call_limits import NO_HISTORY
 from assay.foundation.errors import AssayError, EngineError, HostError, LabError
 from assay.model.plans.program import Outcome
-from assay.model.runs.run import Check, FailureClass, RunStatus
+from assay.model.runs.run import Check
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.workloads.workload import ValidationResult
 
 BOUND_S = 15.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.deployment.jmx import DaemonMetrics, add_daemon_metrics
 from assay.model.plans.program import Outcome
-from assay.model.runs.run import Job
+from assay.model.runs.job import Job
 from assay.model.runs.warning import WarningCode
 
 BEFORE = DaemonMetrics({"a": 1e9, "b": 5e9}, {"a": 0.0, "b": 0.0}, {"a": 10.0}, {"a": 0.2, "b": 0.4})

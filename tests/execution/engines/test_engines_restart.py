@@ -27,7 +27,8 @@ from assay.execution.engines.hadoop.settings.configuration import daemon_state
 from assay.execution.hosts.local import LocalTransport
 from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.model.plans.program import Outcome
-from assay.model.runs.run import Check, FailureClass, RunStatus
+from assay.model.runs.run import Check
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.specs.cluster import load_cluster
 from assay.workloads.workload import ValidationResult
 from engine_samples import CLUSTER, HYBRID, deployment

@@ -14,7 +14,9 @@ from assay.execution.campaign.attempts.runner import CampaignSummary, run_campai
 from assay.execution.campaign.prepare import prepare
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from campaign_support import assay_json, write_local_plan
 from paths import TESTS
@@ -28,7 +30,8 @@ MODULE = '''
 from assay.model.plans.program import Program
 from assay.workloads.common.checks import common_checks, equal
 from assay.workloads.common.inputs import OUTPUT, generated
-from assay.workloads.workload import DataFlow, Figure, ValidationResult, Option, Workload
+from assay.workloads.data_flow import DataFlow
+from assay.workloads.workload import Figure, ValidationResult, Option, Workload
 
 
 def sh(script):

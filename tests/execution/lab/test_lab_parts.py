@@ -29,9 +29,9 @@ from assay.execution.lab.cgroups import (
     throttle_directory,
 )
 from assay.execution.lab.commands import run
-from assay.execution.lab.disks import scaled_disk
 from assay.execution.lab.journal import JOURNAL, LabHeader, UndoJournal, UndoStep, read_journal
 from assay.execution.lab.lifecycle import Lab, labs
+from assay.execution.lab.scale import memory_limit_bytes, scaled_disk
 from assay.execution.lab.state import lab_directory, take_lab_lock
 from assay.foundation.errors import LabError, SpecificationError
 from assay.foundation.process import Lock, Owner, lock_holder
@@ -152,8 +152,8 @@ def test_memory_is_scaled_down_to_the_floor() -> None:
     settings = cluster.lab
     assert settings
     node = cluster.workers[0]
-    assert build.memory_limit_bytes(node, settings) == 4 * 10**8
-    assert build.memory_limit_bytes(node, replace(settings, memory_floor_bytes=10**9)) == 10**9
+    assert memory_limit_bytes(node, settings) == 4 * 10**8
+    assert memory_limit_bytes(node, replace(settings, memory_floor_bytes=10**9)) == 10**9
 
 
 def test_a_subnet_that_the_machine_uses_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

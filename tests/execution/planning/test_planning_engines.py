@@ -19,7 +19,8 @@ from toy_engine import ToyRules
 ENGINES = {**all_rules(), "toy": ToyRules()}
 MODULE = """
 from assay.model.plans.program import Program
-from assay.workloads.workload import DataFlow, ValidationResult, Workload
+from assay.workloads.data_flow import DataFlow
+from assay.workloads.workload import ValidationResult, Workload
 
 class Echo(Workload):
     name, title, flow = "echo", "Echo", DataFlow(written=1)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from assay.execution.planning.plan_files.plan_reader import checked, load_plan, plan_of_texts
 from assay.execution.planning.plan_files.plan_text import content_of, written
 from assay.foundation.errors import SpecificationError
-from assay.model.plans.plan import Factor, PrecisionGoal
+from assay.model.plans.factor import Factor
+from assay.model.plans.plan import PrecisionGoal
 from assay.specs.document import Value, document_of
 from paths import EXAMPLES
 

@@ -26,7 +26,8 @@ from assay.foundation.errors import (
     SpecificationError,
 )
 from assay.model.plans.plan import RETRIES, Plan
-from assay.model.runs.run import FailureClass, Run, RunStatus
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import restarts, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
-from assay.model.plans.plan import LAYOUT_FACTOR, Factor, Plan
+from assay.model.plans.factor import LAYOUT_FACTOR, Factor
+from assay.model.plans.plan import Plan
 from paths import ROOT
 
 EXAMPLE = load_plan(ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml")

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from assay.analysis.statistics.run_table import table_of
 from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.costs.cost_effectiveness import (
     CostEffectivenessRequest,
     cost_effectiveness_of_table,

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.model.runs.run import Check, RunStatus
+from assay.model.runs.run import Check
+from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from builders import coded_warnings, make_run
 

@@ -22,7 +22,8 @@ from assay.interfaces.report.output.markdown import escaped, markdown
 from assay.interfaces.report.output.pdf import as_data
 from assay.interfaces.report.output.pictures import on_paper, svg
 from assay.interfaces.report.output.writing import write_document
-from assay.model.runs.run import Origin, Run
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
 from builders import build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
 from report_support import configurations_of, document_of
 from simulator_support import EXAMPLE, measured_repository, needs_simulator

@@ -18,7 +18,9 @@ from assay.interfaces.charts.speedups import speedup_domain, speedup_forest
 from assay.interfaces.cli.main import assay
 from assay.interfaces.report.output.document import Facts, Points
 from assay.interfaces.report.output.html import html
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.questions.decisions.forest import forest_rows
 from assay.questions.report.combinations import combined_times
 from assay.store import Repository

@@ -16,7 +16,10 @@ from assay.analysis.run_profile.run_detail import run_detail
 from assay.foundation.errors import AssayError
 from assay.interfaces.cli.main import assay
 from assay.interfaces.report.output.html import html as render
-from assay.model.runs.run import Origin, Run, RunStatus, Stage
+from assay.model.runs.job import Stage
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.model.runs.trace import Trace
 from assay.questions.json_values import json_value
 from assay.questions.report.values import Report

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from assay.analysis.statistics import table_of
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.questions.runs.monitoring import LAST_RUNS_MAX, last_runs, monitoring
 from assay.store import Repository
 from assay.store.campaigns.status import CampaignStatus

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.interfaces.web.server.app import create_app
-from assay.model.runs.run import Origin, Run
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
 from assay.specs.prices import prices_of
 from assay.store import Repository
 from browser_support import DRAWN_MS, ObservedRun, watched_page

@@ -14,7 +14,7 @@ from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.repricing import ENERGY, price_names
 from assay.foundation.errors import SpecificationError
 from assay.model import YEAR_H, LineItem, PriceBook
-from assay.model.clusters import price
+from assay.model.clusters import price_book
 
 _BY_DEVICE = ("device", "device-set", "GB")
 _GB = 10**9
@@ -206,7 +206,7 @@ def _refuse_unnamed_levels(
                 f"prices of {book.name!r} depend on {factor}, and the runs of layout {layout} do not say theirs, or"
                 " have several",
                 hint=f"add the factor to the configurations (--by layout,{factor}), or an item with"
-                f" when: {{{factor}: [{price.UNKNOWN}]}} to the book",
+                f" when: {{{factor}: [{price_book.UNKNOWN}]}} to the book",
             )
         others = ", ".join(f"{name} {text}" for name, text in counts.levels.items() if name in depends)
         raise SpecificationError(
@@ -230,7 +230,7 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
         for item in book.items
         if (not item.layouts or layout in item.layouts)
         and _holds(item.valid_from, item.valid_to, day)
-        and all(counts.levels.get(factor, price.UNKNOWN) in levels for factor, levels in item.when.items())
+        and all(counts.levels.get(factor, price_book.UNKNOWN) in levels for factor, levels in item.when.items())
     ]
     _refuse_unnamed_levels(book, applying, counts, layout, day)
     counting = _Count(applying, counts, layout)

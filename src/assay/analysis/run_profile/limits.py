@@ -1,15 +1,7 @@
 """Find the resource that limited a measured run, by second and phase, and the maximum speedup from faster resources.
 
-In: a run, its attempts, its trace. Out: :class:`Limits`. It needs neither a simulator nor other runs.
-
-It is a form of blocked-time analysis (K. Ousterhout et al., "Making Sense of Performance in Data Analytics
-Frameworks", NSDI 2015): each attempt is shortened by the time in which it can have waited for a resource, and the
-attempts are replayed in the same containers in the same order. Hadoop does not record how long an attempt waited, so
-its maximum is used: the time in which the resource was busy, without the time that the *other* resources needed for
-their work in that second. For the CPU, only the tasks' CPU time counts, spread over each attempt: daemons and a lab's
-disks use CPU for the whole run, which would hide what faster disks save. A bound is therefore too large rather than too
-small, as long as data, placement and order stay the same. A faster run can have another placement and fuller page
-caches: docs/measurements/limits.md has how often a bound is beaten.
+In: a run, its attempts, its trace. Out: :class:`Limits`. It needs neither a simulator nor other
+runs. :mod:`.bounds` computes the maximum speedup.
 """
 
 from collections import Counter
@@ -19,23 +11,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from assay.analysis.run_profile.bounds import BOUND_ERROR_RATE, Bound, bounds_of
 from assay.analysis.run_profile.devices import as_observed
-from assay.analysis.run_profile.loads import DISKS, Loads, Resource, loads_of, overlap_s
+from assay.analysis.run_profile.loads import Loads, Resource, loads_of, overlap_s
 from assay.analysis.run_profile.phases import rank, task_phases
-from assay.analysis.run_profile.replay import replayed_s
 from assay.analysis.statistics import Floats
 from assay.model import Run, TaskAttempt, Trace
 
 BUSY_SHARE = 0.5
 """Minimum busy share of a resource that counts as the limit of a second."""
-RESOURCES_OF_BOUND = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
-"""Name of the hardware that a bound makes infinitely fast, and its resources."""
 
 LIMIT_ERROR_RATE = (
     "In 7 % of 397 simulated runs limited by disks, network or CPU, another resource mattered twice as much."
-)
-BOUND_ERROR_RATE = (
-    "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
 )
 """Counted by ``benchmarks/limit_errors.py``; docs/measurements/limits.md has the tables."""
 
@@ -68,16 +55,6 @@ class LimitTime:
     phase: str
     limit: Resource
     time_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The minimum run time if one kind of resource were infinitely fast."""
-
-    freed: str
-    least_s: float
-    gain_max: float
-    """The maximum speedup: duration of the run / ``least_s``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +120,7 @@ def limits_of(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Limits | 
         workers=loads.workers,
         main=max(by_limit, key=lambda limit: by_limit[limit]),
         times=tuple(LimitTime(phase, limit, time_s) for (phase, limit), time_s in ordered),
-        bounds=_bounds(run, tasks, loads),
+        bounds=bounds_of(run, tasks, loads),
         moments=moments,
         rests_on=_basis(run, tasks, loads),
     )
@@ -196,43 +173,6 @@ def _idle_phases(run: Run, loads: Loads) -> list[str]:
         started = job is not None and middle < (job.submit_s + job.finish_s) / 2
         phases.append("overhead" if job is None else "setup" if started else "cleanup")
     return phases
-
-
-def _bounds(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[Bound, ...]:
-    bounds = []
-    for name, freed in RESOURCES_OF_BOUND.items():
-        if not any(resource in loads.shares for resource in freed):
-            continue
-        least_s = min(run.duration_s, replayed_s(run, tasks, loads, *_kept(run, tasks, loads, freed)))
-        bounds.append(Bound(name, least_s, run.duration_s / least_s if least_s > 0 else float("inf")))
-    return tuple(bounds)
-
-
-def _kept(run: Run, tasks: Sequence[TaskAttempt], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
-    """Return the share of each second that remains on each worker if ``freed`` takes no time.
-
-    The first array is for work that can only have waited for devices of the same worker, the second for work that can
-    have waited for devices of any worker.
-    """
-    zero = np.zeros((len(loads.workers), len(loads.edges_s) - 1))
-    busy = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)
-    if Resource.CPU in freed:
-        busy = np.maximum(busy, loads.waiting_for_cpu)
-    needed = dict(loads.shares) | ({Resource.CPU: _task_cpu(run, tasks, loads)} if Resource.CPU in loads.shares else {})
-    others = np.max([zero, *(share for resource, share in needed.items() if resource not in freed)], axis=0)
-    return np.maximum(1 - busy, others), np.maximum(1 - busy.max(axis=0, keepdims=True), others)
-
-
-def _task_cpu(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> Floats:
-    """Return the share of the CPU that the attempts' CPU time took: of the node's CPU, in a lab of the machine's."""
-    used = np.zeros_like(loads.waiting_for_cpu)
-    for task in tasks:
-        took_s = task.end_s - task.start_s
-        if task.cpu_s and took_s > 0 and task.node in loads.workers:
-            rows = slice(None) if run.lab_scale is not None else loads.workers.index(task.node)
-            used[rows] += overlap_s(loads.edges_s, task.start_s, task.end_s) * (task.cpu_s / took_s)
-    share: Floats = used / loads.steps_s / np.maximum(loads.cores, 1.0)[:, None]
-    return np.minimum(share, loads.shares[Resource.CPU])
 
 
 def _basis(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[str, ...]:

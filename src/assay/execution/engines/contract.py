@@ -5,7 +5,7 @@ Campaigns use an engine only through these four interfaces:
 * :class:`Rules` (in :mod:`assay.model.plans.rules`, which also check plan files): pure, for planning.
 * :class:`Provider`: provides a running engine on a cluster: *deployed* by assay, *attached* to an existing engine, or
   *simulated*.
-* :class:`Engine`: runs programs, and reports their jobs and tasks as values of :mod:`assay.model.runs.run`.
+* :class:`Engine`: runs programs, and reports their jobs and tasks as values of :mod:`assay.model.runs`.
 * :class:`Storage`: its distributed file system.
 
 One suite, ``tests/execution/engines/contract``, tests all of them and lists what an engine can't do.

@@ -16,15 +16,16 @@ from typing import Any
 from assay.analysis.devices.numbers import dirty_seconds, model_numbers
 from assay.execution.lab.cgroups import NodeCgroup, throttle_directory
 from assay.execution.lab.commands import parallel
-from assay.execution.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
+from assay.execution.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop
 from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.execution.lab.modelled import ModelledLoop
 from assay.execution.lab.network import LabNetwork, make_network, plan_network
 from assay.execution.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
 from assay.execution.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities
+from assay.execution.lab.scale import memory_limit_bytes, scaled_disk
 from assay.foundation.errors import LabError
 from assay.foundation.units import format_bytes
-from assay.model import Address, Cluster, Disks, LabSettings, Node, NodeType
+from assay.model import Address, Cluster, Disks, LabSettings, NodeType
 
 PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 HOME = f"{SYSTEM_DIRECTORY}/assay"
@@ -138,11 +139,6 @@ def _check_names(cluster: Cluster) -> None:
                     where=f"cluster {cluster.name}",
                     hint="use small letters, digits and dashes; 'system' is reserved",
                 )
-
-
-def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
-    """Return the memory limit of a node: its memory times the scale, or the minimum if that is more."""
-    return max(settings.memory_floor_bytes, int(node.type.memory_bytes * settings.scale))
 
 
 def _machine_bytes() -> int:

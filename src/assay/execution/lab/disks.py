@@ -20,15 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from assay.analysis.devices.numbers import DIRTY_S
 from assay.execution.lab.cgroups import DiskLimits, throttle
 from assay.execution.lab.commands import parallel, read_text, run, write_text
 from assay.execution.lab.journal import UndoJournal, UndoStep
-from assay.foundation.errors import LabError
-from assay.model import Device, DeviceKind, Disks, request_bytes
+from assay.model import Device, DeviceKind, Disks
 
-CAPACITY_BYTES_MIN = 64 * 2**20
-"""Minimum capacity of a disk after scaling, in bytes: enough for a file system."""
 SYS_BLOCK = Path("/sys/block")
 
 
@@ -79,36 +75,6 @@ class DiskEmulator(Protocol):
 
     def limit(self, disk: EmulatedDisk, journal: UndoJournal) -> tuple[str, ...]:
         """Set the limits; return a message for each limit that the kernel refused."""
-
-
-def scaled_disk(
-    node: str, device: Device, scale: float, image: Path, kind: Disks, dirty_s: float = DIRTY_S
-) -> DiskSpec:
-    """Return the disk to emulate for ``device`` at ``scale``, with ``dirty_s`` seconds of its writes as dirty pages.
-
-    Raises LabError if the capacity is too small for a file system.
-    """
-    capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
-    if capacity_bytes < CAPACITY_BYTES_MIN:
-        raise LabError(
-            f"{device.name} would have {capacity_bytes} bytes at this scale; {CAPACITY_BYTES_MIN} is the minimum",
-            where=node,
-            hint="give the device more capacity, or choose a larger scale",
-        )
-    limits = DiskLimits(
-        device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, device.read_iops, device.write_iops
-    )
-    return DiskSpec(
-        node=node,
-        name=device.name,
-        device=device,
-        scale=scale,
-        image=image,
-        capacity_bytes=capacity_bytes,
-        limits=limits,
-        request_bytes=request_bytes(device, scale, kind),
-        dirty_bytes=round(device.write_bytes_per_s * scale * dirty_s),
-    )
 
 
 def backing_image(block: Path) -> Path | None:

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING
 from assay.model.clusters.cluster import Cluster
 from assay.model.clusters.layout import Layout
 from assay.model.plans.configuration import Configuration
-from assay.model.runs.run import FailureClass
+from assay.model.plans.factor import Factor
+from assay.model.runs.run_status import FailureClass
 
 if TYPE_CHECKING:  # avoids a circular import: rules use plans
     from assay.model.plans.rules import Rules
 
-LAYOUT_FACTOR = "layout"
-ENGINE_FACTOR = "engine"
-WORKLOAD = "workload"
-"""Key of the workload in ``only``."""
-NETWORK_FACTOR = "network"
-WORKERS_FACTOR = "workers"
 RETRIES = {
     # Hosts recover and disks are cleared. Daemons that fail to start twice rarely start later. A job that failed
     # by chance does not fail twice. A job that wrote wrong output writes it again.
@@ -48,20 +43,6 @@ class WorkloadSpec:
     def key(self) -> str:
         """Name of the workload in results."""
         return self.label or self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """A factor of a plan.
-
-    ``layout``, ``engine``, ``network``, ``workers``, ``containers``, ``compression``, an engine parameter
-    (``dfs.blocksize``), ``WORKLOAD.parameter``, or several of these joined under one name.
-    """
-
-    name: str
-    levels: tuple[str, ...]
-    settings: dict[str, dict[str, str]] = field(default_factory=dict)
-    """For a joined factor: level to its settings. Empty: the level is the value of the factor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,11 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
-from assay.model.plans.plan import LAYOUT_FACTOR
-from assay.model.runs.run import Origin, Run, RunStatus, TaskAttempt
+from assay.model.plans.factor import LAYOUT_FACTOR
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
+from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from assay.model.plans.plan import LAYOUT_FACTOR
-from assay.model.runs.run import Run, RunStatus
+from assay.model.plans.factor import LAYOUT_FACTOR
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 
 SCALARS: Final[Mapping[str, str]] = {
     "run_id": "VARCHAR",

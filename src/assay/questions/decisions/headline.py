@@ -20,7 +20,8 @@ import numpy as np
 from assay.analysis.comparison.matched import combine
 from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
 from assay.analysis.statistics import ALPHA, Estimate, InferenceScope, Verdict, holm_where_known, verdict_of
-from assay.questions.decisions.values import CostRatio, CostVerdict, OptionResult, TimeRatio, WorkloadResult
+from assay.questions.decisions.break_even_price import cost_ratio
+from assay.questions.decisions.values import CostRatio, OptionResult, TimeRatio, WorkloadResult
 from assay.workloads.catalogue import generates_input
 
 _SCOPES = (
@@ -75,7 +76,7 @@ def headline_of(
         time = _time_ratio(row.time, time_p[number]) if row.time else None
         verdict = _verdict(time, margin)
         enough_runs = verdict not in (Verdict.NOT_ENOUGH_RUNS, Verdict.CONFOUNDED)
-        cost = _cost_ratio(row, cost_p[number], enough_runs=enough_runs)
+        cost = cost_ratio(row.time, row.cost, cost_p[number], enough_runs=enough_runs)
         return verdict, time, cost
 
     results = tuple(WorkloadResult(row.workload, levels[row.option], *judged(row)) for row in rows)
@@ -165,28 +166,6 @@ def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
         confounded=estimate.confounded,
         p=estimate.mean.p,
         holm_p=holm_p,
-    )
-
-
-def _cost_ratio(row: OptionRow, holm_p: float | None, *, enough_runs: bool) -> CostRatio | None:
-    """Return option cost / baseline cost; None where a run behind the time has no price."""
-    if row.time is None or row.cost is None or row.cost.runs != row.time.runs:
-        return None
-    inverse = row.cost.mean.ratio
-    if holm_p is None or not enough_runs:
-        verdict = CostVerdict.NOT_ENOUGH_RUNS
-    elif holm_p >= ALPHA:
-        verdict = CostVerdict.NOT_DISTINGUISHABLE
-    else:
-        verdict = CostVerdict.CHEAPER if inverse.value > 1 else CostVerdict.DEARER
-    return CostRatio(
-        ratio=1 / inverse.value,
-        low=None if inverse.high is None else 1 / inverse.high,
-        high=None if inverse.low is None else 1 / inverse.low,
-        price_ratio=math.exp(row.time.mean.mean - row.cost.mean.mean),
-        break_even_price_ratio=math.exp(row.time.mean.mean),
-        holm_p=holm_p,
-        verdict=verdict,
     )
 
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.foundation.errors import FormatError
+from assay.model import Run, RunStatus
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import Run, RunStatus
 from assay.store.formats.aloja.exec_rows import INVALID
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aloja_mini import CONFIG, FIRST, START_S, history, sent, write_folder
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.aloja.folders import FORMAT
 from assay.store.formats.aloja.names import FolderName
 from assay.store.formats.source import sources_in

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.model.runs.imported import ImportedRun
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.bare import fio_import, iperf3_import
 from traces_support import check, imported_run, read, survives_damage, why
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.benchmarks import dfsioe, hibench_report, testdfsio_import, tpcxhs
 from assay.store.formats.format import Format
 from assay.store.formats.tables.printed import java_date_unix_s, utc_of

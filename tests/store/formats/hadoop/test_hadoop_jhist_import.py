@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import jhist_samples as samples
 from assay.foundation.errors import FormatError
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import RunStatus
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.hadoop.configuration import parameters, read_conf
 from assay.store.formats.hadoop.jhist_import import FORMAT
 from assay.store.formats.hadoop.job_names import workload_of

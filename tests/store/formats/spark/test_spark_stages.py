@@ -8,7 +8,8 @@ from pathlib import Path
 import spark_samples as samples
 from assay.analysis.run_profile.tables.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.model.runs.imported import ImportedRun
-from assay.model.runs.run import Executor, Run
+from assay.model.runs.job import Executor
+from assay.model.runs.run import Run
 from assay.store.formats.source import Source
 from assay.store.formats.spark.event_import import FORMAT
 

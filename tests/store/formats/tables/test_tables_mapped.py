@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.model.runs.environment import Hardware
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import Origin, Run, RunStatus
+from assay.model.runs.origin import Origin
+from assay.model.runs.run import Run
+from assay.model.runs.run_status import RunStatus
 from assay.store.formats.format import Format
 from assay.store.formats.source import LINE_BYTES_MAX, Source
 from assay.store.formats.tables.published import FORMAT as PUBLISHED

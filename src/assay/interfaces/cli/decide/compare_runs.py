@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from assay.interfaces.cli.common import print_json, print_rows, print_table, row_limit
-from assay.interfaces.cli.reading import read_table
+from assay.interfaces.cli.repository_runs import read_table
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, side_sentence
 from assay.questions.comparisons.side_by_side import Of, sides_of
 from assay.questions.json_values import json_value

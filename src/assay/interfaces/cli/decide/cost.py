@@ -18,7 +18,7 @@ from assay.interfaces.cli.common import (
     where_option,
 )
 from assay.interfaces.cli.decide.cost_over_years import print_costs_over_years
-from assay.interfaces.cli.reading import read_flagged
+from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
 from assay.questions.costs.cost_effectiveness import (
     CostEffectivenessRequest,

@@ -9,7 +9,7 @@ import click
 
 from assay.interfaces.cli.common import print_json, print_rows
 from assay.interfaces.cli.decide.decision_text import print_decisions
-from assay.interfaces.cli.reading import read_flagged
+from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.costs.cost_json import cost_over_years_json
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs

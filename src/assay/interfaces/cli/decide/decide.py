@@ -22,7 +22,7 @@ from assay.interfaces.cli.common import (
     where_option,
 )
 from assay.interfaces.cli.decide.decision_text import print_decisions
-from assay.interfaces.cli.reading import read_flagged
+from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.buyer import factor_of_details, question_named
 from assay.questions.decisions.question_sentences import QuestionView, view_of

@@ -9,7 +9,7 @@ import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
-from assay.interfaces.cli.reading import read_flagged
+from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.json_values import json_value
 from assay.text import runs_flagged
 

@@ -12,7 +12,7 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.output import check_output
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
-from assay.interfaces.cli.reading import read_flagged
+from assay.interfaces.cli.repository_runs import read_flagged
 
 if TYPE_CHECKING:
     from assay.analysis.statistics import RunTable

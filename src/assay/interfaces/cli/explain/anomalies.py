@@ -17,7 +17,7 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
-from assay.interfaces.cli.reading import read_flagged
+from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.json_values import json_value
 from assay.text import NO_VALUE, plural, run_id_text, seconds
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from assay.interfaces.cli.common import print_json, print_rows, row_limit, say
-from assay.interfaces.cli.reading import read_table
+from assay.interfaces.cli.repository_runs import read_table
 from assay.questions.comparisons.code_difference import (
     basis_sentence,
     difference_notes,

@@ -15,7 +15,7 @@ from assay.interfaces.cli.common import (
     row_limit,
     where_option,
 )
-from assay.interfaces.cli.reading import read_table
+from assay.interfaces.cli.repository_runs import read_table
 from assay.questions.json_values import json_value
 from assay.questions.runs.complete_run import workload_profile
 from assay.text import NO_VALUE, share, size

@@ -19,7 +19,7 @@ _TASK_FIELDS: Any = {
     name: (kind, ...) for name, kind in get_type_hints(TaskAttempt).items() if name in TaskAttempt.__struct_fields__
 }
 TaskAttemptModel: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
-"""A task attempt. Pydantic cannot read :class:`~assay.model.runs.run.TaskAttempt` directly."""
+"""A task attempt. Pydantic cannot read :class:`~assay.model.runs.task_attempt.TaskAttempt` directly."""
 BOOK_CHARACTERS_MAX = 1_000_000
 """Maximum length of a price book in a request, in characters."""
 ShortText = Annotated[str, StringConstraints(max_length=300)]

@@ -1,0 +1,67 @@
+"""The jobs of a run: MapReduce jobs, and the stages and executors of a Spark application.
+
+Times are in seconds and count from the start of the run.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job of a run, from its job history. Its attempts carry its ``job_id``."""
+
+    job_id: str
+    name: str
+    status: str
+    """``succeeded``, ``failed``, ``killed`` or ``error``."""
+    submit_s: float
+    launch_s: float | None
+    """Time at which the ApplicationMaster finished the job's setup; None if the job ended before."""
+    finish_s: float
+    maps: int
+    reduces: int
+    counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Total counters of the job: group to counter to value; empty for a job that did not succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One attempt of a Spark stage, with sums over its task attempts; None if its times are not recorded."""
+
+    stage_id: int
+    attempt: int
+    name: str
+    parents: tuple[int, ...]
+    """Stages whose shuffle files it reads."""
+    tasks: int
+    start_s: float | None
+    end_s: float | None
+    failure: str | None
+    read_bytes: int
+    """From storage, or from Spark's cache."""
+    written_bytes: int
+    """To storage."""
+    shuffle_read_bytes: int
+    shuffle_write_bytes: int
+    spilled_bytes: int
+    """Spilled to disk."""
+    gc_s: float
+    peak_memory_bytes: int
+    """Peak execution memory of one attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """A Spark executor with task attempts, and sums over these."""
+
+    executor_id: str
+    node: str
+    cores: int | None
+    attempts: int
+    busy_s: float
+    gc_s: float
+    spilled_bytes: int
+    peak_memory_bytes: int
+    """Peak execution memory of one attempt."""
+    peak_heap_bytes: int | None
+    """Peak heap in use; None if the log does not record it."""
