@@ -159,7 +159,9 @@ def test_failed_tests_are_repeated_once_alone_and_named(
     monkeypatch.setattr(tool, "CONCURRENT_SETS", two)
     monkeypatch.setattr(tool.sys, "stdout", io.TextIOWrapper(io.BytesIO()))
     (tmp_path / "test_it.py").write_text(tests)
-    assert tool.main(["-q", "-p", "no:schemathesis"]) == code
+    # Plug-ins take longer to import than these tests take. Only -n needs one.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    assert tool.main(["-q", "-p", "xdist.plugin"]) == code
     tool.sys.stdout.seek(0)
     line = tool.sys.stdout.read().splitlines()[-1]
     assert re.sub(r"[0-9]+ min [0-9]+ s", "N min N s", line) == last
