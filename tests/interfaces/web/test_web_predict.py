@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from fastapi.testclient import TestClient
 from assay.analysis.statistics.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
+from assay.interfaces.web.api import predict as api_predict
 from assay.questions.forecasts.coverage_map import coverage_map
 from assay.store import Repository
 from assay.store.campaigns.journal import create_campaign
@@ -21,6 +24,8 @@ from learning import configured, learning_runs
 from paths import ROOT
 from web_support import client_of
 
+LEARNED_S_MAX = 120.0
+"""Maximum time to learn from the runs of these tests, in seconds, on a loaded machine."""
 MISSING = ("sort", "SSD", "IB")
 
 
@@ -60,6 +65,30 @@ def test_a_prediction_is_shown_among_measured_runs_as_predicted(client: TestClie
     answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
     assert f"{answer['expected_s']:,.0f} s" in page.text
     assert answer["origin"] == "predicted"
+
+
+@pytest.mark.slow
+def test_a_prediction_from_many_runs_shows_its_progress_and_blocks_no_other_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Repository.create(tmp_path / "r")
+    for run in learning_runs():
+        made.publish(run)
+    client = client_of(made.root)
+    monkeypatch.setattr(api_predict, "BACKGROUND_RUNS_MIN", 1)
+    monkeypatch.setattr(api_predict, "QUICK_S", 0.0)
+    page = client.get("/predict").text
+    assert "learning the times of" in page or "starting" in page
+    assert "90 % interval of one run" not in page
+    assert "Measured setups" in page, "what needs no model is there at once"
+    address = html.unescape(re.findall(r'data-address="([^"]+)"', page)[0])
+    assert client.get("/runs").status_code == 200
+    until = time.monotonic() + LEARNED_S_MAX
+    while not client.get(address).json()["over"] and time.monotonic() < until:
+        time.sleep(0.1)
+    page = client.get("/predict").text
+    assert "90 % interval of one run" in page
+    assert "data-address" not in page
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,18 @@ def test_before_a_search_the_page_says_what_it_will_show_and_which_question_the_
     assert "The search shows here" not in client.get("/recommend", params=FORM).text
 
 
+@needs_simulator
+def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path) -> None:
+    with client_of(root, first_search=True) as client:
+        page = client.get("/recommend").text
+        assert "This is the answer for TeraSort of 1TB, daily, over 3 years, without a deadline or a budget" in page
+        (address,) = re.findall(r'data-address="/api/v1/recommend/(\w+)"', page)
+        answer = over(client, address)["answer"]
+        page = client.get("/recommend").text
+        assert answer["chosen"]["label"] in page
+        assert "Candidates examined" in page
+
+
 def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
     page = client.get("/recommend", params=FORM).text
     assert "No result is stored for these inputs" in page
@@ -126,7 +139,8 @@ def test_an_impossible_question_is_explained_on_the_page(client: TestClient, wro
 
 
 def test_searches_wait_for_each_other_and_no_more_than_a_few() -> None:
-    searches, started, go_on = Searches(), Event(), Event()
+    searches: Searches[Recommendation] = Searches()
+    started, go_on = Event(), Event()
 
     def answering(pool: SimulatorPool, progress: Progress | None) -> Recommendation:
         del pool, progress

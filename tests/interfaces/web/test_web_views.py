@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -166,13 +167,40 @@ def test_why_is_offered_where_two_runs_have_traces_or_task_attempts(tmp_path: Pa
     assert offered == {True}
 
 
+def test_why_opens_below_the_question_of_its_card_with_the_same_filter(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    for run in study_runs():
+        repository.publish(run, trace=make_trace(run))
+    client = client_of(repository.root)
+    card = client.get("/?where=workload=terasort&where=status=valid").text
+    answer = re.search(r'data-question="storage".*?<strong>([^<]+)<', card, re.DOTALL)
+    link = re.search(r'data-question="storage".*?class="why" href="([^"]+)"', card, re.DOTALL)
+    assert answer
+    assert link
+    page = client.get(html.unescape(link[1])).text
+    assert 'id="decision-0">SSDs or hard disks?' in page
+    assert f"<strong>{answer[1]}</strong>" in page
+    assert "The answer uses all matching runs: Workload TeraSort, Status valid." in page
+    assert 'class="why"' not in page, "this page is the explanation"
+
+
+def test_a_card_states_amounts_of_money_outside_its_fold(tmp_path: Path) -> None:
+    client = client_of(filled(tmp_path / "r").root, book=price_book())
+    view = next(item for item in client.get("/api/v1/questions").json() if item["name"] == "storage")
+    card = client.get("/").text.split('data-question="storage"')[1].partition("<details")[0]
+    assert view["amounts"]
+    assert html.escape(view["amounts"]["per_job"], quote=False) in card
+    assert html.escape(view["amounts"]["over_years"], quote=False) in card
+
+
 def test_why_compares_the_pair_that_the_api_names(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     query = {"by": "layout", "baseline": "HD2", "candidate": "SS2", "where": "workload=terasort"}
     pair = client.get("/api/v1/why", params=query).json()
     page = client.get("/why", params=query, follow_redirects=False)
     assert page.status_code == 303
-    assert page.headers["location"] == "/compare?" + "&".join(f"run={run_id}" for run_id in pair["runs"])
+    runs = "&".join(f"run={run_id}" for run_id in pair["runs"])
+    assert page.headers["location"] == f"/compare?{runs}&by=layout&baseline=HD2&where=workload%3Dterasort"
     absent = client.get("/api/v1/why", params=query | {"candidate": "none"})
     assert absent.status_code == 404
     assert client.get("/why", params={"by": "layout"}).status_code in (400, 422)

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario_document import ScenarioDocument
+from assay.interfaces.cli.main import assay
 from assay.interfaces.web.server.app import create_app
 from assay.questions.forecasts.whatif import DRAWS
 from assay.specs.prices import load_prices
 from assay.store import Repository
 from browser_support import OVERPRINTED, watched_page
 from builders import make_run
+from paths import EXAMPLES
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 from web_support import client_of, served
 
@@ -52,6 +55,26 @@ def run_id(client: TestClient) -> str:
         for p in configurations
         if (p["workload"], p["configuration"]) == ("terasort", "2 hard disks per worker (HD2)")
     )
+
+
+@needs_simulator
+def test_runs_without_a_cluster_file_are_simulated_on_the_chosen_one(tmp_path: Path) -> None:
+    root = tmp_path / "r"
+    runs = EXAMPLES / "bsc-2015" / "measured"
+    assert CliRunner().invoke(assay, ["import", str(runs), "--repository", str(root)]).exit_code == 0
+    with client_of(root, cluster_folders=[EXAMPLES]) as client:
+        page = client.get("/whatif?nic=25").text
+        clusters = re.findall(r"<option>([^<]+)</option>", page)
+        assert "bsc-2015/lab-cluster.yaml" in clusters
+        assert "bsc-2015/cluster.yaml" not in clusters, "it has another scale than the runs"
+        assert '<input type="hidden" name="nic" value="25">' in page
+        chosen = client.get("/whatif", params={"cluster": "bsc-2015/lab-cluster.yaml", "nic": "25"}).text
+        assert "With 25 Gbit/s per node, " in chosen
+        assert 'name="cluster" value="bsc-2015/lab-cluster.yaml"' in chosen
+        links = re.findall(r'href="/whatif\?([^"]*)"', chosen)
+        assert all("cluster=bsc-2015%2Flab-cluster.yaml" in link for link in links)
+        unknown = client.get("/whatif?cluster=none.yaml").text
+        assert "there is no cluster file &#39;none.yaml&#39; on this server" in unknown
 
 
 @needs_simulator

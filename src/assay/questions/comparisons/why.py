@@ -53,19 +53,31 @@ class ExamplePair:
     """Whether both runs have a trace or task attempts."""
 
 
-def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
-    """Return the request to explain the difference between an option and the baseline on one workload."""
-    where = (f"workload={result.workload}",)
+def of_result(decision: Decision, result: WorkloadResult, where: Sequence[str] = ()) -> WhyQuestion:
+    """Return the request to explain the difference between an option and the baseline on one workload.
+
+    ``where``: the decision's conditions on runs.
+    """
+    of_workload = f"workload={result.workload}"
+    also = (text for text in where if text and text != of_workload)
     return WhyQuestion(
-        decision.factor, decision.baseline, result.option, where, decision.origin, decision.lab_scale or ""
+        decision.factor,
+        decision.baseline,
+        result.option,
+        (of_workload, *also),
+        decision.origin,
+        decision.lab_scale or "",
     )
 
 
-def of_decision(decision: Decision) -> list[WhyQuestion]:
-    """Return the request to explain the leading option (or the first other option), for each workload that has it."""
+def of_decision(decision: Decision, where: Sequence[str] = ()) -> list[WhyQuestion]:
+    """Return the request to explain the leading option (or the first other option), for each workload that has it.
+
+    ``where``: the decision's conditions on runs.
+    """
     compared = [option.option for option in decision.options if option.time]
     chosen = decision.leader if decision.leader in compared else next(iter(compared), None)
-    return [of_result(decision, item) for item in decision.results if item.option == chosen and item.time]
+    return [of_result(decision, item, where) for item in decision.results if item.option == chosen and item.time]
 
 
 def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:

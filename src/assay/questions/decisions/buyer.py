@@ -144,3 +144,8 @@ BUYER_QUESTIONS: Final = (
 def question_named(name: str) -> BuyerQuestion | None:
     """Return the question of this name; None where ``name`` is a factor."""
     return next((question for question in BUYER_QUESTIONS if question.name == name), None)
+
+
+def question_of_factor(factor: str) -> BuyerQuestion | None:
+    """Return the question that this factor alone answers; None where there is none."""
+    return next((question for question in BUYER_QUESTIONS if question.factors == (factor,)), None)

@@ -131,6 +131,7 @@ def _serve(request: ServerRequest) -> None:
         book_path=request.prices,
         cluster_folders=[request.clusters] if request.clusters else [],
         campaigns=request.campaigns,
+        first_search=True,
     )
     if request.token_file and request.certificate is None and not is_loopback(request.host):
         click.echo(

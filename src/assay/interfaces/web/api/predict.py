@@ -4,6 +4,7 @@ One model is trained for each version of the index. The first request trains it;
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -13,8 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.analysis.statistics import counts_by
 from assay.foundation.errors import SpecificationError
+from assay.interfaces.web.api.recommend import SearchState
 from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
+from assay.interfaces.web.state.searches import Search
 from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
 from assay.questions.forecasts.importance import ImportanceView, combined_factors, what_matters_by
@@ -23,6 +26,7 @@ from assay.questions.forecasts.next_plan import CLUSTER, next_plan
 from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.forecasts.prediction import Prediction, predicted_by
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
+from assay.questions.recommendation.search import Progress
 from assay.questions.runs.plans import newest_plan
 from assay.store.formats.tables.asked_rows import ConfigurationRow
 
@@ -35,6 +39,10 @@ BATCH_MAX = 10_000
 """Maximum number of configurations in one request."""
 PREPARED_MAX = 12
 """Maximum number of workloads whose explanations are prepared."""
+BACKGROUND_RUNS_MIN = 1_000
+"""Minimum number of runs at which the page Learned shows the progress of a prediction instead of waiting for it."""
+QUICK_S = 0.5
+"""Maximum wait for a prediction from many runs before the page shows its progress, in seconds."""
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are listed.")]
 
 
@@ -53,6 +61,51 @@ def prepare(context: Context) -> None:
             get_reasons(context, [f"workload={workload}"], list(combined_factors(known)))
         time.sleep(time.monotonic() - began_s)  # leave the same time to requests
     get_map(context)
+
+
+def explain(context: Context, prediction: Prediction) -> ImportanceView | None:
+    """Return the importance of factors for a prediction's workload; None without a predicted time or a workload."""
+    workload = prediction.configuration.get("workload", "")
+    if prediction.expected_s is None or not workload:
+        return None
+    return get_reasons(context, [f"workload={workload}"], list(combined_factors(cached_model(context))))
+
+
+def start_learning(context: Context, where: Sequence[str]) -> Search[bool] | None:
+    """Start to compute a prediction from many runs in the background. None: it is ready, or few runs need no wait."""
+    table = context.store.table()
+    if len(table) < BACKGROUND_RUNS_MIN:
+        return None
+
+    def compute(_: object, report: Progress | None) -> bool:
+        assert report is not None
+        steps = (
+            f"learning the times of {len(table):,} runs",
+            "predicting the time of the configuration",
+            "computing the effect of each factor",
+        )
+        with context.store.prepared_snapshot():
+            report(steps[0], 0, len(steps))
+            cached_model(context)
+            report(steps[1], 1, len(steps))
+            prediction = get_prediction(context, list(where))
+            report(steps[2], 2, len(steps))
+            explain(context, prediction)
+        return True
+
+    key = (context.store.snapshot().version, tuple(where))
+    search = context.predictions.known(key) or context.predictions.start(key, compute)
+    search.ended.wait(QUICK_S)
+    return None if search.over else search
+
+
+@router.get("/predict/progress", include_in_schema=False)
+def get_progress(context: ContextOf, where: Where) -> SearchState:
+    """Return the progress of the prediction that the page Learned waits for."""
+    search = start_learning(context, where)
+    if search is None:
+        return SearchState(key="", over=True, step="done", done=1, most=1)
+    return SearchState(key="", over=False, step=search.step, done=search.done, most=search.most)
 
 
 @router.get("/predict")

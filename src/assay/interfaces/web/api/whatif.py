@@ -10,10 +10,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from assay.execution.planning.plan_files.changed_plan import Change, parse_question
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.web.api.plan import cluster_files
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
 from assay.questions.costs.changed_prices import changed_book
 from assay.questions.forecasts.whatif import Anchors, WhatIfAnswer, WhatIfQuestion, anchors_of, answer_of
-from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices
+from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices, fitting_clusters
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 RunId = Annotated[
@@ -24,10 +26,34 @@ Changes = Annotated[
 ]
 
 
-def cached_anchors(context: Context) -> Anchors:
-    """Return the anchors of all measured configurations: their measured runs with their simulation. Cached."""
+def cached_anchors(context: Context, cluster: str = "") -> Anchors:
+    """Return the anchors of all measured configurations: their measured runs with their simulation. Cached.
+
+    ``cluster``: name of a cluster file on the server to use instead of the stored files.
+    """
     ask, repository = context.simulators.simulate, context.store.repository
-    return context.store.answer(("anchors",), lambda table: anchors_of(repository, table, WhatIfQuestion(()), ask))
+    asked = WhatIfQuestion((), cluster=_cluster_text(context, cluster))
+    return context.store.answer(("anchors", cluster), lambda table: anchors_of(repository, table, asked, ask))
+
+
+def cached_choices(context: Context, cluster: str = "") -> tuple[AnchorChoice, ...]:
+    """Return the measured configurations to start from, by workload. ``cluster``: as for :func:`cached_anchors`."""
+    repository, text = context.store.repository, _cluster_text(context, cluster)
+    return context.store.answer(("asked from", cluster), lambda table: anchor_choices(repository, table, text))
+
+
+def cached_clusters(context: Context) -> tuple[str, ...]:
+    """Return the names of the cluster files on the server that fit the measured runs. Cached."""
+    repository, texts = context.store.repository, cluster_files(context)
+    return context.store.answer(("fitting clusters",), lambda table: fitting_clusters(repository, table, texts))
+
+
+def _cluster_text(context: Context, name: str) -> str:
+    """Return the text of a cluster file on the server; empty without a name. Raises SpecificationError if unknown."""
+    texts = cluster_files(context) if name else {"": ""}
+    if name not in texts:
+        raise SpecificationError(f"there is no cluster file {name[:100]!r} on this server", where="cluster")
+    return texts[name]
 
 
 def answer_on(
@@ -44,7 +70,7 @@ def answer_on(
 @router.get("/whatif/configurations")
 def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
     """List the measured configurations to start from, by workload."""
-    return context.store.answer(("asked from",), lambda table: anchor_choices(context.store.repository, table))
+    return cached_choices(context)
 
 
 @router.get("/whatif")

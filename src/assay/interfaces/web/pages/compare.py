@@ -22,11 +22,13 @@ from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.api.why import reasons_of
 from assay.interfaces.web.pages.why import observed_pairs
 from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions
-from assay.interfaces.web.state.answering import Text, page_of, palette
+from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.code_difference import ComparedProfiles
 from assay.questions.comparisons.side_by_side import Of, disk_traffic_of_runs, occupancy_of_runs
+from assay.questions.decisions.buyer import question_of_factor
+from assay.questions.decisions.values import Decision
 from assay.questions.runs.code_profile import has_recordings
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
@@ -47,8 +49,14 @@ def compare(
     run: Annotated[list[str], Query(max_length=50)] = [],  # noqa: B006
     of: Of = "configurations",
     trace: Text = None,
+    by: Text = None,
+    baseline: Text = None,
+    where: Texts = [],  # noqa: B006
 ) -> Response:
-    """Show runs or configurations side by side."""
+    """Show runs or configurations side by side.
+
+    ``by``, ``baseline`` and ``where`` name the decision above them; without ``by`` it is that on their differences.
+    """
     ids = [*dict.fromkeys(filter(None, run))]
     if not SIDES_MIN <= len(ids) <= SIDES_MAX:
         return page_of(
@@ -65,18 +73,22 @@ def compare(
     close = [api_runs.close_view(context, side.typical_run_id) for side in sides.sides]
     drawn, views, shown = _drawn(sides.sides, close, colours, trace)
     why = reasons_of(context, sides)
+    decided = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []
     typical = [side.typical_run_id for side in sides.sides]
     elsewhere = [] if why.sentences else observed_pairs(context, sides.sides[0].workload, without=[*ids, *typical])
 
     def address(first: Sequence[str], kind: str) -> str:
         pairs = [("run", run_id) for run_id in first] + ([("of", kind)] if kind != "configurations" else [])
-        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []))
+        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []) + decided)
 
     return page_of(
         request,
         "compare",
         sides=sides,
-        decisions=_decisions(context, sides),
+        decisions=_decisions(context, sides, by, baseline, where),
+        decided=decided,
+        question=question_of_factor(by) if by else None,
+        conditions=[text.split("=", 1) for text in where if "=" in text] if by else [],
         colours=colours,
         drawn=drawn,
         views=views,
@@ -108,20 +120,30 @@ def _code(context: Context, ids: list[str], of: Of, close: Sequence[CompleteRun]
         return error.message
 
 
-def _decisions(context: Context, sides: Sides) -> list[ShownDecision]:
-    """Return the decisions on the factors in which the sides differ, for their workload; empty for different jobs.
+def _decisions(
+    context: Context, sides: Sides, by: str | None, baseline: str | None, where: Sequence[str]
+) -> list[ShownDecision]:
+    """Return the decisions on ``by``, or on the factors in which the sides differ; empty for different jobs.
 
-    The first side's level is the baseline. If the factors allow no decision, the list is empty and the page shows only
-    the sides.
+    Without ``by``, the decision is on the sides' workload, with the first side's level as the baseline. If the factors
+    allow no decision, the list is empty and the page shows only the sides.
     """
-    factors = sides.factors
-    if sides.different_jobs or not factors:
+    first = sides.sides[0]
+    if sides.different_jobs or not (by or sides.factors):
         return []
-    where = [f"workload={sides.sides[0].workload}"]
     try:
-        return shown_decisions(context, ",".join(factors), sides.baseline, (), where)
+        if by:
+            shown = shown_decisions(context, by, baseline, (), where)
+            return [item for item in shown if _is_of(item.answer.decision, first)]
+        return shown_decisions(context, ",".join(sides.factors), sides.baseline, (), [f"workload={first.workload}"])
     except SpecificationError:  # the factor is not a column of the table, or only invalid runs have the level
         return []
+
+
+def _is_of(decision: Decision, side: ComparedSide) -> bool:
+    """Return whether a decision is about runs of the side's origin and lab scale."""
+    scale = float(decision.lab_scale) if decision.lab_scale else None
+    return decision.origin == side.origin and scale == side.lab_scale
 
 
 def _is_observed(seen: CompleteRun) -> bool:

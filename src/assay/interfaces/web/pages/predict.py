@@ -5,6 +5,7 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
+from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.web.api import predict as api_predict
@@ -12,9 +13,9 @@ from assay.interfaces.web.rendering.extrapolation import bar_of_basis
 from assay.interfaces.web.state.answering import PreparedRoute, Texts, page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
+from assay.interfaces.web.state.searches import Search
 from assay.questions.forecasts.configuration_asked import first_question
 from assay.questions.forecasts.coverage_map import SETUP
-from assay.questions.forecasts.importance import combined_factors
 from assay.questions.runs.runs import comparable, levels_in
 
 router = APIRouter(
@@ -29,23 +30,37 @@ def _planned(context: Context) -> bool:
     return any(context.store.repository.folders.campaigns.glob("*/plan.yaml"))
 
 
+def _asked(table: RunTable, chosen_by_user: list[str]) -> list[str]:
+    """Return the conditions to predict; without a choice, those of the first question."""
+    return chosen_by_user or (list(first_question(table)) if len(table) else [])
+
+
 @router.get("/predict")
-@partial(cached_page, also=_planned)
 def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+    """Show the prediction, or the progress of learning while it takes long."""
+    chosen_by_user = [condition for condition in where if condition and not condition.endswith("=")]
+    asked = _asked(context.store.table(), chosen_by_user)
+    search = api_predict.start_learning(context, asked) if asked else None
+    if search is not None:
+        return _page(request, context, chosen_by_user, search)
+    return _answered(request=request, context=context, chosen_by_user=chosen_by_user)
+
+
+@partial(cached_page, also=_planned)
+def _answered(request: Request, context: Context, chosen_by_user: list[str]) -> Response:
+    return _page(request, context, chosen_by_user, None)
+
+
+def _page(request: Request, context: Context, chosen_by_user: list[str], search: Search[bool] | None) -> Response:
     """Show the prediction that is asked for, what matters for its workload, and the map."""
     table = context.store.table()
-    chosen_by_user = [condition for condition in where if condition and not condition.endswith("=")]
-    asked = chosen_by_user or (list(first_question(table)) if len(table) else [])
+    asked = _asked(table, chosen_by_user)
     prediction = matters = None
     refused: SpecificationError | None = None
-    if asked:
+    if asked and search is None:
         try:
             prediction = api_predict.get_prediction(context, asked)
-            workload = prediction.configuration.get("workload", "")
-            if prediction.expected_s is not None and workload:
-                matters = api_predict.get_reasons(
-                    context, [f"workload={workload}"], list(combined_factors(api_predict.cached_model(context)))
-                )
+            matters = api_predict.explain(context, prediction)
         except SpecificationError as error:
             refused = error
     choices = {name: levels_in(table, name) for name in ("workload", *SETUP) if name in table.columns}
@@ -70,6 +85,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         extrapolated=bar_of_basis(prediction.basis) if prediction is not None else None,
         first=not chosen_by_user,
         prediction=prediction,
+        search=search,
         matters=matters,
         refused=refused,
         planned=_planned(context),

@@ -143,6 +143,12 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
             key = api_recommend.key_of(asked)
         except SpecificationError as error:
             problem = error
+    first = not form and bool(catalogues) and context.first_search
+    if first:
+        try:
+            key = api_recommend.start_search(context, asked)
+        except AssayError as error:
+            problem = error
     search = context.searches.known(key) if key else None
     recommendation = search.answer if search is not None else None
     return {
@@ -153,6 +159,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "often_choices": list(RUNS_PER_DAY),
         "catalogues": catalogues,
         "search": search,
+        "first": first,
         "key": key,
         "problem": problem or (search.problem if search is not None else None),
         "recommendation": recommendation,

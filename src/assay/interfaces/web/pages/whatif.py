@@ -35,12 +35,16 @@ _FIELD_CHARACTERS_MAX = 300
 """Maximum length of a name or a value, in characters."""
 _PAIRS_MAX = 100
 """Maximum number of query parameters that are read."""
+_CLUSTER = "cluster"
+"""Name of the field with the cluster file of runs without a stored one."""
 _SHOWN_ONLY = "shown_only"
 """Name of the form field that asks for the shown configuration alone."""
 _BARE = re.compile(r"\d+(?:\.\d+)?")
 GROUPS = (("disks", "Disks and layout"), ("cluster", "Nodes and network"), ("work", "Work"))
 _NOTHING: dict[str, Any] = {
     "runs": (),
+    "cluster": "",
+    "clusters": (),
     "measured": (),
     "run": None,
     "controls": (),
@@ -76,6 +80,8 @@ class _Asked:
     run_id: str
     values: dict[str, str]
     prices: dict[str, float]
+    cluster: str = ""
+    """Name of the cluster file of runs without a stored one."""
     shown_only: bool = False
     """Whether to simulate only the configuration of ``run_id``."""
 
@@ -94,27 +100,31 @@ async def results(request: Request) -> Response:
 
 
 def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
-    run_id, values, prices, shown_only = "", {}, {}, False
+    run_id, cluster, values, prices, shown_only = "", "", {}, {}, False
     for name, value in pairs[:_PAIRS_MAX]:
         if name == "run":
             run_id = value[:_FIELD_CHARACTERS_MAX]
+        elif name == _CLUSTER:
+            cluster = value[:_FIELD_CHARACTERS_MAX]
         elif name == _SHOWN_ONLY:
             shown_only = True
         elif name.startswith(PRICE) and value:
             prices[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
         elif value.strip():
             values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
-    return _Asked(run_id, values, prices, shown_only and bool(run_id))
+    return _Asked(run_id, values, prices, cluster, shown_only and bool(run_id))
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the values for the page's template. The page shows the error of an invalid question."""
     values: dict[str, Any] = dict(_NOTHING)
     try:
-        values["runs"] = runs = api_whatif.get_configurations(context)
         asked = _asked(pairs)
+        values["runs"] = runs = api_whatif.cached_choices(context, asked.cluster)
+        values["cluster"] = asked.cluster
         if not runs:
-            return {**values, "measured": _measured_effects(context)}
+            clusters = api_whatif.cached_clusters(context)
+            return {**values, "measured": _measured_effects(context), "clusters": clusters, "changes": pairs}
         if asked.run_id and not any(choice.run_id.startswith(asked.run_id) for choice in runs):
             raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
         _fill(context, values, asked)
@@ -132,7 +142,7 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
 
 
 def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
-    anchors = api_whatif.cached_anchors(context)
+    anchors = api_whatif.cached_anchors(context, asked.cluster)
     shown = anchors.of_target(asked.run_id).anchors[0]
     # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
     changes = changes_of(shown, asked.values, all_values=not asked.run_id)
@@ -149,7 +159,8 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
         values |= _controls(shown, changes, asked)
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
     values["others_follow"] = asked.shown_only
-    values |= {"answer": answer, "shown": row, "changes": [*answer.configurations[0].changes.items()]}
+    changes_shown = [*_cluster_pairs(asked), *answer.configurations[0].changes.items()]
+    values |= {"answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
         raise SpecificationError(refused.reason, where=refused.configuration, hint=refused.remedy)
@@ -160,13 +171,17 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
     values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
 
+def _cluster_pairs(asked: _Asked) -> list[tuple[str, str]]:
+    return [(_CLUSTER, asked.cluster)] if asked.cluster else []
+
+
 def _controls(anchor: Anchor, changes: Sequence[Change], asked: _Asked) -> dict[str, Any]:
     """Return the shown configuration and its controls."""
     run_id = anchor.measured.runs[0].run_id
     return {
         "run": run_id,
         "controls": controls_of(anchor, changes),
-        "start": f"/whatif?{urlencode({'run': run_id})}",
+        "start": f"/whatif?{urlencode([*_cluster_pairs(asked), ('run', run_id)])}",
         "changed": bool(changes or asked.prices),
     }
 

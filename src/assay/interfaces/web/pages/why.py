@@ -25,9 +25,11 @@ OBSERVED_MAX = 6
 
 @router.get("/why")
 def why(context: ContextOf, asked: AskedWhy) -> Response:
-    """Go to two configurations that differ in nothing but the factor."""
+    """Go to two configurations that differ in nothing but the factor, below the decision that the link belongs to."""
     pair = required_pair(context, asked)
-    return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in pair.runs]), status_code=303)
+    decided = [("by", asked.by), ("baseline", asked.baseline), *(("where", text) for text in asked.where if text)]
+    address = urlencode([*(("run", run_id) for run_id in pair.runs), *decided])
+    return RedirectResponse(f"/compare?{address}", status_code=303)
 
 
 def of_speedups(

@@ -43,7 +43,7 @@ def shown_decisions(
     where: Sequence[str] = (),
 ) -> list[ShownDecision]:
     """Return the decisions on ``factor`` for a page, the main decision first."""
-    return _shown(context, decisions_on(context, factor, baseline, ignore, where), "decision")
+    return _shown(context, decisions_on(context, factor, baseline, ignore, where), "decision", where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQu
     return [
         ShownQuestion(
             view_of(answer),
-            tuple(_shown(context, answer.decisions, answer.question.name, charts=answer.question.name != CHEAPEST)),
+            tuple(
+                _shown(context, answer.decisions, answer.question.name, where, charts=answer.question.name != CHEAPEST)
+            ),
             _simulated_at(answer),
             _planned_at(answer),
             answer.unanswered is not None and answer.unanswered.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED),
@@ -95,13 +97,15 @@ def _planned_at(answer: QuestionAnswer) -> str:
     return f"/plan?{urlencode([field, *([('workload', planned.workload)] if planned else [])])}"
 
 
-def _shown(context: Context, decisions: Sequence[Decision], name: str, *, charts: bool = True) -> list[ShownDecision]:
+def _shown(
+    context: Context, decisions: Sequence[Decision], name: str, where: Sequence[str], *, charts: bool = True
+) -> list[ShownDecision]:
     shown, classes = [], layout_classes(context.store.table())
     for number, decision in enumerate(decisions):
         rows = forest_rows(decision, classes)
         # A chart of one row shows only what the sentence above it says.
         chart = speedup_forest(rows, _colours(context, decision.factor)) if len(rows) > 1 and charts else None
-        questions = of_decision(decision)[:WHYS_SHOWN] if " + " not in decision.factor else []
+        questions = of_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
         whys = tuple(asked for asked in questions if has_explanation(context, asked))
         shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
     return shown

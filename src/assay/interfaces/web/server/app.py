@@ -123,11 +123,13 @@ def create_app(
     upload_bytes_max: int = UPLOAD_BYTES_MAX,
     cluster_folders: Sequence[Path] = (),
     campaigns: bool = False,
+    first_search: bool = False,
 ) -> FastAPI:
     """Return the application for the repository at ``root``. Raises RepositoryError if there is none.
 
     ``cluster_folders``: folders with the cluster files that plans can use. ``campaigns``: whether the server may start
-    campaigns. Without ``tokens``, every client may read, so the server must listen on loopback only.
+    campaigns. ``first_search``: whether the page on hardware within a budget begins with a search with default values.
+    Without ``tokens``, every client may read, so the server must listen on loopback only.
     """
     app = FastAPI(
         title="assay",
@@ -148,6 +150,7 @@ def create_app(
         tuple(cluster_folders),
         campaigns,
         book_path,
+        first_search,
     )
     context.store.prepare = partial(api_predict.prepare, context)
     for module in ROUTED:
@@ -166,6 +169,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Stop the simulators and remove temporary files when the server stops."""
     yield
     app.state.context.searches.close()
+    app.state.context.predictions.close()
     app.state.context.simulators.close()
     app.state.context.store.repository.close()  # here, because the signal ends the process without clean-up
 

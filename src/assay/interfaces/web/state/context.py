@@ -23,10 +23,13 @@ from assay.interfaces.web.server.security import COOKIE, NO_TOKEN, AccessRole, G
 from assay.interfaces.web.state.searches import Searches
 from assay.interfaces.web.state.store import Store
 from assay.model import PriceBook
+from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
 API_VERSION = 1
+PREDICTIONS_WAITING_MAX = 40
+"""Maximum number of predictions that are running or waiting."""
 SIMULATION_S_MAX = 60.0
 """Maximum duration of a simulation that a page waits for, in seconds."""
 Answer = TypeVar("Answer")
@@ -58,13 +61,17 @@ class Context:
     """Whether this server may start campaigns."""
     book_path: Path | None = None
     """File of the price book; None without a book, or if the book has no file."""
+    first_search: bool = False
+    """Whether the page on hardware within a budget begins with a search with default values."""
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
     """Campaigns that this server started; the lock ``starting`` protects this list."""
     simulators: SimulatorPool = field(default_factory=lambda: SimulatorPool(timeout_s=SIMULATION_S_MAX))
     """Simulators for what-if questions. They start at the first question and stop with the server."""
-    searches: Searches = field(default_factory=Searches)
+    searches: Searches[Recommendation] = field(default_factory=Searches)
     """Searches for recommendations."""
+    predictions: Searches[bool] = field(default_factory=lambda: Searches(PREDICTIONS_WAITING_MAX))
+    """Predictions that learn from many runs."""
     version: str = __version__
 
     def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:

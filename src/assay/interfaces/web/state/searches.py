@@ -1,4 +1,4 @@
-"""Run long searches in the background, one at a time, and cache their answers. A search can take minutes.
+"""Run long computations in the background, one at a time, and cache their answers: searches and learned models.
 
 In: a key and a function. Out: the progress, the answer or the error. The numbers of cached and of waiting searches are
 limited. Each search has its own simulators, which stop when the search or the server ends.
@@ -6,30 +6,32 @@ limited. Each search has its own simulators, which stop when the search or the s
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from threading import Lock, Semaphore, Thread
+from dataclasses import dataclass, field
+from threading import Event, Lock, Semaphore, Thread
+from typing import Generic, TypeVar
 
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import AssayError, RepositoryError
-from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.search import Progress
 
 KEPT_MAX = 30
 """Maximum number of cached searches."""
 WAITING_MAX = 4
 """Maximum number of searches that are running or waiting."""
-Answering = Callable[[SimulatorPool, Progress | None], Recommendation]
+Answer = TypeVar("Answer")
+Answering = Callable[[SimulatorPool, Progress | None], Answer]
 
 
 @dataclass(slots=True)
-class Search:
+class Search(Generic[Answer]):
     """A search and its progress: ``done`` of ``most`` units of ``step``. It ends with an answer or a problem."""
 
     step: str = "waiting for another search"
     done: int = 0
     most: int = 0
-    answer: Recommendation | None = None
+    answer: Answer | None = None
     problem: AssayError | None = None
+    ended: Event = field(default_factory=Event)
 
     @property
     def over(self) -> bool:
@@ -37,20 +39,21 @@ class Search:
         return self.answer is not None or self.problem is not None
 
 
-class Searches:
-    """The searches of a server."""
+class Searches(Generic[Answer]):
+    """The searches of a server. ``waiting_max``: maximum number of searches that are running or waiting."""
 
-    def __init__(self) -> None:
-        self._searches: OrderedDict[Hashable, Search] = OrderedDict()
+    def __init__(self, waiting_max: int = WAITING_MAX) -> None:
+        self._waiting_max = waiting_max
+        self._searches: OrderedDict[Hashable, Search[Answer]] = OrderedDict()
         self._lock = Lock()
         self._one_at_a_time = Semaphore(1)
         self._pools: set[SimulatorPool] = set()
 
-    def known(self, key: Hashable) -> Search | None:
+    def known(self, key: Hashable) -> Search[Answer] | None:
         """Return the search for ``key``; None if it was not started or was dropped from the cache."""
         return self._searches.get(key)
 
-    def start(self, key: Hashable, answering: Answering) -> Search:
+    def start(self, key: Hashable, answering: Answering[Answer]) -> Search[Answer]:
         """Start the search for ``key``, or return it if it was started before and has not failed.
 
         Raises RepositoryError if too many searches are running or waiting.
@@ -59,11 +62,11 @@ class Searches:
             known = self._searches.get(key)
             if known is not None and known.problem is None:
                 return known
-            if sum(not search.over for search in self._searches.values()) >= WAITING_MAX:
+            if sum(not search.over for search in self._searches.values()) >= self._waiting_max:
                 raise RepositoryError(
-                    f"{WAITING_MAX} searches are already running or waiting", hint="try again when one has ended"
+                    f"{self._waiting_max} searches are already running or waiting", hint="try again when one has ended"
                 )
-            search = self._searches[key] = Search()
+            search = self._searches[key] = Search[Answer]()
             over = [name for name, other in self._searches.items() if other.over]
             for name in over[: max(0, len(self._searches) - KEPT_MAX)]:
                 del self._searches[name]
@@ -77,12 +80,12 @@ class Searches:
         for pool in pools:
             pool.close()
 
-    def _run(self, search: Search, answering: Answering) -> None:
+    def _run(self, search: Search[Answer], answering: Answering[Answer]) -> None:
         def report(step: str, done: int, most: int) -> None:
             search.step, search.done, search.most = step, done, most
 
         with self._one_at_a_time, SimulatorPool() as pool:
-            search.step = "reading the catalogue"
+            search.step = "starting"
             self._pools.add(pool)
             try:
                 search.answer = answering(pool, report)
@@ -93,3 +96,4 @@ class Searches:
                 raise
             finally:
                 self._pools.discard(pool)
+                search.ended.set()

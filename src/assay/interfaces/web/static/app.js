@@ -175,4 +175,4 @@ if (document.getElementById("trace-form")) import("./trace.js");
 if (document.getElementById("plan-form")) import("./plan.js");
 if (document.getElementById("whatif-form")) import("./whatif.js");
 if (document.querySelector(".flame")) import("./flame.js");
-if (document.getElementById("searching")) import("./recommend.js");
+if (document.getElementById("searching")) import("./search.js");

@@ -16,6 +16,7 @@ const differs = (field) => field.value !== "" && (field.type === "number"
 
 function question(run = controls.dataset.run) {
   const pairs = [["run", run]];
+  if (form.elements.cluster) pairs.unshift(["cluster", form.elements.cluster.value]);
   for (const field of fields()) if (differs(field)) pairs.push([field.name, field.value]);
   return new URLSearchParams(pairs);
 }
