@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.analysis.code_profile.seconds import StackTimes, times_text
+from assay.analysis.code_profile.stacks import Stack, collapsed_text, parse_collapsed
+from assay.analysis.statistics import started_unix_s
 from assay.store import Repository
 from builders import make_run
 
@@ -23,9 +27,18 @@ class ProfiledRepository:
 
 
 def add_run(
-    store: Repository, number: int, layout: str, burn: int, *, facts: Mapping[str, object] | None = FACTS
+    store: Repository,
+    number: int,
+    layout: str,
+    burn: int,
+    *,
+    facts: Mapping[str, object] | None = FACTS,
+    timed: bool = False,
 ) -> str:
-    """Publish a run with ``burn`` samples in the method that burns, in the phase reduce; return its id."""
+    """Publish a run with ``burn`` samples in the method that burns, in the phase reduce; return its id.
+
+    With ``timed``, these samples are in second 3 of the run, and those of other methods of the phase in second 2.
+    """
     run = make_run(number, layout=layout)
     logs = {
         "profiles/attempt_1.map.collapsed": f"a;org/apache/hadoop/util/QuickSort.sort {400 + number}\n".encode(),
@@ -33,6 +46,14 @@ def add_run(
             f"a;{BURN} {burn}\na;org/apache/hadoop/hdfs/DFS.read 100\na;b</script>_method;c 7\n"
         ).encode(),
     }
+    stacks, _ = parse_collapsed(logs["profiles/attempt_2.reduce.collapsed"].decode())
+    started_s = int(started_unix_s(run))
+    by_second: dict[int, Counter[Stack]] = {started_s + 2: Counter(), started_s + 3: Counter()}
+    for stack, count in stacks.items():
+        by_second[started_s + (3 if stack[-1] == BURN else 2)][stack] = count
+    if timed:
+        logs["profiles/attempt_2.reduce.collapsed"] = collapsed_text(stacks).encode()
+        logs["profiles/attempt_2.reduce.seconds"] = times_text(StackTimes(1, by_second)).encode()
     environment = {**run.environment, **({"profile": facts} if facts else {})}
     store.publish(replace(run, environment=environment), logs=logs if facts else {})
     return run.run_id

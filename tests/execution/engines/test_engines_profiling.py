@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.code_profile.seconds import parse_times
 from assay.analysis.code_profile.stacks import parse_collapsed
 from assay.analysis.statistics.factors_of_runs import matching_factors
 from assay.execution.engines.contract import ProgramResult
@@ -219,6 +221,7 @@ has_agent = pytest.mark.skipif(
     shutil.which("javac") is None or not (CONVERTED / agent.CONVERTER).is_file(),
     reason="javac is not installed, or async-profiler was not fetched yet: run a profiled run once",
 )
+RECENT_S = 600
 METHODS_TO_TRY = [(kind, method.name) for kind, methods in METHODS.items() for method in methods]
 
 
@@ -257,6 +260,12 @@ def test_each_method_records_the_slow_method(kind: str, name: str, tmp_path: Pat
     assert skipped == 0
     slow = sum(count for stack, count in stacks.items() if any("Slow.slow" in frame for frame in stack))
     assert slow > 0
+    timed = "profiles/one.whole.seconds" in result.logs
+    assert timed == (kind in ("cpu", "wall"))
+    if timed:
+        times = parse_times(result.logs["profiles/one.whole.seconds"].decode(), list(stacks))
+        assert times.total() == stacks
+        assert all(abs(time.time() - second) < RECENT_S for second in times.stacks)
     assert result.environment["profile"]["method"] == name
 
 

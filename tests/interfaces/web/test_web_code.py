@@ -15,6 +15,7 @@ from assay.interfaces.web.server.app import create_app
 from assay.questions.comparisons.code_difference import difference_of_sides, difference_sentence, profiled_sides
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.json_values import json_value
+from assay.questions.runs.code_over_time import code_over_time
 from assay.questions.runs.code_profile import code_profile
 from browser_support import ObservedRun, watched_page
 from builders import make_run
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 UNPROFILED = 50
 OTHER_KIND = 51
+TIMED = 52
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +35,7 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> ProfiledRepository:
     profiled = profiled_repository(tmp_path_factory.mktemp("code") / "repository")
     profiled.store.publish(make_run(UNPROFILED))
     add_run(profiled.store, OTHER_KIND, "SSD", 10, facts={**FACTS, "kind": "wall"})
+    add_run(profiled.store, TIMED, "HD2", 150, timed=True)
     return profiled
 
 
@@ -59,6 +62,55 @@ def test_the_api_returns_the_objects_of_the_questions(profiled: ProfiledReposito
         done = client.get(f"/api/v1/{address}")
         assert done.status_code == 200, done.text
         assert done.json() == json.loads(json.dumps(json_value(answer))), address
+
+
+def test_an_interval_has_its_stacks_and_a_run_without_times_is_refused(profiled: ProfiledRepository) -> None:
+    client, store, timed = client_of(profiled.store.root), profiled.store, make_run(TIMED).run_id
+    whole = code_over_time(store, timed)
+    assert (whole.start_s, whole.interval_s) == ((2.0, 3.0), 1)
+    assert {row.category: row.threads for row in whole.categories} == {
+        "user code": (0.0, 1.5),
+        "HDFS client": (1.0, 0.0),
+        "JVM and kernel, other": (0.07, 0.0),
+    }
+    for address, answer in (
+        ("code-over-time", whole),
+        ("code-profile?at_s=3.4", code_profile(store, timed, at_s=3.4)),
+        ("flame-graphs?at_s=3.4", flame_graphs_of_run(store, timed, at_s=3.4)),
+    ):
+        done = client.get(f"/api/v1/runs/{timed}/{address}")
+        assert done.json() == json.loads(json.dumps(json_value(answer))), address
+    printed = CliRunner().invoke(assay, ["profile", timed, "--at", "3.4", "--repository", str(store.root)]).output
+    assert printed.startswith("user code has 100% of the cpu profile")
+    assert "only from 3.0 to 4.0 s after the run's start" in printed
+    outside = client.get(f"/api/v1/runs/{timed}/flame-graphs?at_s=7").json()
+    assert (outside["message"], outside["hint"]) == ("it has no samples at 7 s", "it has samples from 2 s to 4 s")
+    untimed = client.get(f"/api/v1/runs/{profiled.first}/code-over-time")
+    assert (untimed.status_code, untimed.json()["message"]) == (400, "its profile has no times")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [1280, 390])
+def test_a_click_on_a_second_of_the_run_shows_its_stacks(
+    browser: Browser, server: str, profiled: ProfiledRepository, width_px: int
+) -> None:
+    with watched_page(browser, server, width_px) as watched:
+        page = watched.open(f"/runs/{make_run(TIMED).run_id}")
+        largest = page.locator("#over-time .mark-rect.role-mark path").first
+        largest.wait_for()
+        largest.scroll_into_view_if_needed()
+        box = largest.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.get_by_text("Only 3.0 to 4.0 s").wait_for()
+        assert page.get_by_role("tab", selected=True).inner_text() == "Code"
+        shown = page.locator('#code .flame g[aria-label*="burnCpu"]')
+        assert str(shown.get_attribute("aria-label")).endswith(": 1.5 s, 100.0 % of the phase")
+        assert page.locator('#code .flame g[aria-label*="DFS.read"]').count() == 0
+        page.get_by_role("button", name="Whole run").click()
+        page.locator("#code .flame select").select_option("reduce")
+        page.locator('#code .flame g[aria-label*="DFS.read"]').wait_for()
+        watched.check()
 
 
 def test_runs_without_a_comparable_profile_are_refused_with_the_reason(profiled: ProfiledRepository) -> None:

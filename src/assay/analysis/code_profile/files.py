@@ -1,9 +1,11 @@
 """Name the files of a profile in a bundle. This module defines the format of these names.
 
-A bundle's logs have two kinds of files for each recorded JVM:
+A bundle's logs have these files for each recorded JVM:
 
 - ``profiles/RECORDING.jfr``, the recording as the JVM wrote it;
-- ``profiles/RECORDING.PART.collapsed``, the stacks of one part of it as collapsed text (:mod:`.stacks`).
+- ``profiles/RECORDING.PART.collapsed``, the stacks of one part of it as collapsed text (:mod:`.stacks`);
+- ``profiles/RECORDING.PART.seconds``, when these stacks were sampled (:mod:`.seconds`). Profiles of ``alloc`` and
+  ``lock`` have none, nor do bundles of assay before 0.3.0.
 
 RECORDING is the id of a task attempt of MapReduce, ``executor-ID`` of a Spark executor, ``driver`` of a Spark driver,
 or the name of an imported file. PART is a named part of the JVM's time:
@@ -22,7 +24,7 @@ RECORDING may have dots, PART has none.
 import re
 from collections.abc import Collection
 
-FOLDER, RECORDED, STACKS = "profiles/", ".jfr", ".collapsed"
+FOLDER, RECORDED, STACKS, TIMES = "profiles/", ".jfr", ".collapsed", ".seconds"
 DRIVER, EXECUTOR = "driver", "executor-"
 NO_STAGE, OTHER_STAGES, WHOLE, UNKNOWN = "no-stage", "other-stages", "whole", "unknown"
 _STAGES = re.compile(r"stage-([0-9]+(?:\+[0-9]+)*)")
@@ -31,6 +33,11 @@ _STAGES = re.compile(r"stage-([0-9]+(?:\+[0-9]+)*)")
 def stacks_file(recording: str, part: str) -> str:
     """Return the name of the file with the stacks of one part of a recording."""
     return f"{FOLDER}{recording}.{part}{STACKS}"
+
+
+def times_file(recording: str, part: str) -> str:
+    """Return the name of the file with the times of one part of a recording."""
+    return f"{FOLDER}{recording}.{part}{TIMES}"
 
 
 def recording_and_part(name: str) -> tuple[str, str] | None:

@@ -23,6 +23,7 @@ from assay.interfaces.charts.drawing.style import (
     colour_scale,
 )
 from assay.model import Phase
+from assay.questions.runs.code_over_time import CodeOverTime
 
 TIME_TITLE = "Time since the run's start (s)"
 LABELS_PX = 112
@@ -40,6 +41,10 @@ _LANE_PX = 14
 """Maximum height of a lane in the panel of tasks, in pixels."""
 _LANES_PX = 360
 """Maximum height of the task panel, in pixels; with more lanes, each lane is thinner."""
+_CODE_PX = 16
+"""Height of a row in the panel of code, in pixels."""
+_CATEGORIES_MAX = 10
+"""Maximum number of categories of code, largest first."""
 _LINES_PX = 110
 """Height of a panel of lines, in pixels."""
 
@@ -65,6 +70,7 @@ class OverTime:
     tasks_title: str = "Tasks, a lane for each container"
     lines: Sequence[Lines] = ()
     limits: Sequence[LimitSpan] = ()
+    code: CodeOverTime | None = None
 
 
 def device_of(series: Series) -> str:
@@ -81,6 +87,8 @@ def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
         panels.append(_phase_panel(seen, width_px))
     if seen.placed:
         panels.append(_task_panel(seen, width_px))
+    if seen.code:
+        panels.append(_code_panel(seen.code, seen, width_px))
     named: set[tuple[str, ...]] = set()
     for lines in seen.lines:
         # One legend serves all panels with the same nodes and devices.
@@ -187,6 +195,41 @@ def _task_panel(seen: OverTime, width_px: int) -> Spec:
     if not {name for _, name, _ in spans} <= {phase.name for phase in seen.phases}:
         panel["encoding"]["color"].pop("legend")  # the legend of the phase panel lacks some of these colours
     return panel
+
+
+def _code_panel(code: CodeOverTime, seen: OverTime, width_px: int) -> Spec:
+    """Return a heatmap with a row for each category of code; the darker a cell, the more threads executed its code."""
+    shown = code.categories[:_CATEGORIES_MAX]
+    rows = [
+        {
+            "row": category.category,
+            "start": max(start_s, seen.start_s),
+            "end": min(start_s + code.interval_s, seen.end_s),
+            "value": threads,
+        }
+        for category in shown
+        for start_s, threads in zip(code.start_s, category.threads, strict=True)
+        if threads and start_s + code.interval_s > seen.start_s and start_s < seen.end_s
+    ]
+    order = [category.category for category in shown]
+    return {
+        "title": {"text": f"Code ({code.kind} profile), mean number of threads; a click shows the stacks"},
+        "width": width_px - LABELS_PX,
+        "height": {"step": _CODE_PX},
+        "data": {"values": rows},
+        "mark": {"type": "rect", "clip": True},
+        "encoding": {
+            "y": {"field": "row", "type": "nominal", "title": None, "sort": order, "scale": {"domain": order}},
+            "x": _x("start", seen),
+            "x2": {"field": "end"},
+            "color": {
+                "field": "value",
+                "type": "quantitative",
+                "title": "threads",
+                "scale": {"scheme": "oranges", "domainMin": 0},
+            },
+        },
+    }
 
 
 def _line_panel(lines: Lines, seen: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:

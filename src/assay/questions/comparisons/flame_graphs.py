@@ -6,13 +6,13 @@ run, and the phase in which two sides differ most.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.analysis.code_profile.difference import GB
 from assay.analysis.code_profile.flame import FlameGraph, flame_graph
 from assay.analysis.code_profile.stacks import Stack
 from assay.questions.comparisons.code_difference import ProfiledSides
-from assay.questions.runs.code_profile import require_recordings, stored_stacks
+from assay.questions.runs.code_profile import require_recordings, stacks_at, stored_stacks
 from assay.store import Repository
 
 WIDTH_TEXT = "The width of a frame is its time with the methods that it calls."
@@ -34,19 +34,31 @@ class FlameGraphs:
     names: tuple[str, ...]
     """Names of the frames of all graphs."""
     graphs: tuple[FlameGraph, ...]
+    start_s: float | None = None
+    """Start of the chosen interval in seconds from the run's start; None for the whole run."""
+    end_s: float | None = None
 
 
-def flame_graphs_of_run(store: Repository, prefix: str, phase: str | None = None) -> FlameGraphs:
-    """Return the flame graphs of the run whose id begins with ``prefix``. Raises FormatError if it has no profile."""
+def flame_graphs_of_run(
+    store: Repository, prefix: str, phase: str | None = None, at_s: float | None = None
+) -> FlameGraphs:
+    """Return the flame graphs of the run whose id begins with ``prefix``, of the whole run or of the interval at
+    ``at_s``, in seconds from the run's start.
+
+    Raises FormatError if it has no profile, or no samples at this time.
+    """
     run = store.run(prefix)
     recorded = run.environment.get("profile") or {}
     parts: dict[str, Counter[Stack]] = {}
-    for recording, part in require_recordings(store, run):
+    moment = stacks_at(store, run, at_s) if at_s is not None else None
+    for recording, part in moment.stacks if moment else require_recordings(store, run):
         if phase in (None, part):
-            parts.setdefault(part, Counter()).update(stored_stacks(store, run.run_id, recording, part)[0])
+            stacks = moment.stacks[recording, part] if moment else stored_stacks(store, run.run_id, recording, part)[0]
+            parts.setdefault(part, Counter()).update(stacks)
     interval_ms = recorded.get("interval_ms")
     unit = "s" if interval_ms else _UNITS.get(str(recorded.get("kind")), "samples")
-    return _graphs(unit, (run.run_id,), (interval_ms / 1000 if interval_ms else 1.0,), (parts,))
+    graphs = _graphs(unit, (run.run_id,), (interval_ms / 1000 if interval_ms else 1.0,), (parts,))
+    return replace(graphs, start_s=moment.start_s, end_s=moment.end_s) if moment else graphs
 
 
 def flame_graphs_of_sides(profiles: ProfiledSides) -> FlameGraphs:

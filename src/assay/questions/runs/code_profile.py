@@ -5,13 +5,25 @@ stacks in the run's bundle.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, isnan
 
-from assay.analysis.code_profile.files import EXECUTOR, UNKNOWN, recording_and_part, stacks_file, stages_of
+from assay.analysis.code_profile.files import (
+    EXECUTOR,
+    FOLDER,
+    TIMES,
+    UNKNOWN,
+    recording_and_part,
+    stacks_file,
+    stages_of,
+    times_file,
+)
 from assay.analysis.code_profile.recorded import RecordedPart, RecordedStacks
+from assay.analysis.code_profile.seconds import StackTimes, parse_times
 from assay.analysis.code_profile.stacks import Stack, parse_collapsed
 from assay.analysis.code_profile.summary import CategoryCount, FrameCount, category_counts, frame_counts
+from assay.analysis.statistics import started_unix_s
 from assay.foundation.errors import FormatError
 from assay.model import Run
 from assay.store import Repository
@@ -45,6 +57,9 @@ class CodeProfile:
     frames: tuple[FrameCount, ...]
     skipped_lines: int
     """Number of lines in the profile's files that are not stacks."""
+    start_s: float | None = None
+    """Start of the chosen interval in seconds from the run's start; None for the whole run."""
+    end_s: float | None = None
 
 
 def code_profile(
@@ -55,15 +70,18 @@ def code_profile(
     stage: int | None = None,
     node: str | None = None,
     attempt: str | None = None,
+    at_s: float | None = None,
 ) -> CodeProfile:
     """Return the profile of the run whose id begins with ``prefix``, limited to a phase, a stage, a node or a
-    recording. While several stages ran at once, their samples belong to each of them.
+    recording, and to the interval at ``at_s`` seconds from the run's start. While several stages ran at once, their
+    samples belong to each of them.
 
     Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
     """
     run = store.run(prefix)
     recorded = run.environment.get("profile") or {}
-    files = require_recordings(store, run)
+    moment = stacks_at(store, run, at_s) if at_s is not None else None
+    files = list(moment.stacks) if moment else require_recordings(store, run)
     nodes = _nodes(store, run) if node else {}
     chosen = [
         (name, part)
@@ -77,7 +95,7 @@ def code_profile(
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
     stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
     for name, part in chosen:
-        counted, ignored = stored_stacks(store, run.run_id, name, part)
+        counted, ignored = (moment.stacks[name, part], 0) if moment else stored_stacks(store, run.run_id, name, part)
         stacks.update(counted)
         phases[part] += counted.total()
         skipped += ignored
@@ -95,12 +113,19 @@ def code_profile(
         categories=category_counts(stacks),
         frames=frame_counts(stacks),
         skipped_lines=skipped,
+        start_s=moment.start_s if moment else None,
+        end_s=moment.end_s if moment else None,
     )
 
 
 def has_recordings(logs: Iterable[str]) -> bool:
     """Return whether the logs of a run have a profile."""
     return any(map(recording_and_part, logs))
+
+
+def has_times(logs: Iterable[str]) -> bool:
+    """Return whether the logs of a run have a profile with times."""
+    return any(name.startswith(FOLDER) and name.endswith(TIMES) for name in logs)
 
 
 def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
@@ -136,6 +161,50 @@ def stored_stacks(store: Repository, run_id: str, recording: str, part: str) -> 
     return parse_collapsed(store.log(run_id, stacks_file(recording, part)).decode(errors="replace"))
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The stacks of one interval of a run, by recording and part; times in seconds from the run's start."""
+
+    start_s: float
+    end_s: float
+    stacks: Mapping[tuple[str, str], Counter[Stack]]
+
+
+def stacks_at(store: Repository, run: Run, at_s: float) -> Moment:
+    """Return the stacks of the interval at ``at_s``. Raises FormatError if the run has no times, or no sample then."""
+    times = times_of_run(store, run)
+    interval_s = next(iter(times.values())).interval_s
+    started_s = started_unix_s(run)
+    start_unix_s = floor((started_s + at_s) / interval_s) * interval_s
+    stacks = {names: part.stacks[start_unix_s] for names, part in times.items() if start_unix_s in part.stacks}
+    if not stacks:
+        seconds = [second - started_s for part in times.values() for second in part.stacks]
+        hint = f"it has samples from {min(seconds):.0f} s to {max(seconds) + interval_s:.0f} s"
+        raise FormatError(f"it has no samples at {at_s:g} s", where=run.run_id, hint=hint)
+    return Moment(start_unix_s - started_s, start_unix_s - started_s + interval_s, stacks)
+
+
+def times_of_run(store: Repository, run: Run) -> dict[tuple[str, str], StackTimes]:
+    """Return when the stacks of each recording and part were sampled, in intervals of one length.
+
+    Raises FormatError if the run has no profile, or one without times.
+    """
+    logs, times = set(store.logs(run.run_id)), {}
+    for recording, part in require_recordings(store, run):
+        if times_file(recording, part) in logs:
+            stacks, _ = stored_stacks(store, run.run_id, recording, part)
+            text = store.log(run.run_id, times_file(recording, part)).decode(errors="replace")
+            times[recording, part] = parse_times(text, list(stacks))
+    if not times or isnan(started_unix_s(run)):
+        raise FormatError(
+            "its profile has no times",
+            where=run.run_id,
+            hint="profiles of cpu and wall have them, if they were recorded with assay 0.3.0 or newer",
+        )
+    interval_s = max(part.interval_s for part in times.values())
+    return {names: part.widened(interval_s) for names, part in times.items()}
+
+
 def _nodes(store: Repository, run: Run) -> dict[str, str]:
     """Return recording to node, of task attempts and executors."""
     attempts = {task.attempt_id: task.node for task in store.tasks(run.run_id)}
@@ -165,11 +234,18 @@ def profile_basis(answer: CodeProfile) -> tuple[str, ...]:
         f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}",
         f"{answer.total} {unit}: {phases}; {answer.named_share:.1%} in a named phase",
     ]
+    if answer.start_s is not None:
+        lines.insert(1, interval_text(answer))
     if answer.reason:
         lines.append(f"not used: {answer.reason}")
     if answer.skipped_lines:
         lines.append(f"{plural(answer.skipped_lines, 'line')} of the profile could not be read")
     return tuple(lines)
+
+
+def interval_text(answer: CodeProfile) -> str:
+    """Return the chosen interval of a run in words."""
+    return f"only from {answer.start_s:.1f} to {answer.end_s:.1f} s after the run's start"
 
 
 def profile_tables(answer: CodeProfile) -> tuple[TextTable, TextTable]:

@@ -38,6 +38,7 @@ DIFF = "diff"
 @click.option("--stage", type=int, help="Only this stage of Spark, by number.")
 @click.option("--node", help="Only JVMs on this node.")
 @click.option("--attempt", help="Only this task attempt, executor (executor-1) or driver.")
+@click.option("--at", "at_s", type=float, help="Only the second at this time, in seconds from the run's start.")
 @click.option(
     "--of",
     type=click.Choice(get_args(Of)),
@@ -62,6 +63,7 @@ def profile_command(
     stage: int | None,
     node: str | None,
     attempt: str | None,
+    at_s: float | None,
     of: Of,
     page: Path | None,
     reference: str,
@@ -88,7 +90,7 @@ def profile_command(
             repository=repository,
         )
         return
-    ignored = given_options(context, ("stage", "node", "attempt"))
+    ignored = given_options(context, ("stage", "node", "attempt", *(["at_s"] if runs[0] == DIFF else [])))
     if ignored and (runs[0] == DIFF or page is not None):
         subject = "diff does" if runs[0] == DIFF else "flame graphs do"
         raise SpecificationError(f"{subject} not take it", where=ignored[0], hint="choose a part with --phase")
@@ -101,22 +103,26 @@ def profile_command(
     from assay.questions.runs.code_profile import code_profile
 
     store = Repository.open(repository)
-    answer = code_profile(store, runs[0], phase=phase, stage=stage, node=node, attempt=attempt)
+    answer = code_profile(store, runs[0], phase=phase, stage=stage, node=node, attempt=attempt, at_s=at_s)
     if page is not None:
-        _write_flame_graphs(page, store, answer, phase)
+        _write_flame_graphs(page, store, answer, phase, at_s)
     if as_json:
         print_json(json_value(answer))
         return
     _show(answer, row_limit(every))
 
 
-def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, phase: str | None) -> None:
+def _write_flame_graphs(
+    page: Path, store: Repository, answer: CodeProfile, phase: str | None, at_s: float | None
+) -> None:
     from assay.interfaces.web.rendering.flame_page import write_flame_page
     from assay.questions.comparisons.flame_graphs import WIDTH_TEXT, flame_graphs_of_run
+    from assay.questions.runs.code_profile import interval_text
 
     basis = f"{answer.kind} profile, {answer.method}, {plural(len(answer.attempts), 'recording')}"
-    graphs = flame_graphs_of_run(store, answer.run_id, phase)
-    write_flame_page(page, f"Flame graph of run {answer.run_id}", (basis, WIDTH_TEXT), graphs)
+    graphs = flame_graphs_of_run(store, answer.run_id, phase, at_s)
+    interval = () if answer.start_s is None else (interval_text(answer),)
+    write_flame_page(page, f"Flame graph of run {answer.run_id}", (basis, *interval, WIDTH_TEXT), graphs)
     say(f"wrote {page}")
 
 

@@ -11,12 +11,23 @@ from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, Conte
 from assay.questions.comparisons.code_difference import ComparedProfiles, difference_of_sides, profiled_sides
 from assay.questions.comparisons.flame_graphs import FlameGraphs, flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.comparisons.side_by_side import Of
+from assay.questions.runs.code_over_time import CodeOverTime, code_over_time
 from assay.questions.runs.code_profile import CodeProfile, code_profile
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["profiles"])
 Choice = Annotated[str | None, Query(max_length=300)]
 Phase = Annotated[str | None, Query(max_length=300, description="Phase of MapReduce or part of Spark; all if omitted.")]
 Stage = Annotated[int | None, Query(ge=0, le=10**9, description="Stage of Spark; all if omitted.")]
+
+AtS = Annotated[
+    float | None,
+    Query(
+        ge=-(10**9),
+        le=10**9,
+        allow_inf_nan=False,
+        description="Only the interval at this time, in seconds from the run's start; the whole run if omitted.",
+    ),
+]
 
 
 @router.get("/runs/{run_id}/code-profile")
@@ -27,22 +38,30 @@ def get_code_profile(
     stage: Stage = None,
     node: Choice = None,
     attempt: Choice = None,
+    at_s: AtS = None,
 ) -> CodeProfile:
     """Return which code the JVMs of a run executed: categories, and methods by self time."""
     store, full_id = context.store, find_run(context, run_id).run_id
 
     def make(_: RunTable) -> CodeProfile:
-        return code_profile(store.repository, full_id, phase=phase, stage=stage, node=node, attempt=attempt)
+        return code_profile(store.repository, full_id, phase=phase, stage=stage, node=node, attempt=attempt, at_s=at_s)
 
-    return store.answer(("code profile", full_id, phase, stage, node, attempt), make)
+    return store.answer(("code profile", full_id, phase, stage, node, attempt, at_s), make)
+
+
+@router.get("/runs/{run_id}/code-over-time")
+def get_code_over_time(context: ContextOf, run_id: RunId) -> CodeOverTime:
+    """Return when a profiled run executed which category of code."""
+    store, full_id = context.store, find_run(context, run_id).run_id
+    return store.answer(("code over time", full_id), lambda _: code_over_time(store.repository, full_id))
 
 
 @router.get("/runs/{run_id}/flame-graphs")
-def get_flame_graphs(context: ContextOf, run_id: RunId, phase: Phase = None) -> FlameGraphs:
+def get_flame_graphs(context: ContextOf, run_id: RunId, phase: Phase = None, at_s: AtS = None) -> FlameGraphs:
     """Return the call stacks of a profiled run by phase, as columns of frames in preorder."""
     store, full_id = context.store, find_run(context, run_id).run_id
     return store.answer(
-        ("flame graphs", full_id, phase), lambda _: flame_graphs_of_run(store.repository, full_id, phase)
+        ("flame graphs", full_id, phase, at_s), lambda _: flame_graphs_of_run(store.repository, full_id, phase, at_s)
     )
 
 

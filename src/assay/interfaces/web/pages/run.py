@@ -38,7 +38,7 @@ from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.questions.runs.code_profile import has_recordings
+from assay.questions.runs.code_profile import has_recordings, has_times
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
@@ -94,7 +94,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         run=close.run,
         groups=groups_of(views),
         span=span,
-        over_time=_over_time(close, span, limits),
+        over_time=_over_time(context, close, span, limits),
         nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
@@ -104,6 +104,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         requests=_requests(close, palette(context.store.table(), "layout")),
         profile=api_profiles.get_code_profile(context, run_id) if has_recordings(close.logs) else None,
         methods_shown=METHODS_SHOWN,
+        timed=has_times(close.logs),
     )
 
 
@@ -123,11 +124,12 @@ def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
     return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
 
 
-def _over_time(close: CompleteRun, span: Span, limits: Limits | None) -> Spec | None:
+def _over_time(context: Context, close: CompleteRun, span: Span, limits: Limits | None) -> Spec | None:
     """Return the chart of the run over time; None without phases, tasks or trace."""
     shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
     lines = _lines(close, span)
-    if not (run.phases or shown.placed or lines):
+    code = api_profiles.get_code_over_time(context, run.run_id) if has_times(close.logs) and not span.node else None
+    if not (run.phases or shown.placed or lines or code):
         return None
     last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(drawn.task.end_s for drawn in shown.placed)])
     start_s = span.start_s or 0.0
@@ -135,7 +137,7 @@ def _over_time(close: CompleteRun, span: Span, limits: Limits | None) -> Spec | 
     left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
     title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
     spans = limit_spans(limits) if limits is not None and span.node is None else ()
-    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines, spans))
+    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines, spans, code))
 
 
 def _lines(close: CompleteRun, span: Span) -> list[Lines]:
@@ -176,7 +178,7 @@ def tasks(
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
     """Send the chart of a span of the run: what zooming asks for."""
     close = api_runs.close_view(context, run_id)
-    chart = _over_time(close, span, limits_of_complete_run(close))
+    chart = _over_time(context, close, span, limits_of_complete_run(close))
     if chart is None:
         raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
     return chart

@@ -1,5 +1,6 @@
 // Flame graphs: one side, or the difference of two (red: more in B, blue: less). Each .flame box has its data, a
-// FlameGraphs of the API, as JSON in a script element, or the address of this JSON in data-source.
+// FlameGraphs of the API, as JSON in a script element, or the address of this JSON in data-source. With data-timed, the
+// box shows one interval of the run on the event "moment", or for a time that is typed in.
 // Keys in the graph: arrows move (down: callee, up: caller), Enter zooms in, Escape zooms out.
 const SVG = "http://www.w3.org/2000/svg";
 const ROW_PX = 20, LETTER_PX = 6.6, FRAME_PX_MIN = 0.4, GRAPH_PX_MIN = 320;
@@ -87,12 +88,26 @@ function controls(box, data) {
     bar.append(label);
   }
   bar.append(reset);
+  if (box.dataset.timed !== undefined) bar.append(...timeControls(box, data));
   const hits = element("p", { className: "flame-hits" });
   hits.setAttribute("role", "status");
   const detail = element("p", { className: "flame-detail" });
   const holder = element("div", { className: "flame-graph" });
   box.append(bar, hits, holder, detail);
   return { phase, search, reset, hits, detail, holder };
+}
+
+/** Return a field for a time of the run, and a button for the whole run while only an interval is shown. */
+function timeControls(box, data) {
+  const label = element("label", {}, "At second ");
+  const time = element("input", { type: "number", step: "any", placeholder: "whole run" });
+  label.append(time);
+  time.addEventListener("change", () => load(box, time.value));
+  if (data.start_s === null) return [label];
+  time.value = data.start_s.toFixed(1);
+  const whole = element("button", { type: "button", className: "quiet" }, "Whole run");
+  whole.addEventListener("click", () => load(box, ""));
+  return [label, whole, element("span", {}, `Only ${data.start_s.toFixed(1)} to ${data.end_s.toFixed(1)} s`)];
 }
 
 function show(box, data) {
@@ -203,16 +218,32 @@ function show(box, data) {
   choose();
 }
 
-async function dataOf(box) {
+async function dataOf(box, second) {
   if (!box.dataset.source) return JSON.parse(box.querySelector('script[type="application/json"]').textContent);
-  const answer = await fetch(box.dataset.source);
+  const answer = await fetch(`${box.dataset.source}${second === "" ? "" : `?at_s=${encodeURIComponent(second)}`}`);
   const data = await answer.json();
   if (!answer.ok) throw new Error(data.message);
   return data;
 }
 
-for (const box of document.querySelectorAll(".flame")) {
-  dataOf(box).then((data) => show(box, data)).catch((error) => {
+/** Draw the flame graph of the interval at a second of the run, or of the whole run for an empty text. */
+function load(box, second) {
+  const number = (box.asked ?? 0) + 1;
+  box.asked = number;
+  return dataOf(box, second).then((data) => {
+    if (number !== box.asked) return; // a later request was sent meanwhile
+    box.replaceChildren();
+    show(box, data);
+  }).catch((error) => {
+    box.querySelector(".wrong")?.remove();
     box.append(element("p", { className: "wrong" }, `The flame graph can't be drawn: ${error.message}`));
+  });
+}
+
+for (const box of document.querySelectorAll(".flame")) {
+  load(box, "");
+  if (box.dataset.timed !== undefined) document.addEventListener("moment", ({ detail }) => {
+    location.hash = "code";
+    load(box, String(detail));
   });
 }

@@ -91,7 +91,9 @@ function valuesAt(panel, t) {
     return [...rows.slice(0, LISTED_MAX).map(([name, value]) => `${name}: ${figure(value)}`), ...(more > 0 ? [`and ${more} lower`] : [])];
   }
   const counts = new Map();
-  for (const bar of panel.bars) if (bar.start <= t && t < bar.end) counts.set(bar.phase, (counts.get(bar.phase) ?? 0) + 1);
+  const cells = panel.bars.filter((bar) => bar.value !== undefined && bar.start <= t && t < bar.end);
+  if (cells.length) return cells.sort((a, b) => b.value - a.value).map((cell) => `${cell.row}: ${figure(cell.value)}`);
+  for (const bar of panel.bars) if (bar.value === undefined && bar.start <= t && t < bar.end) counts.set(bar.phase, (counts.get(bar.phase) ?? 0) + 1);
   const tasks = panel.bars.some((bar) => bar.row !== bar.phase);
   const rows = [...counts].map(([name, number]) => (tasks ? `${name}: ${number}` : name));
   return rows.length ? rows : ["nothing"];
@@ -159,7 +161,10 @@ drawing.addEventListener("pointerup", (event) => {
   if (!begin || !now) return;
   const [start, end] = [begin.t, now.t].sort((a, b) => a - b);
   const whole = spec.vconcat[0].encoding.x.scale.domain;
-  if (end - start < Math.max(LEAST_S, (whole[1] - whole[0]) / 200)) return; // a click, no span
+  if (end - start < Math.max(LEAST_S, (whole[1] - whole[0]) / 200)) { // a click, no span
+    document.dispatchEvent(new CustomEvent("moment", { detail: now.t }));
+    return;
+  }
   const digits = end - start < 2 ? 3 : 1;
   form.elements.start_s.value = start.toFixed(digits);
   form.elements.end_s.value = end.toFixed(digits);

@@ -14,7 +14,7 @@ from assay.analysis.code_profile.files import DRIVER, EXECUTOR, OTHER_STAGES, UN
 from assay.model import Stage, TaskAttempt
 
 CUTS_MAX = 60
-"""Maximum number of named parts of a recording. Reading a part takes a JVM of the converter."""
+"""Maximum number of named parts of a recording, so that files and tables stay few."""
 _OPEN_START = "1"
 """Start of the first cut, in Unix milliseconds: all samples until its end belong to it."""
 

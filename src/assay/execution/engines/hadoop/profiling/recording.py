@@ -2,8 +2,8 @@
 
 In: the kind of profile (``cpu``, ``wall``, ``alloc`` or ``lock``), the hosts' transports, the parts of the job's JVMs
 (:mod:`.parts`). Out: options for the JVMs of tasks, executors and drivers before the job; files for the bundle after
-it: a recording of each JVM, and the stacks of each part of it. :mod:`assay.analysis.code_profile.files` defines their
-names.
+it: a recording of each JVM, and the stacks of each part of it with their times.
+:mod:`assay.analysis.code_profile.files` defines their names.
 
 Before the first job, assay tries the methods of a kind on every host with ``java -version``. The first method that
 works on all of them is used: async-profiler with perf_events, async-profiler with CPU timers (``ctimer``, which
@@ -19,15 +19,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.analysis.code_profile.files import FOLDER, RECORDED, recording_and_part, stacks_file
+from assay.analysis.code_profile.files import FOLDER, RECORDED, recording_and_part, stacks_file, times_file
+from assay.analysis.code_profile.seconds import timed_parts, times_text
+from assay.analysis.code_profile.stacks import collapsed_text
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.parts import PartSpan, RecordedParts
 from assay.execution.engines.hadoop.settings import containers
 from assay.execution.hosts.transport import Transport
-from assay.foundation.errors import AssayError, EngineError, HostError
+from assay.foundation.errors import AssayError, EngineError, FormatError, HostError
 from assay.foundation.units import format_bytes
 from assay.model import CodedWarning, WarningCode
+from assay.store.formats.profiles.otlp import timed_stacks
 
 BYTES_MAX = 200_000_000
 """Maximum bytes of a run's recordings in the bundle. If there are more, only evenly spaced attempts are stored."""
@@ -47,14 +50,17 @@ _COLLECT_TIMEOUT_S = 900.0
 """Maximum time for converting or fetching a node's recordings, in seconds."""
 _MESSAGE_LINES = 2
 """Maximum number of lines of a JVM's message in a reason. The first says only that the JVM did not start."""
-# $1 the folder, $2 Java, $3 the converter, then its options. Lines of stdin: file, part, from and to in milliseconds. A
-# part may consist of several times, so its stacks are appended.
+# $1 the folder, $2 Java, $3 the converter, then its options. Lines of stdin: recording, file to write, from and to in
+# milliseconds. A part may consist of several times, so its stacks are appended.
 _CONVERT = """cd "$1" || exit 1; java="$2"; jar="$3"; shift 3
-while read -r file part from to; do
+while read -r recording file from to; do
   "$java" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar "$jar" "$@" ${from:+--from $from} ${to:+--to $to} \
-    "$file.jfr" cut.collapsed </dev/null >/dev/null 2>&1 && cat cut.collapsed >>"$file.$part.collapsed"
+    "$recording.jfr" converted </dev/null >/dev/null 2>&1 && cat converted >>"$file"
 done
 """
+_STACKS, _TIMED = ("-o", "collapsed"), ("-o", "otlp")
+"""The converter's options for stacks without times, and with them."""
+_TIMED_FILE = ".otlp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,11 @@ class ProfilingMethod:
     name: str
     option: str
     convert: tuple[str, ...]
+
+    @property
+    def timed(self) -> bool:
+        """Return whether its samples are converted with their times: those of time, not of bytes or of waiting."""
+        return "--total" not in self.convert
 
 
 def _async(event: str, convert: tuple[str, ...], name: str = "") -> ProfilingMethod:
@@ -183,25 +194,54 @@ class ProfileRecorder:
         return dict(sorted(sizes.items())), at
 
     async def _fetched(self, node: str, folder: str, cuts: Sequence[PartSpan]) -> dict[str, bytes]:
-        """Convert recordings on their node, and return recordings and stacks by name."""
+        """Convert recordings on their node, and return recordings, stacks and times by name."""
         assert self.method is not None
-        transport, lines = self.hosts[node], "".join(f"{' '.join(cut).rstrip()}\n" for cut in cuts)
+        recordings = list(dict.fromkeys(cut.recording for cut in cuts))
+        if self.method.timed:
+            outputs = {f"{name}{_TIMED_FILE}": f"{name} {name}{_TIMED_FILE}" for name in recordings}
+            lines, form = list(outputs.values()), _TIMED
+        else:
+            files = [stacks_file(cut.recording, cut.part).removeprefix(FOLDER) for cut in cuts]
+            outputs = dict.fromkeys(files, "")
+            rows = [(cut.recording, file, *cut[2:]) for cut, file in zip(cuts, files, strict=True)]
+            lines, form = [" ".join(row).rstrip() for row in rows], _STACKS
+        transport = self.hosts[node]
         command = ["sh", "-c", _CONVERT, "sh", folder, self.java, f"{self.folder}/{agent.CONVERTER}"]
         await transport.run(
-            [*command, *self.method.convert], timeout_s=_COLLECT_TIMEOUT_S, stdin=lines.encode(), check=False
+            [*command, *self.method.convert, *form],
+            timeout_s=_COLLECT_TIMEOUT_S,
+            stdin="".join(f"{line}\n" for line in lines).encode(),
+            check=False,
         )
-        recordings = dict.fromkeys(f"{FOLDER}{cut.recording}{RECORDED}" for cut in cuts)
-        stacks = dict.fromkeys(stacks_file(cut.recording, cut.part) for cut in cuts)
-        listed = "".join(f"{name.removeprefix(FOLDER)}\n" for name in [*recordings, *stacks])
         packed = await transport.run(
             ["tar", "-C", folder, "--ignore-failed-read", "-cf", "-", "-T", "-"],
             timeout_s=_COLLECT_TIMEOUT_S,
-            stdin=listed.encode(),
+            stdin="".join(f"{name}\n" for name in [*(f"{name}{RECORDED}" for name in recordings), *outputs]).encode(),
             check=False,
         )
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-            files = {member.name: archive.extractfile(member) for member in archive.getmembers()}
-            return {f"{FOLDER}{name}": file.read() for name, file in files.items() if file is not None}
+            opened = {member.name: archive.extractfile(member) for member in archive.getmembers()}
+            contents = {name: file.read() for name, file in opened.items() if file is not None}
+        return await asyncio.to_thread(_logs_of, contents, cuts)
+
+
+def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan]) -> dict[str, bytes]:
+    """Return the logs of a node's files: those with timed stacks are cut into parts. Unreadable ones are left out."""
+    logs = dict[str, bytes]()
+    for name, content in files.items():
+        if not name.endswith(_TIMED_FILE):
+            logs[f"{FOLDER}{name}"] = content
+            continue
+        recording = name.removesuffix(_TIMED_FILE)
+        starts = [(cut.part, float(cut.from_ms or 0)) for cut in cuts if cut.recording == recording]
+        try:
+            parts = timed_parts(timed_stacks(content), starts)
+        except FormatError:
+            continue
+        for part, times in parts.items():
+            logs[stacks_file(recording, part)] = collapsed_text(times.total()).encode("utf-8", "replace")
+            logs[times_file(recording, part)] = times_text(times).encode()
+    return logs
 
 
 def sampled(sizes: Mapping[str, int], bytes_max: int) -> list[str]:

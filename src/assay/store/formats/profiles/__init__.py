@@ -1,0 +1,1 @@
+"""Read the stacks of profilers' files."""
