@@ -11,7 +11,7 @@ import pytest
 
 from doc_commands import PAGES
 from paths import ROOT
-from plain_english import Finding, c_findings, findings, phrases_of, template_findings
+from plain_english import Finding, c_findings, findings, phrases_of, rust_findings, template_findings
 
 PACKAGE = ROOT / "src" / "assay"
 FOLDERS = [*sorted(path.parent for path in PACKAGE.glob("*/__init__.py")), ROOT / "benchmarks", ROOT / "tools"]
@@ -50,6 +50,33 @@ def test_templates_and_scripts_are_plain(suffix: str, findings_in: Callable[[str
         for item in findings_in(path.read_text(encoding="utf-8"))
     ]
     assert uses == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "suffix", "findings_in"), [("rust", "rs", rust_findings), ("java", "java", c_findings)]
+)
+def test_native_sources_are_plain(folder: str, suffix: str, findings_in: Callable[[str], list[Finding]]) -> None:
+    paths = sorted(path for path in (ROOT / folder).glob(f"*/**/*.{suffix}") if "target" not in path.parts)
+    assert paths
+    uses = [
+        f"{path.relative_to(ROOT)}:{item.line}: {item.text}"
+        for path in paths
+        for item in findings_in(path.read_text(encoding="utf-8"))
+    ]
+    assert uses == []
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line"),
+    [
+        ("//! The data that\n//! lies below.\n", "comment", 2),
+        ("fn read<'a>(found: &'a str, other: &'a str) {}", "name", 1),
+        ('let text = "what stands here";', "text", 1),
+        ("let place = 1;\nlet c = 'x';", "name", 1),
+    ],
+)
+def test_words_of_rust_that_are_not_plain_are_reported(source: str, kind: str, line: int) -> None:
+    assert [(item.kind, item.line) for item in rust_findings(source)] == [(kind, line)]
 
 
 @pytest.mark.parametrize("page", PAGES)

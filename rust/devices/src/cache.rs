@@ -1,4 +1,4 @@
-//! What lies in a drive's write cache, and what is written to the medium next?
+//! The write cache of a drive: the data in it, and the piece that goes to the medium next.
 //!
 //! Dirty extents in the order of their offsets; neighbours of one epoch are merged. An epoch ends with each flush, so
 //! that what arrives after a flush never prolongs it.

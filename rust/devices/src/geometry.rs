@@ -58,7 +58,7 @@ pub struct Geometry {
     total_s: f64,
     pub revolution_s: f64,
     curve: SeekCurve,
-    /// Where the platter stands at time 0, as a share of a turn.
+    /// Angle of the platter at time 0, as a share of a turn.
     phase: f64,
 }
 

@@ -3,7 +3,7 @@
 //! - Of the commands in its queue (NCQ), the drive takes the one with the shortest positioning time, less a share of how
 //!   long it has waited: aged shortest positioning time first, Jacobson and Wilkes, "Disk scheduling algorithms based
 //!   on rotational position", HPL-CSP-91-7, 1991.
-//! - What continues where the last access ended costs transfer only. A drive reads on while nobody asks, for up to a
+//! - What continues where the last access ended costs transfer only. A drive reads ahead while it is idle, for up to a
 //!   turn, so a sequential reader that needs a moment between two requests loses nothing.
 //! - With a write cache, writes are done once they are in it, and go to the medium in the order of their offsets
 //!   (C-LOOK). Reads go first, until the cache is nearly full, a flush waits or data is old; then they take turns.
@@ -18,9 +18,9 @@ use crate::{ns, Completion, Device, Kind, Ns, Request, Stats, NS_PER_S};
 const AGE_WEIGHT: f64 = 0.05;
 /// A piece that goes from the cache to the medium is at most this many turns long, so that reads can come between.
 const PIECE_TURNS: f64 = 2.0;
-/// How long one side goes on when both reads and written data wait, in turns of the platter.
+/// Maximum time of one side when both reads and written data wait, in turns of the platter.
 const SHARE_TURNS: f64 = 4.0;
-/// Written data that has waited so long takes turns with reads even if there is room for more.
+/// Written data that has waited this long takes turns with reads even if there is room for more.
 const OLD_S: f64 = 0.5;
 
 /// A hard disk's numbers. Rates are those of the outermost zone.
@@ -104,7 +104,7 @@ pub struct Hdd {
 }
 
 impl Hdd {
-    /// `seed` sets where the platter stands at time 0.
+    /// `seed` sets the angle of the platter at time 0.
     pub fn new(params: &HddParams, seed: u64) -> Hdd {
         let curve = SeekCurve::new(params.seek_track_s, params.seek_full_s);
         let geometry = Geometry::new(
@@ -269,7 +269,7 @@ impl Hdd {
         match request.kind {
             Kind::Read => {
                 let left_s = self.after_read_ahead(&request, transfer_s);
-                self.stats.busy_s += transfer_s - left_s; // the medium worked while nobody asked
+                self.stats.busy_s += transfer_s - left_s; // the medium worked while the drive was idle
                 transfer_s = left_s;
             }
             _ => transfer_s *= self.params.read_bytes_per_s / self.params.write_bytes_per_s,

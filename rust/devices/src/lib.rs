@@ -1,6 +1,6 @@
 //! When would a disk have finished? Requests with their time of arrival go in, completions with their time come out.
 //!
-//! The models have no clock and do no I/O. Whoever drives them owns the time: the lab's daemon passes the machine's
+//! The models have no clock and do no I/O. The caller provides the time: the lab's daemon passes the machine's
 //! monotonic clock, a simulator its virtual one. Times are nanoseconds since any fixed point; they must not go back.
 //!
 //! ```
@@ -82,9 +82,9 @@ impl Stats {
     }
 }
 
-/// The seam between a model and whoever drives it, in real or in virtual time.
+/// The interface between a model and its caller, in real or in virtual time.
 pub trait Device {
-    /// Take a request that arrives at `now`. What was due before `now` is settled first, and told by `advance`.
+    /// Take a request that arrives at `now`. Completions that were due before `now` are settled first; `advance` returns them.
     fn submit(&mut self, now: Ns, request: Request);
     /// When something happens next, if nothing arrives before: the time of the next call of `advance`.
     fn next_event(&self) -> Option<Ns>;

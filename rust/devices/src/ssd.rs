@@ -2,7 +2,7 @@
 //!
 //! Data is striped over the channels, so that a large request uses all of them and a small one only some: bandwidth
 //! needs large requests or many. Each request pays a latency that keeps no channel busy. The controller starts at most
-//! so many requests per second. Writes go into a fast buffer (the part of the flash that is used with one bit per cell)
+//! a given number of requests per second. Writes go into a fast buffer (the part of the flash that is used with one bit per cell)
 //! until that is full, then at the sustained rate; the buffer empties at the sustained rate while the device is idle.
 //! The parallelism follows Agrawal and others, "Design tradeoffs for SSD performance", USENIX ATC 2008.
 
@@ -128,12 +128,12 @@ impl Ssd {
         let stripes = (request.bytes + stripe_bytes - 1) / stripe_bytes;
         let used = channels.min(stripes.max(1) as usize);
         let first = (request.offset / stripe_bytes % channels as u64) as usize;
-        let each = ns(duration_s * channels as f64 / used as f64);
+        let channel_ns = ns(duration_s * channels as f64 / used as f64);
         self.stats.busy_s += duration_s;
         let mut end = start;
         for index in first..first + used {
             let free = &mut self.channel_free[index % channels];
-            *free = start.max(*free) + each;
+            *free = start.max(*free) + channel_ns;
             end = end.max(*free);
         }
         end

@@ -18,9 +18,9 @@ fn run(params: &SsdParams, mut clients: Vec<Client>, seconds: u64) -> Outcome {
 
 #[test]
 fn large_requests_reach_the_rate_and_streams_do_not_lose() {
-    let one = run(&params(), vec![reader(0, 1 << 20, 2)], 2).bytes_per_s;
+    let single = run(&params(), vec![reader(0, 1 << 20, 2)], 2).bytes_per_s;
     let eight = run(&params(), (0..8).map(|i| reader(i << 30, 1 << 20, 2)).collect(), 2).bytes_per_s;
-    assert!((one / RATE - 1.0).abs() < 0.02, "{one}");
+    assert!((single / RATE - 1.0).abs() < 0.02, "{single}");
     assert!((eight / RATE - 1.0).abs() < 0.02, "{eight}");
 }
 

@@ -17,7 +17,7 @@ pub enum Payload {
     /// Data that has still to come from the host's own disk: see `Engine::deliver`.
     Awaited,
     Written(u32),
-    /// The first so many bytes of a buffer.
+    /// A buffer, and the number of its first bytes that count.
     Data(Vec<u8>, usize),
     Failed(i32),
 }

@@ -29,8 +29,8 @@ const STACK_BYTES: usize = 256 * 1024;
 /// What went wrong, where, and why.
 struct Failure(String);
 
-fn failure(what: &str, place: impl AsRef<Path>, why: impl ToString) -> Failure {
-    Failure(format!("{what}, {}, {}", place.as_ref().display(), why.to_string().replace('\n', " ")))
+fn failure(what: &str, path: impl AsRef<Path>, why: impl ToString) -> Failure {
+    Failure(format!("{what}, {}, {}", path.as_ref().display(), why.to_string().replace('\n', " ")))
 }
 
 fn main() {
@@ -114,12 +114,12 @@ fn start_threads(session: &Arc<Session>, mount: &Path) -> Result<(), Failure> {
     start("reader".into(), Box::new(move || serve(&session, &mount)))
 }
 
-/// Serve until somebody unmounts us; then there is nothing left to do.
+/// Serve until the file system is unmounted, then exit.
 fn serve(session: &Session, mount: &Path) {
     match session.serve() {
         Ok(()) => exit(0),
         Err(why) => {
-            eprintln!("assay-diskd: can't go on, {}, {why}", mount.display());
+            eprintln!("assay-diskd: can't continue, {}, {why}", mount.display());
             exit(1)
         }
     }
@@ -129,7 +129,7 @@ fn end(mount: &Path) -> Result<(), Failure> {
     match sys::unmount(mount) {
         Ok(true) => {}
         Ok(false) => eprintln!("assay-diskd: detached while in use, {}, its users get errors now", mount.display()),
-        // Somebody was faster.
+        // It was unmounted in the meantime.
         Err(why) if why.raw_os_error() == Some(sys::EINVAL) => {}
         Err(why) => return Err(failure("can't unmount", mount, why)),
     }

@@ -126,7 +126,7 @@ impl Session {
 
     fn send(&self, unique: u64, error: i32, body: &[u8]) {
         let head = wire::out_header(unique, error, body.len());
-        // It fails when the asker has gone or the file system is unmounted: nobody waits for it then.
+        // It fails when the caller has ended or the file system is unmounted: no one needs the reply then.
         drop((&self.fuse).write_vectored(&[IoSlice::new(&head), IoSlice::new(body)]));
     }
 
@@ -217,7 +217,7 @@ impl Session {
 
     fn read(&self, message: &Message) -> Reply {
         let (index, disk) = match self.device(message) {
-            Some(found) => found,
+            Some(device) => device,
             None => return Reply::Error(sys::EIO),
         };
         let offset = message.u64(8);
@@ -259,7 +259,7 @@ impl Session {
 
     fn write(&self, message: &Message) -> Reply {
         let (index, disk) = match self.device(message) {
-            Some(found) => found,
+            Some(device) => device,
             None => return Reply::Error(sys::EPERM),
         };
         let (offset, bytes) = (message.u64(8), u64::from(message.u32(16)));

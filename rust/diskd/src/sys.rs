@@ -82,7 +82,7 @@ pub fn mount_fuse(device: &impl AsRawFd, target: &Path, options: &str) -> io::Re
     })
 }
 
-/// Unmount; when somebody still uses it, detach it, so that it goes with its last user. True when nobody did.
+/// Unmount. If the mount is in use, detach it, so that its last user removes it. True if it was not in use.
 pub fn unmount(target: &Path) -> io::Result<bool> {
     let target = c_path(target)?;
     if unsafe { umount2(target.as_ptr(), 0) } == 0 {

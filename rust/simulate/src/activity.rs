@@ -64,7 +64,7 @@ impl Use {
     }
 }
 
-/// Who is told when an activity has ended: an attempt, and which of the things that it does side by side.
+/// The owner of an activity, which learns of its end: an attempt, and which of its parallel lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub attempt: u32,

@@ -1,6 +1,6 @@
-//! When does a disk finish what was asked of it? Reads that share it, and the kernel's write-back beside them.
+//! The time at which a disk finishes its requests: reads that share it, and the kernel's concurrent write-back.
 //!
-//! Two ways, one behaviour. `flows`: readers are fluid, at the rates that the table has for so many of them, and
+//! Two ways, one behaviour. `flows`: readers are fluid, at the rates that the table has for their number, and
 //! write-back drains the dirty pages at its rate. `requests`: each request goes through the device's model.
 
 use std::cell::RefCell;
@@ -80,7 +80,7 @@ struct Fluid {
 struct Requests {
     load: Load,
     parts: Vec<PartId>,
-    /// Where each activity's part has read up to: its next piece goes on there.
+    /// Where each activity's part has read up to: its next piece starts there.
     ends: HashMap<(u32, u8), (u32, u64)>,
     step: Step,
     in_flight_writes: f64,
@@ -116,7 +116,7 @@ impl Disk {
         Disk { service, back, totals, request_bytes: spec.request_bytes.min(spec.readahead_bytes), slow, at: 0.0 }
     }
 
-    /// Read `bytes` that lie in `runs` contiguous pieces.
+    /// Read `bytes` that are stored in `runs` contiguous pieces.
     pub fn read(&mut self, now: f64, part: PartId, bytes: f64, runs: f64) {
         match &mut self.service {
             Service::Fluid(fluid) => {

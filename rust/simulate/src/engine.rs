@@ -46,7 +46,7 @@ impl<T> Ord for Event<T> {
     }
 }
 
-/// A resource's place in the heap: the order of its one valid event, and the time of that.
+/// A resource's entry in the heap: the order of its only valid event, and the time of that event.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     order: u64,
@@ -216,7 +216,7 @@ impl<T: Copy> Engine<T> {
                 Use::Read { disk, .. } => {
                     self.with_disk(disk, |disk, now| disk.cancel_read(now, part_id));
                 }
-                // What was written into the cache stays there; nobody waits for it.
+                // Data written into the cache stays there; no activity waits for it.
                 Use::Write { .. } | Use::Wait { .. } => {}
             }
         }
@@ -230,7 +230,7 @@ impl<T: Copy> Engine<T> {
         self.settle_done();
     }
 
-    /// Go on until somebody has to be told something; None when nothing is left.
+    /// Advance to the next event that has an owner; None if no event is left.
     pub fn next(&mut self) -> Option<Wake<T>> {
         loop {
             if let Some(wake) = self.ready.pop_front() {
@@ -257,10 +257,10 @@ impl<T: Copy> Engine<T> {
                     self.cpu_changed(node);
                 }
                 What::Link(link) => {
-                    let (activities, place) = (&self.activities, &mut self.links[link as usize]);
-                    place.due = NEVER;
-                    place.fair.advance(self.now);
-                    place.fair.finish(|part| is_alive(activities, part), &mut self.done);
+                    let (activities, shared) = (&self.activities, &mut self.links[link as usize]);
+                    shared.due = NEVER;
+                    shared.fair.advance(self.now);
+                    shared.fair.finish(|part| is_alive(activities, part), &mut self.done);
                     self.link_changed(link);
                 }
                 What::Disk(disk) => {
@@ -298,9 +298,9 @@ impl<T: Copy> Engine<T> {
     }
 
     fn link_changed(&mut self, link: u32) {
-        let place = &mut self.links[link as usize];
-        place.fair.set_rate(place.bytes_per_s / f64::from(place.fair.streams().max(1)));
-        let (at, due) = (self.now + place.fair.next_s(), place.due);
+        let shared = &mut self.links[link as usize];
+        shared.fair.set_rate(shared.bytes_per_s / f64::from(shared.fair.streams().max(1)));
+        let (at, due) = (self.now + shared.fair.next_s(), shared.due);
         self.links[link as usize].due = self.schedule(at, due, What::Link(link));
     }
 
@@ -397,7 +397,7 @@ impl<T: Copy> Engine<T> {
             activity.began = self.now;
             activity.ended = 0;
             let parts = std::mem::take(&mut activity.parts);
-            activity.running = parts.len() as u32 + 1; // one more, so that nothing ends before all have begun
+            activity.running = parts.len() as u32 + 1; // one more, so that it does not end before all parts have started
             let generation = activity.generation;
             let share = 1.0 / f64::from(activity.pieces);
             for (slot, part) in parts.iter().enumerate() {
@@ -432,9 +432,9 @@ impl<T: Copy> Engine<T> {
                 true
             }
             Use::Link { link, bytes } => {
-                let place = &mut self.links[link as usize];
-                place.fair.advance(self.now);
-                place.fair.add(bytes * share, id);
+                let shared = &mut self.links[link as usize];
+                shared.fair.advance(self.now);
+                shared.fair.add(bytes * share, id);
                 self.link_changed(link);
                 true
             }

@@ -1,8 +1,8 @@
 //! When does each of many streams end that share something equally? One number is advanced instead of each stream.
 //!
 //! Fair queueing's virtual clock (Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager 1993): `clock` is what
-//! each stream has got since the clock was set to 0. A stream that wants `amount` ends when the clock is so much
-//! further than at its start, whatever the rate did in between. So streams lie in a heap by their end on that clock, and
+//! each stream has got since the clock was set to 0. A stream that wants `amount` ends when the clock is that much
+//! further than at its start, whatever the rate did in between. So a heap holds the streams by their end on that clock, and
 //! a change of the rate touches none of them.
 
 use std::cmp::Ordering;
@@ -111,7 +111,7 @@ impl Fair {
         self.streams += 1;
     }
 
-    /// A stream was given up; its place in the heap is found empty later.
+    /// A stream was cancelled; its entry in the heap is dropped later.
     pub fn cancel(&mut self) {
         self.streams -= 1;
         self.cancelled += 1;

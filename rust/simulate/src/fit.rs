@@ -2,7 +2,7 @@
 
 use crate::scenario::{Failure, Input, Job, NodeType, Output, Scenario};
 
-/// Refuse what can't be carried out.
+/// Refuse a scenario that can't be executed.
 pub fn check(scenario: &Scenario) -> Result<(), Failure> {
     containers(scenario)?;
     purposes(scenario)?;
@@ -64,9 +64,9 @@ fn flows(job: &Job, written: &mut Vec<(String, f64)>, scenario: &Scenario) -> (f
                 let earlier = written.iter().find(|(name, _)| name == dataset).map(|(_, bytes)| *bytes);
                 (bytes.or(known).or(earlier).unwrap_or(0.0), 1.0)
             }
-            Input::Stages(places) => {
-                let stored = places.iter().map(|&place| outputs[place].0).sum();
-                (stored, places.first().map_or(1.0, |&place| outputs[place].1))
+            Input::Stages(sources) => {
+                let stored = sources.iter().map(|&source| outputs[source].0).sum();
+                (stored, sources.first().map_or(1.0, |&source| outputs[source].1))
             }
         };
         let plain = stored * expansion * stage.expand;

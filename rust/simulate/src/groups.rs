@@ -68,36 +68,36 @@ impl Groups {
 
 /// The type's name; types of one name that are not alike are numbered.
 fn type_name(types: &[NodeType], kind: usize) -> String {
-    let own = &types[kind];
+    let node_type = &types[kind];
     let devices = |kind: &NodeType| kind.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>();
     let is_like = |other: &NodeType| {
-        (other.cores, other.cpu_speed) == (own.cores, own.cpu_speed) && devices(other) == devices(own)
+        (other.cores, other.cpu_speed) == (node_type.cores, node_type.cpu_speed) && devices(other) == devices(node_type)
     };
-    let mut same = types.iter().filter(|other| other.name == own.name);
+    let mut same = types.iter().filter(|other| other.name == node_type.name);
     let first = same.next().map_or(true, is_like);
     if first {
-        own.name.clone()
+        node_type.name.clone()
     } else {
-        format!("{}-{}", own.name, kind + 1)
+        format!("{}-{}", node_type.name, kind + 1)
     }
 }
 
 /// Put nodes together whose name, made of index, type and own name, is the same; they are alike.
 fn by(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> String) -> Groups {
-    let mut places: BTreeMap<String, u32> = BTreeMap::new();
-    let mut found = Groups { groups: Vec::new(), of_node: Vec::new(), steps: STEPS_MAX };
+    let mut indices: BTreeMap<String, u32> = BTreeMap::new();
+    let mut result = Groups { groups: Vec::new(), of_node: Vec::new(), steps: STEPS_MAX };
     for (kind, spec) in scenario.cluster.types.iter().enumerate() {
         let type_name = type_name(&scenario.cluster.types, kind);
-        for own in &spec.names {
-            let node = found.of_node.len();
-            let name = name_of(node, &type_name, own);
-            let place = *places.entry(name).or_insert_with_key(|name| {
-                found.groups.push(Group { name: name.clone(), kind, node: node as u32, nodes: 0 });
-                found.groups.len() as u32 - 1
+        for node_name in &spec.names {
+            let node = result.of_node.len();
+            let name = name_of(node, &type_name, node_name);
+            let index = *indices.entry(name).or_insert_with_key(|name| {
+                result.groups.push(Group { name: name.clone(), kind, node: node as u32, nodes: 0 });
+                result.groups.len() as u32 - 1
             });
-            found.groups[place as usize].nodes += 1;
-            found.of_node.push(place);
+            result.groups[index as usize].nodes += 1;
+            result.of_node.push(index);
         }
     }
-    found
+    result
 }

@@ -160,7 +160,7 @@ impl Load {
         self.done = done;
     }
 
-    fn place(&mut self, bytes: f64) -> u64 {
+    fn random_offset(&mut self, bytes: f64) -> u64 {
         let room = (self.spec.size_bytes as f64 * self.spec.used_share - bytes).max(0.0);
         (self.rng.uniform() * room) as u64 / 512 * 512
     }
@@ -174,7 +174,7 @@ impl Load {
         let end = (self.spec.size_bytes as f64) as u64;
         if reader.run_left_bytes < 1.0 || reader.offset + self.spec.readahead_bytes as u64 >= end {
             reader.run_left_bytes = reader.run_bytes.max(1.0);
-            reader.offset = self.place(reader.run_bytes.min(reader.left_bytes));
+            reader.offset = self.random_offset(reader.run_bytes.min(reader.left_bytes));
         }
         let mut window = self.spec.readahead_bytes.min(reader.left_bytes).min(reader.run_left_bytes);
         if reader.left_bytes < 1.0 || window <= 0.0 {
@@ -203,7 +203,7 @@ impl Load {
         while self.writes_in_flight < WRITES_IN_FLIGHT && self.write_left_bytes >= 1.0 {
             if self.turn_left_bytes < 1.0 {
                 self.turn_left_bytes = self.spec.write_turn_bytes;
-                self.write_offset = self.place(self.spec.write_turn_bytes);
+                self.write_offset = self.random_offset(self.spec.write_turn_bytes);
             }
             let bytes = self.write_left_bytes.min(self.spec.request_bytes).min(self.turn_left_bytes).ceil() as u64;
             let bytes = bytes.max(1).min(size);

@@ -23,9 +23,9 @@ fn main() {
         }
     }
     if let Err(why) = serve() {
-        // Whoever asked has gone: there is nobody to tell.
+        // The caller has ended, so there is nothing to report.
         if why.kind() != io::ErrorKind::BrokenPipe {
-            eprintln!("assay-simulate: can't go on, {why}");
+            eprintln!("assay-simulate: can't continue, {why}");
             exit(1);
         }
     }

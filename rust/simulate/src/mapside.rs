@@ -13,8 +13,8 @@ pub fn spills_of(sort: &SortSpec, output_bytes: f64) -> u32 {
     ((output_bytes * (1.0 + sort.metadata_share) / room - 1e-9).ceil()).clamp(1.0, 1e6) as u32
 }
 
-/// What merging so many equal segments costs before the last pass: the share of the data that is read and written once
-/// more, and the number of passes. Hadoop's Merger: the first pass takes so many that all others are full.
+/// Cost of merging `segments` equal segments before the last pass: the share of the data that is read and written once
+/// more, and the number of passes. Hadoop's Merger: the first pass takes as many segments as leave all other passes full.
 pub fn merge_plan(segments: u32, factor: u32) -> (f64, u32) {
     let mut single = segments;
     // What was merged comes out in ascending sizes.
@@ -162,13 +162,13 @@ impl Sim<'_> {
         let replicas = self.world.datasets[dataset].replicas(block);
         let rack = self.world.nodes[node as usize].rack;
         let living: Vec<_> = replicas.iter().filter(|replica| self.world.nodes[replica.node as usize].alive).collect();
-        let beside = |replica: &&&crate::world::Replica| self.world.nodes[replica.node as usize].rack == rack;
-        let found = living
+        let in_rack = |replica: &&&crate::world::Replica| self.world.nodes[replica.node as usize].rack == rack;
+        let nearest = living
             .iter()
             .find(|replica| replica.node == node)
-            .or_else(|| living.iter().cycle().skip(task).take(living.len()).find(beside))
+            .or_else(|| living.iter().cycle().skip(task).take(living.len()).find(in_rack))
             .or_else(|| living.get(task % living.len().max(1)));
-        let replica = match found {
+        let replica = match nearest {
             Some(replica) => **replica,
             None => {
                 let name = &self.world.datasets[dataset].name;
@@ -208,7 +208,7 @@ impl Sim<'_> {
     fn write_block(&mut self, index: u32, bytes: f64, replication: u32, remote_cpu_s_per_byte: f64) {
         let attempt = &self.attempts[index as usize];
         let (node, job, stage) = (attempt.node, attempt.job as usize, attempt.stage as usize);
-        let replicas = self.world.place(Some(node), replication, bytes, true);
+        let replicas = self.world.place_block(Some(node), replication, bytes, true);
         let mut from = node;
         for replica in &replicas {
             self.send(from, replica.node, bytes);
@@ -228,7 +228,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Write intermediate data as so many files, over the directories by turns.
+    /// Write intermediate data as `files` files, over the directories by turns.
     pub fn write_files(&mut self, index: u32, bytes: f64, files: u32) -> Vec<File> {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.intermediate_write_bytes += bytes;
@@ -240,15 +240,15 @@ impl Sim<'_> {
             return Vec::new();
         }
         let count = (files as usize).clamp(1, node.intermediate.len());
-        let each = bytes / count as f64;
+        let file_bytes = bytes / count as f64;
         let mut made = Vec::with_capacity(count);
         for _ in 0..count {
             let disk = node.intermediate[node.next_intermediate as usize % node.intermediate.len()];
             node.next_intermediate = node.next_intermediate.wrapping_add(1);
-            let cache_position = node.cache.insert(each);
-            let disk_position = self.engine.disk(disk).back.position() + each;
-            made.push(File { disk, bytes: each, cache_position, disk_position });
-            self.parts.push(Use::Write { disk, bytes: each, limit: Limit::IntermediateDisk });
+            let cache_position = node.cache.insert(file_bytes);
+            let disk_position = self.engine.disk(disk).back.position() + file_bytes;
+            made.push(File { disk, bytes: file_bytes, cache_position, disk_position });
+            self.parts.push(Use::Write { disk, bytes: file_bytes, limit: Limit::IntermediateDisk });
         }
         made
     }
@@ -302,7 +302,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Spills beside the map: all but the last.
+    /// Spills during the map: all but the last.
     fn begin_early_spills(&mut self, index: u32) {
         let attempt = &self.attempts[index as usize];
         let spills = self.jobs[attempt.job as usize].stages[attempt.stage as usize].spills;

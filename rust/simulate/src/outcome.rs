@@ -195,10 +195,10 @@ fn shown(sim: &Sim) -> Vec<(String, usize, Vec<u32>)> {
 fn devices(text: &mut Text, sim: &Sim) {
     text.open(Some("devices"), '[');
     for (name, kind, members) in shown(sim) {
-        for (place, device) in sim.scenario.cluster.types[kind].devices.iter().enumerate() {
+        for (position, device) in sim.scenario.cluster.types[kind].devices.iter().enumerate() {
             let mut sums = [0.0; 5];
             for &node in &members {
-                let totals = &sim.engine.disk(sim.world.nodes[node as usize].disks[place]).totals;
+                let totals = &sim.engine.disk(sim.world.nodes[node as usize].disks[position]).totals;
                 let values = [totals.read_bytes, totals.written_bytes, totals.reads, totals.writes, totals.busy_s];
                 sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }

@@ -8,7 +8,7 @@ const GROUPS_MAX: usize = 64;
 const VERY_LARGE: usize = 2000;
 const GROUPS_OF_VERY_LARGE: usize = 24;
 
-/// What lies on one node: how much by when, and where in its page cache that went.
+/// The output on a node: bytes by time, and their position in its page cache.
 #[derive(Clone, Debug, Default)]
 pub struct NodeOutput {
     pub bytes: f64,

@@ -95,8 +95,8 @@ pub fn choice(fields: &Fields, key: &str, choices: &[&str]) -> Result<usize, Str
         return Ok(0);
     }
     let text = fields.text(key)?;
-    let found = choices.iter().position(|choice| *choice == text);
-    found.ok_or_else(|| format!("{}{key}: {} is none of {}", fields.at, json::quoted(&text), choices.join(", ")))
+    let index = choices.iter().position(|choice| *choice == text);
+    index.ok_or_else(|| format!("{}{key}: {} is none of {}", fields.at, json::quoted(&text), choices.join(", ")))
 }
 
 /// A share from 0 to 1.

@@ -157,8 +157,8 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
         return Err(format!("{}size_bytes: less than 1 MiB", fields.at));
     }
     let model = fields.required("model")?;
-    let place = format!("{node}.{name}");
-    let params = full_or_plain(format!("{}model.", fields.at), model, size_bytes, &place, assumptions)?;
+    let device_name = format!("{node}.{name}");
+    let params = full_or_plain(format!("{}model.", fields.at), model, size_bytes, &device_name, assumptions)?;
     let readahead_bytes = fields.positive_or("readahead_bytes", READAHEAD_BYTES)?.max(512.0);
     if readahead_bytes > READAHEAD_BYTES_MAX {
         return Err(format!("{}readahead_bytes: more than {READAHEAD_BYTES_MAX}", fields.at));
@@ -171,8 +171,8 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
     let mut directories = [0, 0];
     if let Some(purposes) = fields.optional("purposes") {
         let purposes = Fields::new(format!("{}purposes.", fields.at), purposes, &["dfs", "intermediate"])?;
-        for (place, purpose) in directories.iter_mut().zip(["dfs", "intermediate"]) {
-            *place = purposes.integer_or(purpose, 0.0)?.min(1024) as u32;
+        for (count, purpose) in directories.iter_mut().zip(["dfs", "intermediate"]) {
+            *count = purposes.integer_or(purpose, 0.0)?.min(1024) as u32;
         }
     }
     let count = fields.integer_or("count", 1.0)?;
@@ -203,7 +203,7 @@ fn full_or_plain(
     at: String,
     item: &Json,
     size_bytes: u64,
-    place: &str,
+    device_name: &str,
     assumptions: &mut Vec<String>,
 ) -> Result<Params, String> {
     let members = match item {
@@ -234,7 +234,7 @@ fn full_or_plain(
     let filled = if is_hdd { fill_hdd(&at, item, &mut fill)? } else { fill_flash(item, &mut fill) };
     whole.retain(|(key, _)| key != "iops");
     if !filled.is_empty() {
-        assumptions.push(format!("{place}: as usual, not stated: {}", filled.join(", ")));
+        assumptions.push(format!("{device_name}: defaults, not stated: {}", filled.join(", ")));
     }
     let params = device_model(at.clone(), &Json::Object(whole), size_bytes)?;
     bounded(&at, &params)?;

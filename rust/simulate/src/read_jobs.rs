@@ -58,17 +58,17 @@ fn job(at: String, item: &Json, before: &[Job], datasets: &[String], storage: &S
     })
 }
 
-/// A list of names as places in a list.
+/// A list of names as indices of a list.
 fn named(fields: &Fields, key: &str, find: &dyn Fn(&String) -> Option<usize>) -> Result<Vec<usize>, String> {
-    let mut found = Vec::new();
+    let mut indices = Vec::new();
     for item in fields.list(key)? {
-        let place = match item {
+        let index = match item {
             Json::Text(name) => find(name),
             _ => None,
         };
-        found.push(place.ok_or_else(|| format!("{}{key}: must be names of what stands before it", fields.at))?);
+        indices.push(index.ok_or_else(|| format!("{}{key}: must be names of earlier entries", fields.at))?);
     }
-    Ok(found)
+    Ok(indices)
 }
 
 const STAGE_KEYS: [&str; 14] = [
@@ -163,18 +163,18 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
         }
         1 => Ok(Input::Generated { bytes: fields.positive("bytes")? }),
         2 => {
-            let places = match fields.optional("stages") {
+            let indices = match fields.optional("stages") {
                 Some(_) => named(&fields, "stages", &find)?,
                 None => {
                     let name = fields.text("stage")?;
-                    let place = find(&name);
-                    vec![place.ok_or_else(|| format!("{}stage: no stage before is {name}", fields.at))?]
+                    let index = find(&name);
+                    vec![index.ok_or_else(|| format!("{}stage: no stage before is {name}", fields.at))?]
                 }
             };
-            if places.is_empty() {
+            if indices.is_empty() {
                 return Err(format!("{}stages: at least one is needed", fields.at));
             }
-            Ok(Input::Stages(places))
+            Ok(Input::Stages(indices))
         }
         _ => Ok(Input::None),
     }

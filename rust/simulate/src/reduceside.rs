@@ -1,4 +1,4 @@
-//! How does a reduce get its data? Parallel copies from the maps' nodes into memory or onto disk, merges beside them.
+//! The input of a reduce: parallel copies from the maps' nodes into memory or onto disk, with concurrent merges.
 //!
 //! After Hadoop's MergeManagerImpl: a segment goes into memory unless it is more than a share of the buffer; a buffer that is
 //! filled to `merge_share` is merged onto disk; too many files on disk are merged to one; what is in memory at the end is
@@ -15,7 +15,7 @@ const POLL_S: f64 = 1.0;
 const POLL_SHARE: f64 = 0.01;
 const LARGE_POLL_SHARE: f64 = 0.05;
 const LARGE_TASKS: u32 = 500;
-/// So many fetches are simulated one by one; more of them are taken together.
+/// Maximum number of fetches that are simulated separately; beyond it, fetches are grouped.
 const FETCHES: f64 = 100_000.0;
 /// A fetch takes at most this share of the buffer.
 const FETCH_SHARE: f64 = 0.25;
@@ -111,8 +111,8 @@ impl Sim<'_> {
         let tasks = f64::from(self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks);
         let count = reduce.sources.len();
         for step in 0..count {
-            let place = (reduce.turn + step) % count;
-            let source = &reduce.sources[place];
+            let number = (reduce.turn + step) % count;
+            let source = &reduce.sources[number];
             let outputs = &self.outputs[source.outputs as usize];
             let group = &outputs.groups[source.group as usize];
             let there = group.bytes * reduce.share - source.fetched_bytes;
@@ -129,12 +129,12 @@ impl Sim<'_> {
             }
             let segment = group.bytes * reduce.share / f64::from(group.maps.max(1));
             let most = (FETCH_SHARE * reduce.limit_bytes / reduce.expansion).max(segment);
-            return Some((place, there.min(most)));
+            return Some((number, there.min(most)));
         }
         None
     }
 
-    fn fetch(&mut self, index: u32, lane: usize, place: usize, bytes: f64) {
+    fn fetch(&mut self, index: u32, lane: usize, number: usize, bytes: f64) {
         let attempt = &mut self.attempts[index as usize];
         let (node, job, stage, factor) = (attempt.node, attempt.job as usize, attempt.stage as usize, attempt.factor);
         let task = attempt.task as usize;
@@ -143,8 +143,8 @@ impl Sim<'_> {
             None => return,
         };
         let turn = reduce.turn;
-        reduce.turn = (place + 1) % reduce.sources.len();
-        let source = &mut reduce.sources[place];
+        reduce.turn = (number + 1) % reduce.sources.len();
+        let source = &mut reduce.sources[number];
         let outputs = &self.outputs[source.outputs as usize];
         let group = &outputs.groups[source.group as usize];
         let whole = (group.bytes * reduce.share).max(bytes);
@@ -190,11 +190,11 @@ impl Sim<'_> {
         let missed = bytes - cached;
         let count = node.intermediate.len().min(spread);
         if missed > 0.0 && count > 0 {
-            let each = missed / count as f64;
+            let disk_bytes = missed / count as f64;
             let runs = (segments * missed / bytes / count as f64).max(1.0);
             for i in 0..count {
                 let disk = node.intermediate[(turn + i) % node.intermediate.len()];
-                self.parts.push(Use::Read { disk, bytes: each, runs, limit: Limit::IntermediateDisk });
+                self.parts.push(Use::Read { disk, bytes: disk_bytes, runs, limit: Limit::IntermediateDisk });
             }
         }
         if cached > 0.0 {
@@ -216,16 +216,16 @@ impl Sim<'_> {
                 reduce.memory_bytes += plain;
             } else if let Some(written) = fetch.written {
                 let files = fetch.segments.clamp(1, FILES_PER_FETCH);
-                let each = File { bytes: written.bytes / f64::from(files), ..written };
-                reduce.files.extend((0..files).map(|_| each));
+                let file = File { bytes: written.bytes / f64::from(files), ..written };
+                reduce.files.extend((0..files).map(|_| file));
             }
         }
-        self.merge_beside(index);
+        self.start_merge(index);
         self.fetch_more(index);
     }
 
-    /// Merges that run beside the copies.
-    fn merge_beside(&mut self, index: u32) {
+    /// Merges that run during the copies.
+    fn start_merge(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         let (node, factor) = (attempt.node, attempt.factor);
         let merge_s_per_byte =
@@ -276,7 +276,7 @@ impl Sim<'_> {
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             reduce.merging_bytes = 0.0;
         }
-        self.merge_beside(index);
+        self.start_merge(index);
         self.fetch_more(index);
     }
 
@@ -284,11 +284,11 @@ impl Sim<'_> {
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             reduce.merging_files = 0;
         }
-        self.merge_beside(index);
+        self.start_merge(index);
         self.fetch_more(index);
     }
 
-    /// Nothing is being copied or merged: wait for more, or go on if that was all.
+    /// Nothing is being copied or merged: wait for more, or continue if that was all.
     fn check_shuffled(&mut self, index: u32) {
         let now = self.engine.now;
         let attempt = &self.attempts[index as usize];

@@ -16,7 +16,7 @@ pub fn mix(value: u64) -> u64 {
 }
 
 impl Rng {
-    /// A stream of its own for each thing that is random: what one of them draws changes nothing for the others.
+    /// A separate stream for each random quantity: draws of one do not change the others.
     pub fn keyed(seed: u64, purpose: u64, index: u64) -> Rng {
         Rng(mix(mix(mix(seed) ^ purpose) ^ index))
     }

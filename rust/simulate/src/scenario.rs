@@ -1,4 +1,4 @@
-//! What is to be simulated? A cluster, what lies in its file system, and jobs. All bytes, seconds, bytes/s, cores.
+//! The scenario to simulate: a cluster, the data in its file system, and jobs. All bytes, seconds, bytes/s, cores.
 
 use assay_spec::Params;
 
@@ -210,7 +210,7 @@ pub struct SortSpec {
     pub buffer_bytes: f64,
     pub spill_share: f64,
     pub factor: u32,
-    /// Of each byte of output, what the records' index takes in the buffer beside it.
+    /// Bytes of the records' index in the buffer per byte of output.
     pub metadata_share: f64,
 }
 

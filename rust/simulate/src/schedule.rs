@@ -26,7 +26,7 @@ pub fn next_beat(now: f64, phase: f64, interval_s: f64) -> f64 {
     }
 }
 
-/// Where a task runs, as told by its block.
+/// Where a task runs, relative to its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locality {
     Node,
@@ -71,27 +71,27 @@ impl Sim<'_> {
     }
 
     fn ask_beat(&mut self, node: u32) {
-        let place = &mut self.world.nodes[node as usize];
-        if place.beat_pending || !place.alive {
+        let host = &mut self.world.nodes[node as usize];
+        if host.beat_pending || !host.alive {
             return;
         }
-        place.beat_pending = true;
-        let at = next_beat(self.engine.now, place.beat_phase, self.scenario.engine.node_heartbeat_s);
+        host.beat_pending = true;
+        let at = next_beat(self.engine.now, host.beat_phase, self.scenario.engine.node_heartbeat_s);
         self.engine.timer(at, Timer::Beat(node));
     }
 
     /// A container's room is free again.
     pub fn release(&mut self, node: u32, memory: f64, cores: f64) {
-        let place = &mut self.world.nodes[node as usize];
-        place.free_memory += memory;
-        place.free_cores += cores;
-        place.freed_at = self.engine.now;
+        let host = &mut self.world.nodes[node as usize];
+        host.free_memory += memory;
+        host.free_cores += cores;
+        host.freed_at = self.engine.now;
         let wanted = self.wants_anything();
-        let place = &mut self.world.nodes[node as usize];
+        let host = &mut self.world.nodes[node as usize];
         if wanted {
             self.ask_beat(node);
-        } else if place.alive && !place.idle && !place.beat_pending {
-            place.idle = true;
+        } else if host.alive && !host.idle && !host.beat_pending {
+            host.idle = true;
             self.idle.push(node);
         }
     }
@@ -119,27 +119,27 @@ impl Sim<'_> {
                 anywhere = 1;
             }
         }
-        let place = &self.world.nodes[node as usize];
+        let host = &self.world.nodes[node as usize];
         let could = self.wants_anything() && self.fits_any(node);
-        if could && !place.beat_pending {
+        if could && !host.beat_pending {
             let interval = self.scenario.engine.node_heartbeat_s;
             self.world.nodes[node as usize].beat_pending = true;
             // Without heartbeats a node that waits for its own blocks asks now and then.
             let at = self.engine.now + if instant { 0.1 } else { interval };
             self.engine.timer(at, Timer::Beat(node));
-        } else if !could && !place.idle {
+        } else if !could && !host.idle {
             self.world.nodes[node as usize].idle = true;
             self.idle.push(node);
         }
     }
 
     fn fits_any(&self, node: u32) -> bool {
-        let place = &self.world.nodes[node as usize];
+        let host = &self.world.nodes[node as usize];
         self.jobs.iter().zip(&self.scenario.jobs).any(|(state, spec)| {
-            let master = state.am_wanted && state.am_node.is_none() && spec.am_memory_bytes <= place.free_memory;
+            let master = state.am_wanted && state.am_node.is_none() && spec.am_memory_bytes <= host.free_memory;
             let stage = state.stages.iter().zip(&spec.stages).any(|(state, spec)| {
                 let wanted = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
-                wanted && spec.memory_bytes <= place.free_memory && spec.cores <= place.free_cores
+                wanted && spec.memory_bytes <= host.free_memory && spec.cores <= host.free_cores
             });
             master || (state.running && stage)
         })
@@ -180,15 +180,15 @@ impl Sim<'_> {
     fn give_task(&mut self, job: usize, index: usize, node: u32, anywhere: &mut u32) -> bool {
         let spec = &self.scenario.jobs[job].stages[index];
         let state = &self.jobs[job].stages[index];
-        let place = &self.world.nodes[node as usize];
+        let host = &self.world.nodes[node as usize];
         let wanted = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
-        if !wanted || spec.memory_bytes > place.free_memory || spec.cores > place.free_cores {
+        if !wanted || spec.memory_bytes > host.free_memory || spec.cores > host.free_cores {
             return false;
         }
         // Reduces must not take the room that the maps need which they wait for.
-        if let Input::Stages(places) = &spec.input {
+        if let Input::Stages(sources) = &spec.input {
             let stages = &self.jobs[job].stages;
-            if places.iter().any(|&place| stages[place].pending > 0 && stages[place].running == 0) {
+            if sources.iter().any(|&source| stages[source].pending > 0 && stages[source].running == 0) {
                 return false;
             }
         }
@@ -244,8 +244,8 @@ impl Sim<'_> {
         };
         let rack = self.world.nodes[node as usize].rack;
         let replicas = self.world.datasets[dataset].replicas(self.first_block(job, index, task));
-        let beside = replicas.iter().any(|replica| self.world.nodes[replica.node as usize].rack == rack);
-        if beside {
+        let in_rack = replicas.iter().any(|replica| self.world.nodes[replica.node as usize].rack == rack);
+        if in_rack {
             Locality::Rack
         } else {
             Locality::Any
@@ -256,16 +256,16 @@ impl Sim<'_> {
     pub fn allocate(&mut self, job: usize, index: usize, task: u32, node: u32, locality: Locality, again: bool) {
         let locality = self.in_rack(job, index, task, node, locality);
         let spec = &self.scenario.jobs[job].stages[index];
-        let place = &mut self.world.nodes[node as usize];
-        place.free_memory -= spec.memory_bytes;
-        place.free_cores -= spec.cores;
+        let host = &mut self.world.nodes[node as usize];
+        host.free_memory -= spec.memory_bytes;
+        host.free_cores -= spec.cores;
         let state = &mut self.jobs[job].stages[index];
         if !again {
             state.taken[task as usize] = true;
             state.pending -= 1;
         }
         state.running += 1;
-        let since = place.freed_at.max(state.ready_at);
+        let since = host.freed_at.max(state.ready_at);
         let number = u64::from(task) << 20 | (index as u64) << 10 | job as u64;
         let attempts_before = if again { 1 } else { 0 };
         let mut luck = Rng::keyed(self.scenario.seed.wrapping_add(attempts_before), TASK_SALT, number);

@@ -1,5 +1,5 @@
 //! Do shares come out as SimGrid has them? Its end times for the same transfers and computations (3.32, model CM02 without
-//! cross traffic; benchmarks/simulator_speed.py runs it) stand here as numbers.
+//! cross traffic; benchmarks/simulator_speed.py runs it) are here as numbers.
 
 use crate::activity::{Owner, Use, Wake};
 use crate::engine::Engine;
@@ -63,11 +63,12 @@ fn transfers(pieces: u32) -> Vec<f64> {
 fn transfers_share_links_as_in_simgrid() {
     // Mean error of the end times, the worst one, and the error of the last end, by the number of pieces.
     for (pieces, mean_most, worst_most) in [(64, 0.03, 0.12), (8, 0.06, 0.25)] {
-        let found = transfers(pieces);
-        let off: Vec<f64> = found.iter().zip(TRANSFERS).map(|(end, told)| (end / told.3 - 1.0).abs()).collect();
+        let ends_s = transfers(pieces);
+        let off: Vec<f64> =
+            ends_s.iter().zip(TRANSFERS).map(|(end, expected)| (end / expected.3 - 1.0).abs()).collect();
         let mean = off.iter().sum::<f64>() / off.len() as f64;
         let worst = off.iter().copied().fold(0.0, f64::max);
-        let last = found.iter().copied().fold(0.0, f64::max);
+        let last = ends_s.iter().copied().fold(0.0, f64::max);
         println!("{pieces} pieces: mean {mean:.3}, worst {worst:.3}, last end {last:.2} instead of 45.94");
         assert!(mean < mean_most && worst < worst_most, "{pieces} pieces: mean {mean}, worst {worst}");
         assert!((last / 45.94 - 1.0).abs() < 0.01, "{last}");
@@ -80,9 +81,9 @@ fn computations_share_cores_as_in_simgrid() {
     let node = engine.add_cpu(2.0, 1.0, 1.0, None);
     let activities: Vec<Vec<Use>> =
         (1..=5).map(|seconds| vec![Use::Cpu { node, seconds: f64::from(seconds) }]).collect();
-    let found = ends(&mut engine, &activities, 1);
-    for (end, told) in found.iter().zip([2.5, 4.5, 6.0, 7.0, 8.0]) {
-        assert!((end - told).abs() < 1e-6, "{end} instead of {told}");
+    let ends_s = ends(&mut engine, &activities, 1);
+    for (end, expected) in ends_s.iter().zip([2.5, 4.5, 6.0, 7.0, 8.0]) {
+        assert!((end - expected).abs() < 1e-6, "{end} instead of {expected}");
     }
 }
 
@@ -96,6 +97,6 @@ fn a_pool_gives_by_weight_and_wastes_nothing() {
         vec![Use::Cpu { node: heavy, seconds: 3.0 }],
         vec![Use::Cpu { node: light, seconds: 3.0 }],
     ];
-    let found = ends(&mut engine, &activities, 1);
-    assert!((found[0] - 4.0).abs() < 1e-6 && (found[2] - 5.0).abs() < 1e-6, "{found:?}");
+    let ends_s = ends(&mut engine, &activities, 1);
+    assert!((ends_s[0] - 4.0).abs() < 1e-6 && (ends_s[2] - 5.0).abs() < 1e-6, "{ends_s:?}");
 }

@@ -200,7 +200,9 @@ impl<'a> Sim<'a> {
         }
         let waiting = self.jobs.iter().zip(&self.scenario.jobs).find(|(state, _)| state.end_s == 0.0);
         let name = waiting.map_or("", |(_, job)| job.name.as_str());
-        Failure::Impossible(format!("job {name} can't go on: no node that lives has room for what it still asks for"))
+        Failure::Impossible(format!(
+            "job {name} can't continue: no live node has room for the containers that it still requests"
+        ))
     }
 
     fn timer(&mut self, timer: Timer) -> Result<(), Failure> {
@@ -278,9 +280,9 @@ impl<'a> Sim<'a> {
                 state.input_bytes = bytes.unwrap_or(stored).min(stored);
                 usual_tasks = blocks.len() as u32;
             }
-            Input::Stages(places) => {
-                for &place in places {
-                    let outputs = self.jobs[job].stages[place].outputs;
+            Input::Stages(sources) => {
+                for &source in sources {
+                    let outputs = self.jobs[job].stages[source].outputs;
                     state.sources.extend(outputs);
                     state.input_bytes += outputs.map_or(0.0, |index| self.outputs[index].expected_bytes);
                 }
@@ -328,7 +330,7 @@ impl<'a> Sim<'a> {
     pub fn expansion_of(&self, job: usize, index: usize) -> f64 {
         let stages = &self.scenario.jobs[job].stages;
         let shuffled = match &stages[index].input {
-            Input::Stages(places) => places.first().map_or(1.0, |&place| match stages[place].output {
+            Input::Stages(sources) => sources.first().map_or(1.0, |&source| match stages[source].output {
                 Output::Shuffle { compression, .. } => 1.0 / compression,
                 _ => 1.0,
             }),
@@ -361,15 +363,15 @@ impl<'a> Sim<'a> {
             return;
         }
         let mut requested = state.tasks;
-        if let Input::Stages(places) = &spec.input {
-            let (done, tasks) = places
+        if let Input::Stages(sources) = &spec.input {
+            let (done, tasks) = sources
                 .iter()
-                .fold((0, 0), |(done, tasks), &place| (done + stages[place].done, tasks + stages[place].tasks));
+                .fold((0, 0), |(done, tasks), &source| (done + stages[source].done, tasks + stages[source].tasks));
             let share = f64::from(done) / f64::from(tasks);
             if share < spec.shuffle.slow_start && done < tasks {
                 return;
             }
-            requested = self.reduces_allowed(job, index, places, share);
+            requested = self.reduces_allowed(job, index, sources, share);
         }
         let state = &mut self.jobs[job].stages[index];
         let more = requested.saturating_sub(state.requested);
@@ -386,10 +388,10 @@ impl<'a> Sim<'a> {
     }
 
     /// How many reduces the master asks for while maps are left: RMContainerAllocator's ramp-up.
-    fn reduces_allowed(&self, job: usize, index: usize, places: &[usize], done_share: f64) -> u32 {
+    fn reduces_allowed(&self, job: usize, index: usize, sources: &[usize], done_share: f64) -> u32 {
         const RAMP_UP_LIMIT: f64 = 0.5;
         let (specs, stages) = (&self.scenario.jobs[job].stages, &self.jobs[job].stages);
-        if places.iter().all(|&place| stages[place].pending == 0) {
+        if sources.iter().all(|&source| stages[source].pending == 0) {
             return stages[index].tasks;
         }
         let masters = self
@@ -400,9 +402,9 @@ impl<'a> Sim<'a> {
             .filter(|(_, state)| state.am_node.is_some() && state.end_s == 0.0);
         let total = self.total_memory - masters.map(|(spec, _)| spec.am_memory_bytes).sum::<f64>();
         let for_reduces = total * done_share.min(RAMP_UP_LIMIT);
-        let scheduled: f64 = places
+        let scheduled: f64 = sources
             .iter()
-            .map(|&place| f64::from(stages[place].pending + stages[place].running) * specs[place].memory_bytes)
+            .map(|&source| f64::from(stages[source].pending + stages[source].running) * specs[source].memory_bytes)
             .sum();
         let unused = (total - for_reduces - scheduled).max(0.0);
         let allowed = ((for_reduces + unused) / specs[index].memory_bytes).floor();

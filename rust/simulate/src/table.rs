@@ -1,8 +1,8 @@
-//! How much of its rate does a disk keep when so many streams share it? Tabulated from the request model.
+//! The share of its rate that a disk keeps when several streams share it, tabulated from the request model.
 //!
-//! For each number of readers, with and without write-back beside them, the load of `load.rs` runs on the device's model
+//! For each number of readers, with and without concurrent write-back, the load of `load.rs` runs on the device's model
 //! for a while in virtual time; what it moved per second is the table. Between the numbers tried, totals are
-//! interpolated. For a disk with an arm this comes to `rate / (1 + rate * positioning / window)`.
+//! interpolated. For a disk with an arm this equals `rate / (1 + rate * positioning / window)`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub struct Table {
     spec: DiskSpec,
     /// Filled in when first asked for.
     alone: [Cell<Option<Rates>>; READERS.len()],
-    beside_writes: [Cell<Option<Rates>>; READERS.len()],
+    with_writes: [Cell<Option<Rates>>; READERS.len()],
     writes: Cell<Option<Rates>>,
     /// Rate while flash takes writes into its buffer, as a multiple of the sustained one.
     pub burst_factor: f64,
@@ -69,7 +69,7 @@ impl Table {
         Table {
             spec: sustained,
             alone: Default::default(),
-            beside_writes: Default::default(),
+            with_writes: Default::default(),
             writes: Cell::default(),
             burst_factor,
             burst_bytes,
@@ -79,7 +79,7 @@ impl Table {
         }
     }
 
-    /// What so many readers get together, and write-back beside them if it works.
+    /// Total rate of `readers` readers, and of write-back if it runs.
     pub fn rates(&self, readers: u32, writes: bool) -> Rates {
         if readers == 0 {
             let only = || self.filled(&self.writes, 0, true);
@@ -97,14 +97,14 @@ impl Table {
         Rates { read: between(below.read, above.read), write: between(below.write, above.write) }
     }
 
-    fn tried(&self, place: usize, writes: bool) -> Rates {
-        let cells = if writes { &self.beside_writes } else { &self.alone };
-        self.filled(&cells[place], READERS[place], writes)
+    fn tried(&self, index: usize, writes: bool) -> Rates {
+        let cells = if writes { &self.with_writes } else { &self.alone };
+        self.filled(&cells[index], READERS[index], writes)
     }
 
-    fn filled(&self, place: &Cell<Option<Rates>>, readers: u32, writes: bool) -> Rates {
-        let rates = place.get().unwrap_or_else(|| cell(&self.spec, readers, writes));
-        place.set(Some(rates));
+    fn filled(&self, entry: &Cell<Option<Rates>>, readers: u32, writes: bool) -> Rates {
+        let rates = entry.get().unwrap_or_else(|| cell(&self.spec, readers, writes));
+        entry.set(Some(rates));
         rates
     }
 }
@@ -113,8 +113,8 @@ impl Table {
 fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
     let mut load = Load::new(spec, 1);
     let endless = 1e18;
-    // Streams change their places now and then, so that no single pair of places makes the table. Beside another stream,
-    // the next window has to be sought for anyway.
+    // Streams change their offsets now and then, so that no single pair of offsets decides the table. With a second
+    // stream, the next window needs a seek anyway.
     let run = if readers > 1 || writes { RUN_WINDOWS * spec.readahead_bytes } else { endless };
     for _ in 0..readers {
         load.read(0.0, endless, run, None);
@@ -126,7 +126,7 @@ fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
     let wanted = window * WINDOWS.max(WINDOWS_EACH * f64::from(readers)) * if writes { 2.0 } else { 1.0 };
     let moved = |load: &Load| (load.stats().read_bytes as f64, load.stats().written_bytes as f64);
     let mut step = Step::default();
-    let mut begun = None;
+    let mut start = None;
     let mut now = 0.0;
     loop {
         now = load.next_s().max(now);
@@ -135,8 +135,8 @@ fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
             load.allow_writes(now, endless);
         }
         let (read, written) = moved(&load);
-        match begun {
-            None if read + written > wanted / 4.0 => begun = Some((now, read, written)),
+        match start {
+            None if read + written > wanted / 4.0 => start = Some((now, read, written)),
             Some((since, read_then, written_then)) if read + written > wanted => {
                 let passed_s = now - since;
                 return Rates { read: (read - read_then) / passed_s, write: (written - written_then) / passed_s };
@@ -176,17 +176,17 @@ mod tests {
     #[test]
     fn streams_that_interleave_cost_a_disk_half_its_rate() {
         let table = Table::of(&hdd(120e6, 655_360.0));
-        let one = table.rates(1, false).read;
-        assert!((one / 120e6 - 1.0).abs() < 0.02, "{one}");
+        let single = table.rates(1, false).read;
+        assert!((single / 120e6 - 1.0).abs() < 0.02, "{single}");
         // 10 to 20 readers are published to keep 0.48, and were measured to keep 0.55 to 0.57 (docs/reference/devices.md).
         for readers in [10, 16, 20] {
-            let kept = table.rates(readers, false).read / one;
+            let kept = table.rates(readers, false).read / single;
             assert!((0.48..0.62).contains(&kept), "{readers} readers keep {kept}");
         }
     }
 
     #[test]
-    fn what_is_kept_lies_between_one_and_five_windows_per_positioning() {
+    fn a_positioning_costs_one_to_five_windows() {
         let spec = hdd(120e6, 1_310_720.0);
         let table = Table::of(&spec);
         let formula = |windows: f64| 1.0 / (1.0 + 120e6 * table.positioning_s / (windows * 1_310_720.0));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn between_the_numbers_tried_lies_what_lies_between() {
+    fn rates_between_tabulated_numbers_are_interpolated() {
         let table = Table::of(&hdd(120e6, 655_360.0));
         let (low, high) = (table.rates(8, false).read, table.rates(12, false).read);
         let between = table.rates(10, false).read;

@@ -30,7 +30,7 @@ impl Text {
             // Writing to a String can't fail.
             let _ = write!(self.0, "{}", value as i64);
         } else if value.is_finite() {
-            // To the nanosecond or the byte: what lies below is rounding.
+            // To the nanosecond or the byte: smaller digits are rounding.
             let _ = write!(self.0, "{value:.9}");
             while self.0.ends_with('0') {
                 self.0.pop();

@@ -1,4 +1,4 @@
-//! What if a node fails, or a task is slow? Attempts again, beside or after the first.
+//! Failed nodes and slow tasks: further attempts, during or after the first.
 
 use crate::attempt::Step;
 use crate::scenario::Output;
@@ -211,9 +211,9 @@ impl Sim<'_> {
         let spec = &self.scenario.jobs[job].stages[stage];
         let first = self.attempts.iter().filter(of_stage).find(|attempt| attempt.task == task).map(|a| a.node);
         let fits = |node: &u32| {
-            let place = &self.world.nodes[*node as usize];
-            let room = place.free_memory >= spec.memory_bytes && place.free_cores >= spec.cores;
-            place.alive && room && Some(*node) != first
+            let host = &self.world.nodes[*node as usize];
+            let room = host.free_memory >= spec.memory_bytes && host.free_cores >= spec.cores;
+            host.alive && room && Some(*node) != first
         };
         let node = match (0..self.world.nodes.len() as u32).find(fits) {
             Some(node) => node,

@@ -25,7 +25,7 @@ pub const CONTROL_SALT: u64 = 7;
 /// A position that no page cache can have.
 pub const NEVER_CACHED: f64 = -1e300;
 /// What write-back takes from a file in its turn: MIN_WRITEBACK_PAGES, 4 MiB (Linux' fs/fs-writeback.c), of which half is
-/// counted, as the file of its checksums has a turn of its own; and no more than the file has dirty. How many files share
+/// counted, as the file of its checksums has a separate turn; and no more than the file has dirty. How many files share
 /// what is dirty was chosen by what labs measured (docs/explanation/simulator.md).
 const WRITE_TURN_BYTES: f64 = 2_097_152.0;
 const DIRTY_FILES: f64 = 24.0;
@@ -127,7 +127,7 @@ pub struct World {
     storing: Vec<u32>,
     /// For each node its place among those that store, or that of the next one that does.
     storing_index: Vec<u32>,
-    place: Rng,
+    placement: Rng,
     next_block: u32,
     balanced: bool,
     pub disk_readahead: Vec<f64>,
@@ -147,9 +147,9 @@ struct GroupTraces {
 
 impl GroupTraces {
     fn new(interval_s: f64, steps: usize, disks: usize) -> GroupTraces {
-        let one = || Series::new(interval_s, steps);
+        let series = || Series::new(interval_s, steps);
         let shared = || Series::shared(interval_s, steps);
-        let disk = |_| Rc::new(RefCell::new(DiskTraces { read: one(), written: one(), busy: one() }));
+        let disk = |_| Rc::new(RefCell::new(DiskTraces { read: series(), written: series(), busy: series() }));
         GroupTraces { cpu: shared(), link_in: shared(), link_out: shared(), disks: (0..disks).map(disk).collect() }
     }
 }
@@ -163,7 +163,7 @@ impl World {
             datasets: Vec::new(),
             storing: Vec::new(),
             storing_index: Vec::new(),
-            place: Rng::keyed(scenario.seed, PLACE_SALT, 0),
+            placement: Rng::keyed(scenario.seed, PLACE_SALT, 0),
             next_block: 0,
             balanced: scenario.storage.balanced,
             disk_readahead: Vec::new(),
@@ -293,7 +293,8 @@ impl World {
                 for _ in 0..blocks as u32 {
                     let bytes = left.min(spec.block_bytes);
                     left -= bytes;
-                    let replicas = self.place((spec.files > 1).then_some(writer), spec.replication, bytes, spec.cached);
+                    let replicas =
+                        self.place_block((spec.files > 1).then_some(writer), spec.replication, bytes, spec.cached);
                     dataset.push(bytes, &replicas);
                 }
             }
@@ -302,9 +303,9 @@ impl World {
         Ok(())
     }
 
-    /// Where a block's replicas go: the writer's own disk, a node of another rack, one beside that, then any
+    /// Where a block's replicas go: the writer's own disk, a node of another rack, another node of that rack, then any
     /// (BlockPlacementPolicyDefault of HDFS). Directories are taken by turns.
-    pub fn place(&mut self, writer: Option<u32>, replication: u32, bytes: f64, cached: bool) -> Vec<Replica> {
+    pub fn place_block(&mut self, writer: Option<u32>, replication: u32, bytes: f64, cached: bool) -> Vec<Replica> {
         let mut chosen: Vec<u32> = Vec::with_capacity(replication as usize);
         let count = self.storing.len();
         let block = self.next_block as usize;
@@ -327,20 +328,20 @@ impl World {
         }
         let mut replicas = Vec::with_capacity(chosen.len());
         for node in chosen {
-            let place = &mut self.nodes[node as usize];
-            let disk = place.dfs[place.next_dfs as usize % place.dfs.len()];
-            place.next_dfs = place.next_dfs.wrapping_add(1);
-            let position = if cached { place.cache.insert(bytes) } else { NEVER_CACHED };
+            let host = &mut self.nodes[node as usize];
+            let disk = host.dfs[host.next_dfs as usize % host.dfs.len()];
+            host.next_dfs = host.next_dfs.wrapping_add(1);
+            let position = if cached { host.cache.insert(bytes) } else { NEVER_CACHED };
             replicas.push(Replica { node, disk, position });
         }
         replicas
     }
 
     fn choose(&mut self, writer: Option<u32>, chosen: &[u32]) -> u32 {
-        let any = |world: &mut World| world.storing[world.place.below(world.storing.len())];
+        let any = |world: &mut World| world.storing[world.placement.below(world.storing.len())];
         let in_rack = |world: &mut World, rack: u32| {
             let nodes = world.racks[rack as usize].len();
-            let node = world.racks[rack as usize][world.place.below(nodes)];
+            let node = world.racks[rack as usize][world.placement.below(nodes)];
             if world.nodes[node as usize].dfs.is_empty() {
                 world.storing[node as usize % world.storing.len()]
             } else {
@@ -352,8 +353,8 @@ impl World {
             (0, Some(node)) if !self.nodes[node as usize].dfs.is_empty() => node,
             (0, _) => any(self),
             (1, _) if self.racks.len() > 1 => {
-                let own = rack_of(self, chosen[0]) as usize;
-                let other = (own + 1 + self.place.below(self.racks.len() - 1)) % self.racks.len();
+                let writer_rack = rack_of(self, chosen[0]) as usize;
+                let other = (writer_rack + 1 + self.placement.below(self.racks.len() - 1)) % self.racks.len();
                 in_rack(self, other as u32)
             }
             (2, _) if self.racks.len() > 1 => {

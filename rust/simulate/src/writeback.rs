@@ -1,7 +1,7 @@
-//! When may a writer go on whose data goes into the page cache? Linux' dirty pages of one device.
+//! The time at which a writer into the page cache may continue: Linux' dirty pages of one device.
 //!
 //! A write is done as soon as no more than the limit is dirty; until then its writer waits, first come, first served.
-//! The kernel writes back when more than the background limit is dirty, when somebody waits, or when the data has been
+//! The kernel writes back when more than the background limit is dirty, when a writer waits, or when the data has been
 //! dirty for too long (Documentation/admin-guide/sysctl/vm.rst: dirty_bytes, dirty_background_bytes,
 //! dirty_expire_centisecs; for one device alone Documentation/ABI/testing/sysfs-class-bdi: max_bytes, strict_limit).
 

@@ -62,11 +62,11 @@ impl Parser<'_> {
 
     fn takes(&mut self, word: &str) -> bool {
         self.space();
-        let found = self.rest().starts_with(word);
-        if found {
+        let matches = self.rest().starts_with(word);
+        if matches {
             self.at += word.len();
         }
-        found
+        matches
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, String> {

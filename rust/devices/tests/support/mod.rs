@@ -1,4 +1,4 @@
-//! Clients in virtual time: each keeps so many requests in flight, and asks for the next one when one is done.
+//! Clients in virtual time: each keeps a given number of requests in flight, and sends another when one is done.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub const SECOND: Ns = 1_000_000_000;
 pub enum Pattern {
     /// On and on from here.
     Sequential(u64),
-    /// Anywhere in the first so many bytes, at multiples of the request's size.
+    /// Anywhere in this many first bytes, at multiples of the request's size.
     Random(u64),
 }
 
@@ -77,7 +77,7 @@ pub fn drive(device: &mut Model, clients: &mut [Client], duration: Ns) -> Outcom
         let event = device.next_event();
         let now = match (arrival, event) {
             (Some(arrival), Some(event)) => arrival.min(event),
-            (arrival, event) => arrival.or(event).expect("somebody always waits"),
+            (arrival, event) => arrival.or(event).expect("a client always waits"),
         };
         if now > duration {
             break;

@@ -4,7 +4,7 @@ use crate::support::{Case, HDD, SSD};
 use assay_simulate::{answer, Tables};
 use assay_spec::{json, Json};
 
-fn told(text: &str) -> (String, String) {
+fn error_of(text: &str) -> (String, String) {
     let result = answer(text, &mut Tables::default(), || 0.0);
     let result = json::parse(&result).unwrap();
     match (result.member("error"), result.member("kind")) {
@@ -14,7 +14,7 @@ fn told(text: &str) -> (String, String) {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn an_error_names_its_location() {
     let good = Case::new(HDD).json();
     let cases = [
         ("\"read_bytes_per_s\":6e6,", "", "input", "cluster.nodes[0].devices[0].model.read_bytes_per_s: is missing"),
@@ -40,15 +40,15 @@ fn what_is_wrong_is_said_with_its_place() {
     ];
     for (part, instead, kind, words) in cases {
         assert!(good.contains(part), "{part} is not in {good}");
-        let (found, error) = told(&good.replace(part, instead));
-        assert!(found == kind && error.contains(words), "{instead}: {found}: {error}");
+        let (actual, error) = error_of(&good.replace(part, instead));
+        assert!(actual == kind && error.contains(words), "{instead}: {actual}: {error}");
     }
 }
 
 #[test]
 fn what_is_no_scenario_is_refused() {
     for text in ["", "{", "[]", "null", "\u{0}", "{\"jobs\":[]}", "{\"cluster\":3,\"jobs\":[]}"] {
-        assert_eq!(told(text).0, "input", "{text}");
+        assert_eq!(error_of(text).0, "input", "{text}");
     }
 }
 

@@ -10,8 +10,8 @@ fn every_byte_goes_its_way_once() {
             let result = case.run();
             let counter = |name: &str| number(&result, &["counters", name]);
             let about = |name: &str, bytes: f64| {
-                let found = counter(name);
-                assert!((found / bytes - 1.0).abs() < 1e-6, "{fidelity} {name}: {found} instead of {bytes}");
+                let counted = counter(name);
+                assert!((counted / bytes - 1.0).abs() < 1e-6, "{fidelity} {name}: {counted} instead of {bytes}");
             };
             about("dfs_read_bytes", case.bytes);
             about("shuffle_bytes", case.bytes);

@@ -98,8 +98,8 @@ impl Case {
 }
 
 pub fn number(result: &Json, path: &[&str]) -> f64 {
-    let found = path.iter().try_fold(result, |value, key| value.member(key));
-    match found {
+    let member = path.iter().try_fold(result, |value, key| value.member(key));
+    match member {
         Some(Json::Number(number)) => *number,
         other => panic!("{path:?} is {other:?} in {result:?}"),
     }

@@ -43,7 +43,7 @@ final class Arguments {
         return settings.getLong(SEED, 1);
     }
 
-    /** Makes each task run once at a time: a second attempt beside the first would write the same file. */
+    /** Makes each task run once at a time: a second, concurrent attempt would write the same file. */
     static void withoutSpeculation(Job job) {
         job.getConfiguration().setBoolean(MRJobConfig.MAP_SPECULATIVE, false);
         job.getConfiguration().setBoolean(MRJobConfig.REDUCE_SPECULATIVE, false);

@@ -42,7 +42,7 @@ public final class KMeans extends Configured implements Tool {
     /** Gives each point to the nearest centroid; of two at one distance, to the first. */
     public static final class NearestMapper extends Mapper<LongWritable, Point, IntWritable, Cluster> {
         private final IntWritable nearest = new IntWritable();
-        private final Cluster one = new Cluster();
+        private final Cluster single = new Cluster();
         private double[][] centroids;
 
         @Override
@@ -62,8 +62,8 @@ public final class KMeans extends Configured implements Tool {
                     nearest.set(index);
                 }
             }
-            one.set(1, least, point.coordinates());
-            context.write(nearest, one);
+            single.set(1, least, point.coordinates());
+            context.write(nearest, single);
         }
     }
 
@@ -91,10 +91,10 @@ public final class KMeans extends Configured implements Tool {
         }
     }
 
-    static double squaredDistance(double[] one, double[] other) {
+    static double squaredDistance(double[] first, double[] second) {
         double sum = 0;
-        for (int dimension = 0; dimension < one.length; dimension++) {
-            double apart = one[dimension] - other[dimension];
+        for (int dimension = 0; dimension < first.length; dimension++) {
+            double apart = first[dimension] - second[dimension];
             sum += apart * apart;
         }
         return sum;
@@ -147,22 +147,22 @@ public final class KMeans extends Configured implements Tool {
     }
 
     private List<String> firstPoints(FileSystem files, Path folder, int count) throws IOException {
-        List<String> found = new ArrayList<>();
+        List<String> lines = new ArrayList<>();
         FileStatus[] parts = files.listStatus(folder, path -> path.getName().startsWith("part-"));
         Arrays.sort(parts);
         for (FileStatus part : parts) {
             LongWritable id = new LongWritable();
             Point point = new Point();
             try (SequenceFile.Reader in = new SequenceFile.Reader(getConf(), SequenceFile.Reader.file(part.getPath()))) {
-                while (found.size() < count && in.next(id, point)) {
-                    found.add("0\t0.0\t" + Arrays.toString(point.coordinates()).replaceAll("[\\[\\] ]", ""));
+                while (lines.size() < count && in.next(id, point)) {
+                    lines.add("0\t0.0\t" + Arrays.toString(point.coordinates()).replaceAll("[\\[\\] ]", ""));
                 }
             }
         }
-        if (found.size() < count) {
-            throw new IOException(count + " clusters need as many points; " + folder + " has " + found.size());
+        if (lines.size() < count) {
+            throw new IOException(count + " clusters need as many points; " + folder + " has " + lines.size());
         }
-        return found;
+        return lines;
     }
 
     /**

@@ -30,12 +30,12 @@ public final class Page implements Writable {
     /** Adds up shares; the one that has the page's links brings them. */
     void sum(Iterable<Page> parts) {
         double sum = 0;
-        long[] found = NONE;
+        long[] pageLinks = NONE;
         for (Page part : parts) {
             sum += part.rank;
-            found = part.links.length > 0 ? part.links : found;
+            pageLinks = part.links.length > 0 ? part.links : pageLinks;
         }
-        set(sum, found);
+        set(sum, pageLinks);
     }
 
     /** Returns the rank, or the share of one. */

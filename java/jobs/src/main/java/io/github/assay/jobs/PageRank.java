@@ -19,7 +19,7 @@ import org.apache.hadoop.util.ToolRunner;
  * PageRank by power iteration, one job each: rank' = (1 - d) / n + d × the sum of rank / links over the pages linking here.
  *
  * <p>Brin and Page: The anatomy of a large-scale hypertextual web search engine (1998), with d = 0.85 and ranks that add
- * up to 1. The graph travels through the shuffle beside the ranks, as in every MapReduce PageRank; that is its load.
+ * up to 1. The graph travels through the shuffle with the ranks, as in every MapReduce PageRank; that is its load.
  */
 public final class PageRank extends Configured implements Tool {
     /** Sum of all ranks in units of 10^-15: 10^15 when none is lost. */

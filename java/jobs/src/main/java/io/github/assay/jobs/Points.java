@@ -17,7 +17,7 @@ import org.apache.hadoop.util.ToolRunner;
 /**
  * Generates the points that {@link KMeans} clusters: normally distributed around centres that are spread evenly.
  *
- * <p>Which centre a point belongs to is random; centres lie in a cube of side 1000, and points deviate by 50 in each of
+ * <p>Which centre a point belongs to is random; centres are in a cube of side 1000, and points deviate by 50 in each of
  * the 20 dimensions, which is the number that HiBench has too.
  */
 public final class Points extends Configured implements Tool {

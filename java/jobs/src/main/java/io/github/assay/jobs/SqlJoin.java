@@ -67,8 +67,10 @@ public final class SqlJoin extends Configured implements Tool {
     /** Makes one group of both kinds of a page's records. */
     public static final class PageComparator extends Text.Comparator {
         @Override
-        public int compare(byte[] one, int oneStart, int oneLength, byte[] other, int otherStart, int otherLength) {
-            return super.compare(one, oneStart, oneLength - MARK_BYTES, other, otherStart, otherLength - MARK_BYTES);
+        public int compare(
+                byte[] first, int firstStart, int firstLength, byte[] second, int secondStart, int secondLength) {
+            return super.compare(
+                    first, firstStart, firstLength - MARK_BYTES, second, secondStart, secondLength - MARK_BYTES);
         }
     }
 

@@ -22,7 +22,8 @@ import org.apache.hadoop.util.ToolRunner;
  *
  * <p>The tables and queries are those of Pavlo et al.: A comparison of approaches to large-scale data analysis (2009),
  * which HiBench took over. There is a visitor's address for every ten visits; which page is visited follows Zipf's law
- * with exponent 1; dates lie evenly in twenty years. What the queries must come to is counted here.
+ * with exponent 1; dates are spread evenly over twenty years. The expected results of the
+ * queries are counted here.
  */
 public final class SqlTables extends Configured implements Tool {
     static final String VISITS = "VISITS";

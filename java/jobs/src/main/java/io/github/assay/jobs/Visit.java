@@ -27,7 +27,7 @@ final class Visit {
         return date.compareTo("1999-01-01") > 0 && date.compareTo("2000-01-01") < 0;
     }
 
-    /** Returns an amount as it stands in the tables: with a point before the last two digits. */
+    /** Returns an amount as the tables have it: with a point before the last two digits. */
     static String money(long cents) {
         return cents / 100 + "." + cents % 100 / 10 + cents % 10;
     }

@@ -41,14 +41,14 @@ class KMeansTest {
             long[] counts = new long[CLUSTERS];
             double cost = step(points, centroids, counts);
             List<String> lines = Files.readAllLines(folder.resolve("out/centroids-" + iteration));
-            double costFound = 0;
+            double costOfResult = 0;
             for (int cluster = 0; cluster < CLUSTERS; cluster++) {
                 String[] columns = lines.get(cluster).split("\t");
                 assertEquals(counts[cluster], Long.parseLong(columns[0]));
-                costFound += Double.parseDouble(columns[1]);
+                costOfResult += Double.parseDouble(columns[1]);
                 assertArrayEquals(centroids[cluster], KMeans.coordinates(lines.get(cluster)), 1e-9);
             }
-            assertEquals(cost, costFound, cost * 1e-12);
+            assertEquals(cost, costOfResult, cost * 1e-12);
             assertTrue(cost <= before, "an iteration never makes it worse");
             before = cost;
         }

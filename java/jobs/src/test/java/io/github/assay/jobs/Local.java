@@ -49,21 +49,21 @@ final class Local {
 
     /** Returns the lines of all parts below a folder, in the order of the parts. */
     List<String> lines(String name) throws IOException {
-        List<String> found = new ArrayList<>();
+        List<String> lines = new ArrayList<>();
         for (java.nio.file.Path part : parts(name)) {
-            found.addAll(Files.readAllLines(part, StandardCharsets.UTF_8));
+            lines.addAll(Files.readAllLines(part, StandardCharsets.UTF_8));
         }
-        return found;
+        return lines;
     }
 
-    /** Hands each record of the sequence files below a folder to {@code each}. */
-    <V extends Writable> void records(String name, V value, BiConsumer<Long, V> each) throws IOException {
+    /** Calls {@code action} with each record of the sequence files below a folder. */
+    <V extends Writable> void records(String name, V value, BiConsumer<Long, V> action) throws IOException {
         LongWritable key = new LongWritable();
         for (java.nio.file.Path part : parts(name)) {
             Path path = new Path(part.toUri());
             try (SequenceFile.Reader in = new SequenceFile.Reader(settings(Map.of()), SequenceFile.Reader.file(path))) {
                 while (in.next(key, value)) {
-                    each.accept(key.get(), value);
+                    action.accept(key.get(), value);
                 }
             }
         }

@@ -23,10 +23,10 @@ class PageRankTest {
         int status = local.run(new PageRank(), Map.of(), local.at("graph"), local.at("out"), "" + PAGES, "3");
         assertEquals(0, status);
         double[] expected = dense(local.links("graph"), 3);
-        Map<Long, Double> found = local.ranks("out/iteration-3");
-        assertEquals(PAGES, found.size());
-        found.forEach((page, rank) -> assertEquals(1, rank / expected[page.intValue()], 1e-12));
-        assertEquals(1, found.values().stream().mapToDouble(Double::doubleValue).sum(), 1e-12);
+        Map<Long, Double> ranks = local.ranks("out/iteration-3");
+        assertEquals(PAGES, ranks.size());
+        ranks.forEach((page, rank) -> assertEquals(1, rank / expected[page.intValue()], 1e-12));
+        assertEquals(1, ranks.values().stream().mapToDouble(Double::doubleValue).sum(), 1e-12);
         assertTrue(folder.resolve("out").toFile().list().length == 1, "earlier iterations are removed");
     }
 
@@ -36,14 +36,14 @@ class PageRankTest {
         local.run(new LinkGraph(), Map.of("mapreduce.job.maps", "1"), "50", local.at("one"));
         local.run(new LinkGraph(), Map.of("mapreduce.job.maps", "4"), "50", local.at("four"));
         local.run(new LinkGraph(), Map.of(Arguments.SEED, "2"), "50", local.at("other"));
-        Map<Long, long[]> one = local.links("one");
+        Map<Long, long[]> byOneMap = local.links("one");
         Map<Long, long[]> four = local.links("four");
         Map<Long, long[]> other = local.links("other");
-        one.forEach((page, links) -> assertArrayEquals(links, four.get(page)));
-        assertTrue(one.entrySet().stream().anyMatch(e -> !Arrays.equals(e.getValue(), other.get(e.getKey()))));
-        assertTrue(one.values().stream().allMatch(links -> links.length > 0));
-        long toFirst = one.values().stream().flatMapToLong(Arrays::stream).filter(link -> link == 0).count();
-        long toMiddle = one.values().stream().flatMapToLong(Arrays::stream).filter(link -> link == 25).count();
+        byOneMap.forEach((page, links) -> assertArrayEquals(links, four.get(page)));
+        assertTrue(byOneMap.entrySet().stream().anyMatch(e -> !Arrays.equals(e.getValue(), other.get(e.getKey()))));
+        assertTrue(byOneMap.values().stream().allMatch(links -> links.length > 0));
+        long toFirst = byOneMap.values().stream().flatMapToLong(Arrays::stream).filter(link -> link == 0).count();
+        long toMiddle = byOneMap.values().stream().flatMapToLong(Arrays::stream).filter(link -> link == 25).count();
         assertTrue(toFirst > 5 * toMiddle, "popularity follows Zipf's law");
     }
 

@@ -37,13 +37,13 @@ class SqlTest {
             String[] columns = row.split(",");
             expected.merge(columns[0], Math.round(Double.parseDouble(columns[3]) * 100), Long::sum);
         }
-        Map<String, Long> found = new TreeMap<>();
+        Map<String, Long> result = new TreeMap<>();
         for (String row : local.lines("out")) {
             String[] columns = row.split("\t");
-            found.put(columns[0], Math.round(Double.parseDouble(columns[1]) * 100));
+            result.put(columns[0], Math.round(Double.parseDouble(columns[1]) * 100));
         }
-        assertEquals(expected, found);
-        assertTrue(found.size() > 50 && found.size() <= 100, "one visitor for ten visits");
+        assertEquals(expected, result);
+        assertTrue(result.size() > 50 && result.size() <= 100, "one visitor for ten visits");
     }
 
     @Test
@@ -67,11 +67,11 @@ class SqlTest {
         Map<String, String> expected = new TreeMap<>();
         groups.forEach((ip, sums) -> expected.put(ip,
                 (double) sums[1] / sums[0] + "\t" + Visit.money(sums[2])));
-        Map<String, String> found = new TreeMap<>();
+        Map<String, String> result = new TreeMap<>();
         for (String row : local.lines("out/groups")) {
-            found.put(row.substring(0, row.indexOf('\t')), row.substring(row.indexOf('\t') + 1));
+            result.put(row.substring(0, row.indexOf('\t')), row.substring(row.indexOf('\t') + 1));
         }
-        assertEquals(expected, found);
+        assertEquals(expected, result);
     }
 
     @Test

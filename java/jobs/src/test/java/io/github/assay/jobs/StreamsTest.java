@@ -132,10 +132,10 @@ class StreamsTest {
                 org.apache.hadoop.fs.Path scratch = new org.apache.hadoop.fs.Path(folder.toString(), "probes" + round);
                 SharedClock clock = SharedClock.measure(files, scratch);
                 long least = AnotherTime.now();
-                double told = clock.ms(System.nanoTime());
+                double time = clock.ms(System.nanoTime());
                 long most = AnotherTime.now();
-                assertTrue(least - clock.errorMs() <= told && told <= most + 1 + clock.errorMs(),
-                        told + " is not between " + least + " and " + most + " ± " + clock.errorMs());
+                assertTrue(least - clock.errorMs() <= time && time <= most + 1 + clock.errorMs(),
+                        time + " is not between " + least + " and " + most + " ± " + clock.errorMs());
             }
         }
     }
@@ -170,9 +170,9 @@ class StreamsTest {
     }
 
     private static double number(String line, String name) {
-        Matcher found = Pattern.compile("\"" + name + "\":(-?[0-9.]+)").matcher(line);
-        assertTrue(found.find(), line);
-        return Double.parseDouble(found.group(1));
+        Matcher match = Pattern.compile("\"" + name + "\":(-?[0-9.]+)").matcher(line);
+        assertTrue(match.find(), line);
+        return Double.parseDouble(match.group(1));
     }
 
     private static long slotTotal(String line) {

@@ -19,7 +19,7 @@ import scala.Tuple2;
 /**
  * Makes the tables of the decision-support workload as Parquet files: {@code DecisionData SCALE PARTS OUTPUT}. Each task
  * has the generator {@code tpchgen-cli}, which comes along as one of the application's files, write one part of a table. The
- * bytes and the sum of all files' checksums are told, so that whoever makes the same files elsewhere knows that they are.
+ * bytes and the sum of all files' checksums are printed, so that files made elsewhere can be compared.
  */
 public final class DecisionData {
     private static final String GENERATOR = "tpchgen-cli";
@@ -47,7 +47,7 @@ public final class DecisionData {
             Broadcast<SerializableConfiguration> storage =
                     context.broadcast(new SerializableConfiguration(context.hadoopConfiguration()));
             List<Tuple2<Long, Long>> made = context.parallelize(wanted, wanted.size())
-                    .map(one -> made(scale, one[0], one[1], one[2], output, storage.value().value()))
+                    .map(part -> made(scale, part[0], part[1], part[2], output, storage.value().value()))
                     .collect();
             Counts.tell("TABLES_BYTES", made.stream().mapToLong(Tuple2::_1).sum());
             Counts.tell("TABLES_CHECKSUM", made.stream().mapToLong(Tuple2::_2).sum());

@@ -51,11 +51,11 @@ public final class DecisionSupport {
                 Counts.tell("STREAMS_MS", (System.nanoTime() - began) / NANOS_OF_A_MILLI);
                 Counts.tell("STREAMS_DIFFERING_ANSWERS", differing);
             }
-            for (Map.Entry<String, String> one : answers.entrySet()) {
-                Path path = new Path(arguments[1], "question-" + one.getKey());
+            for (Map.Entry<String, String> entry : answers.entrySet()) {
+                Path path = new Path(arguments[1], "question-" + entry.getKey());
                 try (OutputStream file = path.getFileSystem(
                         session.sparkContext().hadoopConfiguration()).create(path, true)) {
-                    file.write(one.getValue().getBytes(StandardCharsets.UTF_8));
+                    file.write(entry.getValue().getBytes(StandardCharsets.UTF_8));
                 }
             }
         }
@@ -68,20 +68,20 @@ public final class DecisionSupport {
         try {
             List<Future<Integer>> running = new ArrayList<>();
             for (int stream = 0; stream < streams; stream++) {
-                List<String[]> own = new ArrayList<>(questions);
-                Collections.rotate(own, -(stream + 1) * questions.size() / (streams + 1));
+                List<String[]> rotated = new ArrayList<>(questions);
+                Collections.rotate(rotated, -(stream + 1) * questions.size() / (streams + 1));
                 String name = "stream " + (stream + 1);
                 running.add(threads.submit(() -> {
                     int differing = 0;
-                    for (String[] question : own) {
+                    for (String[] question : rotated) {
                         differing += answer(session, question, name).equals(answers.get(question[0])) ? 0 : 1;
                     }
                     return differing;
                 }));
             }
             int differing = 0;
-            for (Future<Integer> one : running) {
-                differing += one.get();
+            for (Future<Integer> result : running) {
+                differing += result.get();
             }
             return differing;
         } finally {

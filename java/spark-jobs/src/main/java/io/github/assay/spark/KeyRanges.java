@@ -19,7 +19,7 @@ import org.apache.spark.Partitioner;
  */
 final class KeyRanges extends Partitioner {
     private static final long serialVersionUID = 1L;
-    private static final int PLACES = 10;
+    private static final int POSITIONS = 10;
     private static final int SAMPLES = 100_000;
 
     /** The first key of each range but the first, in order. */
@@ -51,14 +51,14 @@ final class KeyRanges extends Partitioner {
             throw new IOException("no rows below " + input);
         }
         byte[] row = new byte[RowInput.ROW_BYTES];
-        for (int place = 0; place < PLACES; place++) {
-            FileStatus part = parts.get(place % parts.size());
+        for (int position = 0; position < POSITIONS; position++) {
+            FileStatus part = parts.get(position % parts.size());
             long rows = part.getLen() / RowInput.ROW_BYTES;
-            int visits = Math.max(1, PLACES / parts.size());
-            long first = rows * (place / parts.size()) / (visits + 1);
+            int visits = Math.max(1, POSITIONS / parts.size());
+            long first = rows * (position / parts.size()) / (visits + 1);
             try (FSDataInputStream in = files.open(part.getPath())) {
                 in.seek(first * RowInput.ROW_BYTES);
-                for (long at = first; at < Math.min(rows, first + SAMPLES / PLACES); at++) {
+                for (long at = first; at < Math.min(rows, first + SAMPLES / POSITIONS); at++) {
                     in.readFully(row);
                     keys.add(Arrays.copyOf(row, RowInput.KEY_BYTES));
                 }
@@ -74,8 +74,8 @@ final class KeyRanges extends Partitioner {
 
     @Override
     public int getPartition(Object key) {
-        int found = Arrays.binarySearch(bounds, (byte[]) key, Arrays::compareUnsigned);
-        return found >= 0 ? found + 1 : -found - 1;
+        int index = Arrays.binarySearch(bounds, (byte[]) key, Arrays::compareUnsigned);
+        return index >= 0 ? index + 1 : -index - 1;
     }
 
     /** Compares keys byte by byte, without signs. */
@@ -83,8 +83,8 @@ final class KeyRanges extends Partitioner {
         private static final long serialVersionUID = 1L;
 
         @Override
-        public int compare(byte[] one, byte[] other) {
-            return Arrays.compareUnsigned(one, other);
+        public int compare(byte[] first, byte[] second) {
+            return Arrays.compareUnsigned(first, second);
         }
     }
 }

@@ -38,7 +38,7 @@ public final class PageRank {
                     .persist(StorageLevel.MEMORY_AND_DISK_SER());
             JavaPairRDD<Long, Double> ranks = links.mapValues(targets -> 1.0 / pages);
             for (int iteration = 0; iteration < iterations; iteration++) {
-                // Each page sends itself nothing, so that one that nobody links to keeps its place.
+                // Each page sends itself nothing, so that a page without incoming links stays in the result.
                 ranks = links.join(ranks, parts)
                         .flatMapToPair(page -> {
                             long[] targets = page._2._1;

@@ -9,7 +9,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import scala.Tuple2;
 
-/** Writes rows: {@code Rows BYTES FILES OUTPUT}. For trying an engine; TeraGen makes what TeraSort is judged by. */
+/** Writes rows: {@code Rows BYTES FILES OUTPUT}. For trying an engine; TeraGen makes the input of a measured TeraSort. */
 public final class Rows {
     private Rows() {
     }

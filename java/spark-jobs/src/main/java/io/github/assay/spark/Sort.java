@@ -72,8 +72,8 @@ public final class Sort {
         private static final long serialVersionUID = 1L;
 
         @Override
-        public int compare(byte[] one, byte[] other) {
-            return Arrays.compareUnsigned(one, other);
+        public int compare(byte[] first, byte[] second) {
+            return Arrays.compareUnsigned(first, second);
         }
     }
 }

@@ -25,19 +25,19 @@ public final class WordCount {
                             arguments[0], TextInputFormat.class, LongWritable.class, Text.class,
                             context.hadoopConfiguration())
                     .flatMapToPair(line -> {
-                        StringTokenizer found = new StringTokenizer(line._2.toString());
-                        int count = found.countTokens();
+                        StringTokenizer tokens = new StringTokenizer(line._2.toString());
+                        int count = tokens.countTokens();
                         words.add(count);
-                        Tuple2<?, ?>[] ones = new Tuple2<?, ?>[count];
+                        Tuple2<?, ?>[] pairs = new Tuple2<?, ?>[count];
                         for (int word = 0; word < count; word++) {
-                            ones[word] = new Tuple2<>(found.nextToken(), 1L);
+                            pairs[word] = new Tuple2<>(tokens.nextToken(), 1L);
                         }
                         @SuppressWarnings("unchecked")
-                        Tuple2<String, Long>[] typed = (Tuple2<String, Long>[]) ones;
+                        Tuple2<String, Long>[] typed = (Tuple2<String, Long>[]) pairs;
                         return count == 0 ? Collections.emptyIterator() : Arrays.asList(typed).iterator();
                     })
                     .reduceByKey(Long::sum, partitions)
-                    .mapToPair(one -> new Tuple2<>(new Text(one._1), new LongWritable(one._2)))
+                    .mapToPair(pair -> new Tuple2<>(new Text(pair._1), new LongWritable(pair._2)))
                     .saveAsNewAPIHadoopFile(
                             arguments[1], Text.class, LongWritable.class, TextOutputFormat.class,
                             context.hadoopConfiguration());
