@@ -24,7 +24,7 @@ from assay.analysis.comparison.matched import combined_or_named, match
 from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
-from assay.analysis.statistics.run_table import Column, RunTable
+from assay.analysis.statistics.runs.run_table import Column, RunTable
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "workload": ("terasort", "wordcount", "sort", "kmeans", "pagerank", "bayes", "read", "write", "hive", "join"),

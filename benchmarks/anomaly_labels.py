@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.outliers import spread as scatter
 from assay.analysis.outliers.anomalies import Anomalies, Kind, find_anomalies
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus

@@ -21,7 +21,7 @@ from prediction_worlds import world
 
 from assay.analysis.outliers.anomalies import Kind, find_anomalies
 from assay.analysis.statistics.keys import usable
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.estimation.prediction.second_opinion import second_opinion
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run_status import RunStatus

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import duckdb
 
-from assay.analysis.statistics.run_table import BASE_VALUES
+from assay.analysis.statistics.runs.run_table import BASE_VALUES
 from assay.execution.engines.spark.datasets import select_runs
 from assay.store import Repository
 from assay.store.index.dataset import (

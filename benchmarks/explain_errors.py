@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.statistics.run_table import Column, RunTable, coded
+from assay.analysis.statistics.runs.run_table import Column, RunTable, coded
 from assay.estimation.prediction.explaining import FactorImportance, explain
 from assay.estimation.prediction.model import learn
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from prediction import dump
 
-from assay.analysis.statistics.run_table import RunTable
+from assay.analysis.statistics.runs.run_table import RunTable
 from assay.estimation.prediction.choosing import estimates_by_tree, most_informative
 from assay.estimation.prediction.features import Features, learned_encoding
 from assay.estimation.prediction.model import SEED, TrainingData

@@ -28,7 +28,7 @@ from assay.analysis.comparison.scope_estimates import scope_estimates
 from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import InferenceScope, Verdict
-from assay.analysis.statistics.run_table import Column, RunTable
+from assay.analysis.statistics.runs.run_table import Column, RunTable
 
 Array = NDArray[np.float64]
 APART = 0.10

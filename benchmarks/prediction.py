@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from prediction_worlds import world
 
-from assay.analysis.statistics.factors_of_runs import LAYOUT_DEVICES
 from assay.analysis.statistics.keys import groups_by, usable
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.factors_of_runs import LAYOUT_DEVICES
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.estimation.prediction.features import hardware_values
 from assay.estimation.prediction.model import learn
 from assay.estimation.prediction.predict import predict

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.analysis.statistics import Floats
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.estimation.prediction.features import learned_encoding
 from assay.estimation.prediction.forest import grow_forest
 from assay.estimation.prediction.model import SEED

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.analysis.statistics.run_table import RunTable, coded
+from assay.analysis.statistics.runs.run_table import RunTable, coded
 from assay.estimation.prediction.features import CORES, MEMORY, WORKERS
 
 WORK = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.statistics.run_table import RunTable, coded
+from assay.analysis.statistics.runs.run_table import RunTable, coded
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]

@@ -24,7 +24,7 @@ from typing import Any
 from assay.analysis.comparison.matched import match
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run, like
 from assay.store import Repository
 from assay.store.bundles.ids import new_run_id

@@ -27,7 +27,7 @@ from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import Kind, find_anomalies
 from assay.analysis.statistics import Verdict
-from assay.analysis.statistics.run_table import Column, RunTable, coded, table_of
+from assay.analysis.statistics.runs.run_table import Column, RunTable, coded, table_of
 from assay.model import Run
 from assay.model.runs.imported import foreign_run
 from assay.questions.decisions.costs import RunCosts

@@ -44,7 +44,7 @@ from import_mariadb import server
 from repository_views import LAYOUTS, WORKLOADS, filled
 from web_readers import READERS, TARGET_MS, p95_ms, questions, reader, served, together
 
-from assay.analysis.statistics.run_table import RunTable
+from assay.analysis.statistics.runs.run_table import RunTable
 from assay.store import Repository
 
 COLUMNS = {

@@ -14,7 +14,7 @@ from assay.interfaces.report.hardware import hardware_chapter
 from assay.interfaces.report.output.document import ReportFigure, Table, plain
 from assay.interfaces.report.output.pictures import svg
 from assay.model.clusters.device_baseline import DeviceBaseline, Measurement
-from assay.questions.runs.hardware import READ, hardware_of
+from assay.questions.clusters.hardware import READ, hardware_of
 from assay.store import Repository
 from builders import make_run
 from paths import ROOT

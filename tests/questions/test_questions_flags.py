@@ -10,7 +10,7 @@ import pytest
 
 from assay.analysis.outliers.anomalies import Kind
 from assay.analysis.outliers.anomaly_column import time_outliers
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
 from assay.questions.costs.cost_effectiveness import (

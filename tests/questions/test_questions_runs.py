@@ -9,7 +9,7 @@ import pytest
 
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.runs.run_status import RunStatus
-from assay.questions.runs.directories import DirectoryRequest, directory_plan, newest_baseline
+from assay.questions.clusters.directories import DirectoryRequest, directory_plan, newest_baseline
 from assay.questions.runs.run_quality import NO_PLAN, anomalous_runs, coverage, still_needed, traced_rows, why_not_valid
 from assay.questions.runs.runs import RunPageRequest, comparable, levels_in, run_page, selected
 from assay.questions.trust.flags import flags

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.foundation.errors import SpecificationError
-from assay.questions.runs.storage import storage_view
+from assay.questions.clusters.storage import storage_view
 from assay.specs import load_prices
 from builders import price_book
 from paths import EXAMPLES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from assay.analysis.statistics.imported_rows import ImportedRows, Item
-from assay.analysis.statistics.run_table import RunTable
+from assay.analysis.statistics.runs.imported_rows import ImportedRows, Item
+from assay.analysis.statistics.runs.run_table import RunTable
 from assay.model import ImportedRun, SkippedItem
 
 

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from assay.analysis.statistics.imported_rows import ImportedRows, Item
+from assay.analysis.statistics.runs.imported_rows import ImportedRows, Item
 from assay.foundation.errors import AssayError
 from assay.model import Origin, RunStatus, SkippedItem
 from assay.store import Repository

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.runs.run import Run
 from builders import make_run
 

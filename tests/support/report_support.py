@@ -10,14 +10,15 @@ from assay.analysis.comparison.claims.findings import findings
 from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.comparison.joint import network_of
-from assay.analysis.statistics.factors_of_runs import level_of
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.factors_of_runs import level_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.interfaces.report.compose import compose
 from assay.interfaces.report.output.document import ReportDocument
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.runs.run import Run
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning
+from assay.questions.clusters.hardware import HardwareView
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.comparisons.speedup_tables import tables_of
@@ -31,7 +32,6 @@ from assay.questions.report.provenance import provenance_of
 from assay.questions.report.request import ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails, Report
-from assay.questions.runs.hardware import HardwareView
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import workload_title
 

@@ -10,7 +10,7 @@ import pytest
 
 import assay.workloads
 from assay.analysis.run_profile.run_detail import replication_of
-from assay.analysis.statistics.factors_of_runs import matching_factors
+from assay.analysis.statistics.runs.factors_of_runs import matching_factors
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.forecast.device_space import claims_of
 from assay.execution.planning.forecast.estimate import JOB_START_S, expected

@@ -6,8 +6,8 @@ import pytest
 
 from assay.analysis.comparison.details.run_groups import run_groups
 from assay.analysis.comparison.factors.compression import changes_with, with_compression
-from assay.analysis.statistics.factors_of_runs import factors_of
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.factors_of_runs import factors_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.engines.catalogue import engine_kind
 from assay.execution.planning.expansion import configured
 from assay.model.clusters.layout import Directories, Layout

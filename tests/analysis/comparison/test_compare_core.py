@@ -14,7 +14,7 @@ from assay.analysis.comparison.comparison import WELCH, compare
 from assay.analysis.comparison.matched import PAIRED, PAIRS_MIN, WITHIN_MATCHED_GROUPS
 from assay.analysis.comparison.result import Exclusion
 from assay.analysis.statistics.intervals import COUNT_RATIO_MIN, Estimate
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.analysis.statistics.verdicts import Verdict, verdict_of
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus

@@ -17,7 +17,7 @@ from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.significance import ALPHA, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import InferenceScope, Verdict
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.analysis.statistics.sessions import DEFAULT_SPREAD
 from assay.model import Origin, Run, WarningCode
 from assay.questions.comparisons.result_sentences import caveat_of_result, sentence

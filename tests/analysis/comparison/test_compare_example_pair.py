@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.comparison.details.example_pair import example_pair
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.run import Run
 from builders import make_run
 

@@ -12,7 +12,7 @@ import pytest
 from assay.analysis.comparison.claims.findings import ClaimAnswer, Finding, findings
 from assay.analysis.comparison.claims.study import RateOf
 from assay.analysis.statistics import Floats
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from builders import interleaved, make_run

@@ -16,7 +16,7 @@ from assay.analysis.comparison.matched import OVER_DEPLOYMENTS, OVER_MATCHED_GRO
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
 from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.keys import Groups, combined, groups_by, median_by
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run

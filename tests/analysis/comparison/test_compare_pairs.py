@@ -17,9 +17,15 @@ from assay.analysis.comparison.matched import PAIRED
 from assay.analysis.comparison.result import Exclusion, clearest
 from assay.analysis.run_profile.traffic import counter_growth, disk_traffic
 from assay.analysis.statistics import Verdict
-from assay.analysis.statistics.factors_of_runs import factors_of, layout_devices, level_of, levels_of, on_hard_disks
 from assay.analysis.statistics.keys import hard_disk_layouts
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.factors_of_runs import (
+    factors_of,
+    layout_devices,
+    level_of,
+    levels_of,
+    on_hard_disks,
+)
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import ClusterFacts, Network, NetworkKind
 from assay.model.runs.origin import Origin

@@ -11,7 +11,7 @@ from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.result import Exclusion, SpeedupResult
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import InferenceScope, Verdict
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.run import Run
 from assay.questions.comparisons.result_sentences import name_of, sentence
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.analysis.comparison.details.side_by_side import DifferenceKind, same_configuration, side_by_side
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.model.runs.origin import Origin
 from assay.model.runs.run_status import RunStatus

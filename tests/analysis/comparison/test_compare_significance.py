@@ -20,7 +20,7 @@ from assay.analysis.comparison.significance import (
 )
 from assay.analysis.statistics.intervals import geometric_mean
 from assay.analysis.statistics.ranks import holm, rank_test_p
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.model.runs.run import Run
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over

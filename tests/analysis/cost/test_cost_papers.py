@@ -10,13 +10,13 @@ from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.prices import run_price
 from assay.analysis.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, setup_of
 from assay.analysis.cost.tco import Runtime, TcoRow, jobs_over, jobs_per_day, tco
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.clusters.price_book import PriceBook
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
+from assay.questions.clusters.cluster_facts import first_facts
+from assay.questions.clusters.storage import storage_view
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness_of_table
-from assay.questions.runs.cluster_facts import first_facts
-from assay.questions.runs.storage import storage_view
 from assay.specs import load_prices
 from assay.store.formats.source import Source
 from assay.store.formats.tables import published

@@ -18,11 +18,11 @@ from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.clusters.price_book import LineItem, PriceBook
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
+from assay.questions.clusters.cluster_facts import first_facts
 from assay.questions.costs.job_cost import cost_view, counts_of
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import CostVerdict, Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import first_facts
 from builders import make_run, price_book, runs_with, study_runs
 
 RUNTIMES = {("read", "HDD"): 1756.0, ("read", "SSD"): 485.0, ("write", "HDD"): 5131.0, ("write", "SSD"): 1319.0}

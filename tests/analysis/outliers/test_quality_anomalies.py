@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis.outliers.anomalies import Kind, find_anomalies
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from benchmark_support import benchmark

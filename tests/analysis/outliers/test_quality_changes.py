@@ -20,7 +20,7 @@ from assay.analysis.changes import (
     histories,
     null_distribution_of,
 )
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from benchmark_support import benchmark
 from builders import make_run
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.analysis.comparison.significance import half_width, runs_needed
 from assay.analysis.outliers.causes import causes_of
 from assay.analysis.outliers.precision import precision
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.run import Check, Run
 from assay.model.runs.run_status import FailureClass, RunStatus
 from builders import build_repository, make_run, make_trace, runs_with, study_runs

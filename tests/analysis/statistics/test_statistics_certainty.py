@@ -14,7 +14,7 @@ from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.certainty import offsets, offsets_of
 from assay.analysis.statistics.intervals import geometric_mean
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.questions.comparisons.result_sentences import caveat_of_result

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.statistics.keys import combined, groups_by
-from assay.analysis.statistics.run_table import ABSENT, Column, RunTable, coded, table_of
+from assay.analysis.statistics.runs.run_table import ABSENT, Column, RunTable, coded, table_of
 from builders import make_run
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.estimation.prediction.contradictions import data_warnings
 from assay.estimation.prediction.explaining import cells, explain
 from assay.estimation.prediction.model import learn

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.estimation.prediction import calibration
 from assay.estimation.prediction.features import learned_encoding
 from assay.estimation.prediction.model import learn

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.statistics.keys import has_level
-from assay.analysis.statistics.run_table import RunTable
+from assay.analysis.statistics.runs.run_table import RunTable
 from assay.estimation.prediction.explaining import cells, explain
 from assay.estimation.prediction.model import TimeModel, learn
 from assay.estimation.prediction.second_opinion import second_opinion

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.estimation.prediction.model import TimeModel, TrainingData, learn
 from assay.estimation.prediction.model_file import MAGIC, decode_model, encode_model
 from assay.estimation.prediction.nearest import MeasuredConfigurations, nearest

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from assay.analysis.code_profile.seconds import parse_times
 from assay.analysis.code_profile.stacks import parse_collapsed
-from assay.analysis.statistics.factors_of_runs import matching_factors
+from assay.analysis.statistics.runs.factors_of_runs import matching_factors
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.deployment.attachment_checks import without_login
 from assay.execution.engines.hadoop.profiling import agent

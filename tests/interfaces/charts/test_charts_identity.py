@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of, layout_classes
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.interfaces.charts.drawing.identity import (
     CLASS_COLOURS,
     OTHERS,

@@ -25,29 +25,28 @@ from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.task_durations import DurationBin, PhaseDurations
 from assay.analysis.run_profile.tasks import lanes
 from assay.analysis.run_profile.traffic import disk_traffic
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.estimation.prediction.explaining import Cell
 from assay.interfaces.charts import one_run
 from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
+from assay.interfaces.charts.costs import cost_bars, storage_costs
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.interfaces.charts.durations import duration_histograms
 from assay.interfaces.charts.history import run_history
-from assay.interfaces.charts.money import cost_bars
 from assay.interfaces.charts.network import comparison_network
 from assay.interfaces.charts.scatter import scatter_points
 from assay.interfaces.charts.speedups import named_speedups, speedup_domain, speedup_forest
-from assay.interfaces.charts.storage import storage_costs
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.charts.tuning import tuning_course
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.model.runs.run import Phase
+from assay.questions.clusters.clusters import HistoryPoint
+from assay.questions.clusters.hardware import DeviceRow, NodeRow
 from assay.questions.costs.job_cost import cost_view
 from assay.questions.forecasts.tuning import TuningTrial
-from assay.questions.runs.clusters import HistoryPoint
-from assay.questions.runs.hardware import DeviceRow, NodeRow
 from assay.questions.runs.scatter import ScatterPoint, ScatterView
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace

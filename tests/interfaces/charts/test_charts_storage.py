@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import vl_convert
 
 from assay.analysis.cost.pareto import quadrants
+from assay.interfaces.charts.costs import storage_costs
 from assay.interfaces.charts.drawing.style import VEGA_LITE_VERSION
-from assay.interfaces.charts.storage import storage_costs
 
 
 @dataclass(frozen=True)

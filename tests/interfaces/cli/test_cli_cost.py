@@ -16,18 +16,18 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
+from assay.questions.clusters.cluster_facts import first_facts
 from assay.questions.costs.cost_effectiveness import (
     CostEffectivenessRequest,
     cost_effectiveness_of_table,
     default_factors,
 )
-from assay.questions.runs.cluster_facts import first_facts
 from assay.specs import load_prices
 from assay.store import Repository
 from assay.store.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters

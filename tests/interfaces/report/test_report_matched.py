@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assay.analysis.comparison.factors.device_classes import layout_classes
-from assay.analysis.statistics.run_table import RunTable, table_of
+from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.speedups import speedup_domain, speedup_forest
 from assay.interfaces.cli.main import assay

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.interfaces.cli.main import assay
 from assay.interfaces.web.api import predict as api_predict

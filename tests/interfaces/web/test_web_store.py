@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
-from assay.analysis.statistics.run_table import RunTable
+from assay.analysis.statistics.runs.run_table import RunTable
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.web.state.store import Store
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.run_profile.series import rates, series_of, thinned
-from assay.analysis.statistics.facets import conditions_of, facets, matching, page_of
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.facets import conditions_of, facets, matching, page_of
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.decide.decide import decide
 from assay.model.runs.trace import Trace

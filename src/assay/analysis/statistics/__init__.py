@@ -2,32 +2,6 @@
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.analysis.statistics.certainty import offsets_in, offsets_of
-from assay.analysis.statistics.facets import LevelCount, conditions_of, counts_by, level_counts, matching
-from assay.analysis.statistics.factors_of_runs import (
-    DEPENDENT_PROPERTIES,
-    FACTOR_SYNONYMS,
-    LAYOUT_DEVICES,
-    LAYOUT_PARAMETERS,
-    NETWORK_KIND,
-    RESERVED,
-    SIZE_OPTIONS,
-    factors_of,
-    in_order,
-    layout_devices,
-    level_of,
-    levels_of,
-    matching_factors,
-    on_hard_disks,
-)
-from assay.analysis.statistics.imported_rows import (
-    Distinct,
-    DuplicateColumnError,
-    ImportedRows,
-    Item,
-    Shared,
-    groups_of,
-    table_of_rows,
-)
 from assay.analysis.statistics.inference_scope import InferenceScope
 from assay.analysis.statistics.intervals import (
     LEVEL,
@@ -59,7 +33,33 @@ from assay.analysis.statistics.keys import (
     warm_among_cold,
 )
 from assay.analysis.statistics.ranks import holm_where_known, is_exact, rank_test_p, smallest_reachable_p
-from assay.analysis.statistics.run_table import (
+from assay.analysis.statistics.runs.facets import LevelCount, conditions_of, counts_by, level_counts, matching
+from assay.analysis.statistics.runs.factors_of_runs import (
+    DEPENDENT_PROPERTIES,
+    FACTOR_SYNONYMS,
+    LAYOUT_DEVICES,
+    LAYOUT_PARAMETERS,
+    NETWORK_KIND,
+    RESERVED,
+    SIZE_OPTIONS,
+    factors_of,
+    in_order,
+    layout_devices,
+    level_of,
+    levels_of,
+    matching_factors,
+    on_hard_disks,
+)
+from assay.analysis.statistics.runs.imported_rows import (
+    Distinct,
+    DuplicateColumnError,
+    ImportedRows,
+    Item,
+    Shared,
+    groups_of,
+    table_of_rows,
+)
+from assay.analysis.statistics.runs.run_table import (
     ABSENT,
     ANOMALY,
     BASE_VALUES,

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.statistics.arrays import Floats, Ints
 from assay.analysis.statistics.intervals import rounding_of
-from assay.analysis.statistics.run_table import RunTable
+from assay.analysis.statistics.runs.run_table import RunTable
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 
 _FROM_90_TO_95 = 1.959964 / 1.644854

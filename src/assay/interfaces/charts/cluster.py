@@ -11,7 +11,7 @@ from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.foundation.units import format_bit_rate
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart
-from assay.questions.runs.hardware import DeviceRow, NodeRow
+from assay.questions.clusters.hardware import DeviceRow, NodeRow
 from assay.text import numbers, plural
 
 CLASS_OF_KIND = {"hdd": DeviceClass.HARD_DISKS, "ssd": DeviceClass.SSD, "nvme": DeviceClass.NVME}

@@ -18,10 +18,10 @@ from assay.interfaces.report.output.document import (
 )
 from assay.interfaces.report.runs import run_blocks
 from assay.interfaces.report.tables import shortened, table
+from assay.questions.clusters.hosts import CheckedCluster
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.report.request import Fact
 from assay.questions.report.values import FactorLevels, Report
-from assay.questions.runs.hosts import CheckedCluster
 from assay.text import capitalised, numbers, plural, runs_flagged, slug
 
 LEVELS_MAX = 8

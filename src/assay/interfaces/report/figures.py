@@ -6,9 +6,9 @@ In: a report and the colours of its options. Out: figures; the writers of docume
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.interfaces.charts.costs import cost_bars
 from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import FULL_PX
-from assay.interfaces.charts.money import cost_bars
 from assay.interfaces.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.report.output.document import ReportFigure

@@ -10,7 +10,7 @@ from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.report.output.document import Block, Chapter, Line, Paragraph, ReportFigure
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.runs.hardware import Bare, HardwareView
+from assay.questions.clusters.hardware import Bare, HardwareView
 from assay.text import language, numbers, slug
 
 DIAGRAMS_MAX = 3

@@ -17,7 +17,7 @@ from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import Floats, RunTable, counts_by, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, facts_by_hardware, priced_parts
+from assay.questions.clusters.cluster_facts import HARDWARE, FactsByHardware, facts_by_hardware, priced_parts
 from assay.store import Repository
 
 

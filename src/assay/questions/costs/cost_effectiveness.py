@@ -42,6 +42,7 @@ from assay.analysis.statistics import (
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, PriceBook
+from assay.questions.clusters.cluster_facts import FactsByHardware, facts_by_hardware, implausible_runs, priced_parts
 from assay.questions.costs.cost_runs import ChosenRuns, Take, choose, spread_of_rows, valid_runs
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.buyer import varied
@@ -49,7 +50,6 @@ from assay.questions.decisions.costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import FactsByHardware, facts_by_hardware, implausible_runs, priced_parts
 from assay.store import Repository
 from assay.text import joined, money
 

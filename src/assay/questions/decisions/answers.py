@@ -13,6 +13,7 @@ from assay.analysis.statistics import ABSENT, RUNS_MIN, RunTable, usable
 from assay.execution.planning.plan_files.changed_plan import altered, parse_question
 from assay.foundation.errors import SpecificationError
 from assay.model import WORKERS_FACTOR
+from assay.questions.clusters.cluster_facts import facts_by_hardware, recorded_workers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
     BUYER_QUESTIONS,
@@ -23,7 +24,6 @@ from assay.questions.decisions.buyer import (
     recording_factors,
 )
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_by_hardware, recorded_workers
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository

@@ -13,6 +13,7 @@ from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
 from assay.model import LAYOUT_FACTOR
+from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
@@ -20,7 +21,6 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.sentences import headline
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.questions.runs.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.text import joined, plural

@@ -15,7 +15,7 @@ from assay.analysis.cost.repricing import ENERGY
 from assay.analysis.statistics import Floats, Ints, RunTable, first_rows, groups_by
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, YEAR_H, LineItem, PriceBook
-from assay.questions.runs.cluster_facts import HARDWARE, FactsByHardware, priced_parts
+from assay.questions.clusters.cluster_facts import HARDWARE, FactsByHardware, priced_parts
 
 YEARS = 3.0
 """Years of use where neither the request nor the price book states them."""

@@ -17,6 +17,8 @@ from assay.execution.planning.plan_files.changed_plan import parse_changes
 from assay.foundation.errors import SpecificationError
 from assay.foundation.version import __version__
 from assay.model import CodedWarning, Origin, PriceBook
+from assay.questions.clusters.hardware import hardware_of
+from assay.questions.clusters.hosts import checked_hosts
 from assay.questions.comparisons.findings import findings_view
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
 from assay.questions.costs.job_cost import CostView, cost_view
@@ -35,8 +37,6 @@ from assay.questions.report.request import DetailLevel, ReportRequest
 from assay.questions.report.selection import present_levels, runs_of_decision, with_factor
 from assay.questions.report.values import ConfigurationDetails, GroupDetails, Report, RunCostSection
 from assay.questions.runs.complete_run import examples_of, read_complete_run, with_figures
-from assay.questions.runs.hardware import hardware_of
-from assay.questions.runs.hosts import checked_hosts
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import plan_texts

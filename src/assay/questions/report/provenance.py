@@ -10,10 +10,10 @@ import numpy as np
 
 from assay.analysis.statistics import RunTable
 from assay.model import NodeFacts, Run
+from assay.questions.clusters.hosts import CheckedCluster
 from assay.questions.report.request import DetailLevel, Fact, ReportRequest
 from assay.questions.report.selection import present_levels
 from assay.questions.report.values import FactorLevels, Provenance
-from assay.questions.runs.hosts import CheckedCluster
 from assay.store.campaigns.plan_texts import PlanText
 from assay.store.exchange.imports import ImportFacts
 from assay.text import size

@@ -21,6 +21,8 @@ from assay.analysis.run_profile.tasks import Timeline
 from assay.analysis.run_profile.traffic import TrafficSeries
 from assay.estimation.prediction.explaining import Cell
 from assay.model import CodedWarning, Origin, Run
+from assay.questions.clusters.hardware import HardwareView
+from assay.questions.clusters.hosts import CheckedCluster
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import SpeedupTable
 from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
@@ -30,8 +32,6 @@ from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.values import Decision
 from assay.questions.forecasts.whatif import WhatIfAnswer
 from assay.questions.report.request import Fact, ReportRequest
-from assay.questions.runs.hardware import HardwareView
-from assay.questions.runs.hosts import CheckedCluster
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import TextTable
 

@@ -1,1 +1,1 @@
-"""Runs, clusters and campaigns: lists, details and quality."""
+"""Runs and campaigns: lists, details and quality."""

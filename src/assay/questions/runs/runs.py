@@ -15,7 +15,7 @@ import numpy as np
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, RunTable
-from assay.analysis.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
+from assay.analysis.statistics.runs.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.questions.json_values import json_value

@@ -1,6 +1,6 @@
 """Convert imported rows into columns of a runs file. DuckDB assembles the JSON of each run from shared pieces.
 
-In: :class:`~assay.analysis.statistics.imported_rows.ImportedRows` with the ids and positions of their runs. Out:
+In: :class:`~assay.analysis.statistics.runs.imported_rows.ImportedRows` with the ids and positions of their runs. Out:
 columns, and a query over them that returns the same rows as :func:`assay.store.index.runs_file.rows_of` does for single
 runs. Each shared value is encoded once. Array operations and DuckDB process the rows, without a loop in Python.
 """
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from assay.analysis.statistics import ABSENT, Floats, Ints
-from assay.analysis.statistics.imported_rows import ImportedRows, Shared, columns_of, join_blocks, started_of
+from assay.analysis.statistics.runs.imported_rows import ImportedRows, Shared, columns_of, join_blocks, started_of
 from assay.model import Run
 from assay.model.runs import imported
 from assay.store.index import queries
@@ -84,7 +84,7 @@ def register_rows(opened: DuckDBPyConnection, name: str, placed: StoredRows, bun
     """Register runs with DuckDB, add their codes to ``coding``, and return the query for their rows.
 
     ``name`` is the name for temporary tables. Raises
-    :class:`~assay.analysis.statistics.imported_rows.DuplicateColumnError`.
+    :class:`~assay.analysis.statistics.runs.imported_rows.DuplicateColumnError`.
     """
     rows = placed.rows
     numbered = _numbered(rows, coding)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.statistics.factors_of_runs import factors_of, matching_factors
+from assay.analysis.statistics.runs.factors_of_runs import factors_of, matching_factors
 from builders import make_run
 from contract_subjects import SUBJECTS, Subject
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.imported_rows import ImportedRows, Item, join_blocks, table_of_rows
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.imported_rows import ImportedRows, Item, join_blocks, table_of_rows
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.model import ImportedRun, SkippedItem
 from assay.store import ImportRequest, ImportSummary, Repository
 from assay.store.formats.aloja.exec_rows import ExecTable

@@ -11,8 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.statistics.imported_rows import DuplicateColumnError, ImportedRows, Item, join_blocks, table_of_rows
-from assay.analysis.statistics.run_table import table_of
+from assay.analysis.statistics.runs.imported_rows import (
+    DuplicateColumnError,
+    ImportedRows,
+    Item,
+    join_blocks,
+    table_of_rows,
+)
+from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import FormatError
 from assay.model import Origin
 from assay.store import ImportRequest, ImportSummary, Repository

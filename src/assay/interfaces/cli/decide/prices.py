@@ -8,8 +8,8 @@ import click
 from assay.analysis.cost.storage import Setup
 from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, row_limit
+from assay.questions.clusters.storage import StorageView, storage_view
 from assay.questions.json_values import json_value
-from assay.questions.runs.storage import StorageView, storage_view
 from assay.text import NO_VALUE, money, rate, ratio
 
 BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))

@@ -50,7 +50,7 @@ def calibrate(
     """Print the cluster file entry of the disk that fio measured, with the source of each number."""
     from assay.foundation.errors import FormatError
     from assay.model import DeviceKind
-    from assay.questions.runs.device_calibration import calibrated_device
+    from assay.questions.clusters.device_calibration import calibrated_device
 
     capacity_bytes = _capacity_bytes(capacity)
     try:

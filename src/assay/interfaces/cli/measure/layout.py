@@ -14,7 +14,7 @@ from assay.interfaces.cli.common import json_option, print_json, print_table
 from assay.text import plural
 
 if TYPE_CHECKING:
-    from assay.questions.runs.directories import DirectoryPlan
+    from assay.questions.clusters.directories import DirectoryPlan
 
 DIRECTORIES_MAX = 16
 """Default maximum number of directories on a device."""
@@ -78,7 +78,7 @@ def plan(
 
     CLUSTER is a cluster file. Bandwidths come from a baseline, or else from the specification.
     """
-    from assay.questions.runs.directories import DirectoryRequest, directory_plan, newest_baseline, read_baseline
+    from assay.questions.clusters.directories import DirectoryRequest, directory_plan, newest_baseline, read_baseline
     from assay.specs import load_cluster
     from assay.store import Repository
 

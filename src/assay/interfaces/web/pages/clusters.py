@@ -15,7 +15,7 @@ from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
-from assay.questions.runs.clusters import ClusterView, ConfigurationView, cluster_view, configuration_view
+from assay.questions.clusters.clusters import ClusterView, ConfigurationView, cluster_view, configuration_view
 from assay.text import TextTable
 
 router = APIRouter(dependencies=READERS)

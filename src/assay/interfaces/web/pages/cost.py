@@ -19,9 +19,8 @@ from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.outliers.anomaly_column import TIME_KINDS
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
+from assay.interfaces.charts.costs import cost_bars, storage_costs
 from assay.interfaces.charts.drawing.identity import colours_of
-from assay.interfaces.charts.money import cost_bars
-from assay.interfaces.charts.storage import storage_costs
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import (
     CostEffectivenessAnswer,

@@ -5,7 +5,7 @@ from fastapi.responses import HTMLResponse
 
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf
-from assay.questions.runs.hosts import CheckedCluster, checked_hosts
+from assay.questions.clusters.hosts import CheckedCluster, checked_hosts
 
 router = APIRouter(dependencies=READERS)
 

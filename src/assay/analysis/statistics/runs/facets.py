@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics.arrays import Floats, Ints, Mask
-from assay.analysis.statistics.factors_of_runs import FACTOR_SYNONYMS
-from assay.analysis.statistics.run_table import ABSENT, Column, RunTable
+from assay.analysis.statistics.runs.factors_of_runs import FACTOR_SYNONYMS
+from assay.analysis.statistics.runs.run_table import ABSENT, Column, RunTable
 from assay.foundation.errors import SpecificationError, did_you_mean
 
 Conditions = Mapping[str, Sequence[str]]

@@ -2,8 +2,8 @@
 
 In: for each field of :class:`~assay.model.runs.run.Run`, its distinct values and the code of each row; the separate
 values of each row (key, duration, the source's id, metrics) as columns. Out: the same runs one by one, and the columns
-of a :class:`~assay.analysis.statistics.run_table.RunTable`. Each distinct value is processed once, however many rows
-share it.
+of a :class:`~assay.analysis.statistics.runs.run_table.RunTable`. Each distinct value is processed once, however many
+rows share it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors_of_runs import LAYOUT_DEVICES, NETWORK_KIND, determined_parameters
-from assay.analysis.statistics.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
+from assay.analysis.statistics.runs.factors_of_runs import LAYOUT_DEVICES, NETWORK_KIND, determined_parameters
+from assay.analysis.statistics.runs.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
 from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.runs.imported import like
 

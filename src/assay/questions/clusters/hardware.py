@@ -12,7 +12,7 @@ from statistics import median
 
 from assay.foundation.errors import AssayError
 from assay.model import Cluster, Device, DeviceBaseline, Measurement, Run
-from assay.questions.runs.directories import read_baseline
+from assay.questions.clusters.directories import read_baseline
 from assay.questions.runs.plans import run_files
 from assay.specs.cluster import cluster_of
 from assay.specs.document import document_of

@@ -34,8 +34,8 @@ from assay.analysis.statistics import (
 )
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
-from assay.questions.runs.cluster_facts import FactsByHardware, facts_by_hardware, priced_parts
-from assay.questions.runs.hardware import HardwareView, hardware_of
+from assay.questions.clusters.cluster_facts import FactsByHardware, facts_by_hardware, priced_parts
+from assay.questions.clusters.hardware import HardwareView, hardware_of
 from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import FlagCount, Flagged, flag_count
 from assay.store import Repository

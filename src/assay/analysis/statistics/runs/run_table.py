@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 
 from assay.analysis.statistics.arrays import Codes, Floats, Ints, Mask
-from assay.analysis.statistics.factors_of_runs import (
+from assay.analysis.statistics.runs.factors_of_runs import (
     LAYOUT_DEVICES,
     LAYOUT_PARAMETERS,
     NETWORK_KIND,

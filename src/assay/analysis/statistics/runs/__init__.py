@@ -1,0 +1,1 @@
+"""Hold runs as a table: columns of codes and values, factors, filters, and rows of imports."""

@@ -1,0 +1,1 @@
+"""Answer questions about clusters: hosts, hardware, directories and storage."""
