@@ -18,6 +18,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from io import BytesIO
 from pathlib import Path
 
 from assay.execution.engines.spark import settings
@@ -68,7 +69,9 @@ def main(tasks: int, times: int) -> None:
         for _ in range(times):
             taken["history server"].append(_replayed_s([*java, "-Xmx2g"], logs))
             began = time.monotonic()
-            application = read_application((path.name, unpacked(path.read_bytes(), path.name)) for path in files)
+            application = read_application(
+                (path.name, BytesIO(unpacked(path.read_bytes(), path.name))) for path in files
+            )
             taken["assay"].append(time.monotonic() - began)
             assert len(application.tasks) == tasks + 8
         for reader, all_s in taken.items():

@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
     from assay.interfaces.python.repository import OpenedRepository
     from assay.interfaces.python.repository import open_repository as open  # noqa: A004 - it is named assay.open
     from assay.interfaces.python.run import run_plan as run
+    from assay.interfaces.python.size import size_from_logs as size
 
 _ERRORS = "assay.foundation.errors"
 _PUBLIC = {
@@ -46,6 +47,7 @@ _PUBLIC = {
     "SpecificationError": (_ERRORS, "SpecificationError"),
     "open": ("assay.interfaces.python.repository", "open_repository"),
     "run": ("assay.interfaces.python.run", "run_plan"),
+    "size": ("assay.interfaces.python.size", "size_from_logs"),
 }
 """Each public name with the module that defines it, and its name there."""
 
@@ -64,6 +66,7 @@ __all__ = [
     "__version__",
     "open",
     "run",
+    "size",
 ]
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import Ints
+from assay.execution.engines.hadoop.settings.containers import NODE_MEMORY
 from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY, TASK_MEMORY
 from assay.execution.engines.rules_catalogue import all_rules
+from assay.execution.engines.spark import settings as spark
 from assay.execution.planning.plan_files.hardware_file import numbered
 from assay.execution.planning.plan_files.plan_reader import made_plan
 from assay.foundation.errors import SpecificationError
@@ -233,25 +235,46 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
     return Cluster(candidates.catalogue.name, Placement.SSH, (*masters, *workers))
 
 
-def plan_for(candidates: Candidates, row: int, workload: Mapping[str, Mapping[str, str]]) -> Plan:
+def _spark_parameters(machine: Machine, workers: int, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark's parameters for a cluster: as many executors of the requested size as its workers hold."""
+    cores = min(max(1, spark.whole(parameters, spark.CORES)), machine.option.cores)
+    node_mb = (machine.memory_bytes - _RESERVED_MEMORY_BYTES) // _MIB
+    master_mb = spark.container_mb(parameters, spark.MASTER_MEMORY, spark.MASTER_OVERHEAD)
+    executor_mb = max(1, spark.container_mb(parameters, spark.MEMORY, spark.OVERHEAD))
+    per_worker = max(1, min(machine.option.cores // cores, (node_mb - 2 * master_mb) // executor_mb))
+    return {
+        **parameters,
+        NODE_MEMORY: str(max(0, node_mb)),
+        spark.CORES: str(cores),
+        spark.EXECUTORS: str(per_worker * workers),
+    }
+
+
+def plan_for(
+    candidates: Candidates, row: int, workload: Mapping[str, Mapping[str, str]], engine: str = "hadoop"
+) -> Plan:
     """Return the plan of one workload (``{name: options}``) on the cluster of a row.
 
     Raises SpecificationError for an invalid plan.
     """
-    layout = candidates.machines[candidates.machine[row]].layout
+    machine = candidates.machines[candidates.machine[row]]
+    layout, chosen = machine.layout, candidates.catalogue.parameters
+    if engine == "spark":
+        parameters = _spark_parameters(machine, int(candidates.workers[row]), chosen)
+    else:
+        parameters = {**STOCK_MEMORY, **chosen, CONTAINERS: str(candidates.containers[row])}
+    codec = candidates.codecs[candidates.codec[row]]
+    if codec:
+        parameters[COMPRESSION] = codec
     content: dict[str, Value] = {
         "plan": candidates.catalogue.name,
         "cluster": "catalogue",
         "layout": layout.name,
-        "parameters": {**STOCK_MEMORY, **candidates.catalogue.parameters, CONTAINERS: str(candidates.containers[row])},
+        "engine": engine,
+        "parameters": dict(parameters),
         "workloads": [{name: dict(options) for name, options in workload.items()}],
         "repetitions": "1",
     }
-    codec = candidates.codecs[candidates.codec[row]]
-    parameters = content["parameters"]
-    assert isinstance(parameters, dict)
-    if codec:
-        parameters[COMPRESSION] = codec
     if not is_layout_code(layout.name):
         content["layouts"] = {
             layout.name: {
@@ -260,4 +283,4 @@ def plan_for(candidates: Candidates, row: int, workload: Mapping[str, Mapping[st
                 **({"policy": str(layout.policy)} if layout.policy else {}),
             }
         }
-    return made_plan(content, cluster_of(candidates, row), "", {"hadoop": all_rules()["hadoop"]})
+    return made_plan(content, cluster_of(candidates, row), "", {engine: all_rules()[engine]})

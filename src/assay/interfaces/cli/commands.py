@@ -226,6 +226,15 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
                 "--budget 100k --deadline 2h",
             ),
         ),
+        "size": CommandEntry(
+            "forecast.size",
+            "size",
+            "Size a cluster from the logs of one job.",
+            (
+                "assay size job_1526555215992_0001.jhist",
+                "assay size eventlog_v2_app-1 --deadline 40min --catalogue hardware.yaml --prices prices.yaml",
+            ),
+        ),
         "predict": CommandEntry(
             "forecast.predict",
             "predict",

@@ -22,6 +22,7 @@ SIDE_COLUMNS = ("label", "summary.n", "summary.geometric_mean_s", "ratio", "rati
 COST_COLUMNS = ("job", "rank", "label", "n", "time_s", "rate_per_h", "cost", "cost_low", "cost_high", "verdict")
 WHATIF_COLUMNS = ("workload", "configuration", "measured_s", "simulated_s", "low_s", "high_s", "ratio", "limit_after")
 PREDICTION_COLUMNS = ("expected_s", "low_s", "high_s", "level", "basis", "runs")
+SHAPE_COLUMNS = ("label", "time_s", "time_low_s", "time_high_s", "rate_per_h", "job_cost", "limit", "origin")
 CHOICE_COLUMNS = ("label", "bill", "day_s", "day_low_s", "day_high_s", "day_cost", "keeps_probability")
 
 

@@ -5,7 +5,7 @@ mapping), never guessed. ``Run.sources`` names the source of each figure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any
 
@@ -30,6 +30,10 @@ class ImportedRun:
     run: Run
     tasks: tuple[TaskAttempt, ...] = ()
     trace: Trace | None = None
+    memory_bytes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Kind of process (``map``, ``reduce``, ``executor``) to the peak memory of each, where the file records it."""
+    is_streaming: bool = False
+    """Whether the application processed a stream, so that its time says nothing about its work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ class ClusterSearch:
         self, row: int, work: Work, draw: Mapping[str, float] | None = None
     ) -> tuple[SimulationRequest, ScenarioDocument]:
         """Return the simulation of a workload on one cluster. Raises SpecificationError if it can't be simulated."""
-        plan = plan_for(self.candidates, row, work.entry(self.data_factor))
+        plan = plan_for(self.candidates, row, work.entry(self.data_factor), self.profile.engine)
         request = request_of(plan, only_run(plan), self.profile, draw)
         scenario = scenario_of(request)
         self.store.assumptions.update(dict.fromkeys(scenario.assumptions))

@@ -12,7 +12,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,10 @@ SIZE_MAX_BYTES: Final = 2 * 2**30
 """Maximum size after decompression: no result file is longer, and a small archive can hold terabytes."""
 LINE_BYTES_MAX: Final = 1 << 20
 """Maximum length of a table's line, in bytes; a longer line is not a row and could fill the memory."""
+EVENT_BYTES_MAX: Final = 256 * 2**20
+"""Maximum length of a line of an event log, in bytes."""
+_REPORT_BYTES: Final = 2**24
+"""Bytes between two reports of progress."""
 _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -41,6 +45,8 @@ class Source:
 
     path: Path
     name: str
+    report: Callable[[int], None] | None = field(default=None, compare=False)
+    """Called with the number of bytes of each part that :meth:`lines` has read."""
 
     def _open(self) -> io.BufferedIOBase:
         with self.path.open("rb") as file:
@@ -83,6 +89,25 @@ class Source:
         if len(content) > SIZE_MAX_BYTES:
             raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
         return content
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the decompressed lines of a file of any size; only one line is in memory.
+
+        Raises :class:`FormatError` if the file is damaged or a line is too long.
+        """
+        unreported = 0
+        try:
+            with self._open() as file:
+                while line := file.readline(EVENT_BYTES_MAX + 1):
+                    if len(line) > EVENT_BYTES_MAX:
+                        raise FormatError(f"holds a line of more than {EVENT_BYTES_MAX // 2**20} MiB", where=self.name)
+                    unreported += len(line)
+                    if self.report is not None and unreported >= _REPORT_BYTES:
+                        self.report(unreported)
+                        unreported = 0
+                    yield line
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
 
     def text(self) -> str:
         """Return the whole file as text. Raises :class:`FormatError` if it is damaged, too large or binary."""

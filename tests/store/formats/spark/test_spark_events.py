@@ -454,8 +454,8 @@ def test_events_and_keys_of_later_versions_change_nothing(name: str, more: dict[
     events[position] = extra | events[position]
     events.insert(position, {"Event": f"SparkListenerNew{name}", **extra})
     lines = samples.log(events), "\n".join(json.dumps(event, indent=None) for event in events).encode()
-    whole = read_application([("x", LOG)])
-    assert [read_application([("x", line)]) == whole for line in lines] == [True, True]
+    whole = read_application([("x", LOG.splitlines(keepends=True))])
+    assert [read_application([("x", text.splitlines(keepends=True))]) == whole for text in lines] == [True, True]
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real event logs are not available: NOT tested")

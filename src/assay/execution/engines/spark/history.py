@@ -5,6 +5,7 @@ times in seconds from that start.
 """
 
 import dataclasses
+import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,8 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
             files, checks=(Check(_CHECK, False, "there is no event log, so the work of the tasks is unknown"),)
         )
     try:
-        application = read_application((name, unpacked(parts[name], name)) for name in sorted(parts, key=_number))
+        logs = ((name, io.BytesIO(unpacked(parts[name], name))) for name in sorted(parts, key=_number))
+        application = read_application(logs)
     except FormatError as error:
         return SparkJobHistory(files, checks=(Check(_CHECK, False, str(error)),))
     shift_s = application.start_unix_s - started_unix_s

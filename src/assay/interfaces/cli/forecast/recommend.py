@@ -122,7 +122,7 @@ def recommend(
     request = RecommendRequest(minimize=Objective(minimize) if minimize else None, **fields)
     hardware, book = load_catalogue(catalogue), load_prices(prices)
     costs = profile_from([profile] if profile else [], learn_from, where)
-    with SimulatorPool(jobs) as pool, _progress() as progress:
+    with SimulatorPool(jobs) as pool, search_progress() as progress:
         answer = answer_to(request, hardware, book, costs, pool, progress)
     if as_json:
         print_json(json_value(answer))
@@ -131,7 +131,7 @@ def recommend(
 
 
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
+def search_progress() -> Iterator[Progress | None]:
     """Show the current stage and the remaining time on stderr; yield None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None

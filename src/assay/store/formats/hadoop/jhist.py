@@ -9,7 +9,7 @@ Phases are the intervals of ALOJA's execution charts, from the first task that e
 it. They overlap where tasks do: reducers copy map output while other maps still run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,6 +22,7 @@ from assay.store.formats.hadoop.jhist_attempts import (
     COUNTERS,
     ENDS,
     HADOOP_GROUPS,
+    MEMORY_COUNTERS,
     STARTS,
     AttemptEnded,
     AttemptStarted,
@@ -57,6 +58,9 @@ class JobHistory:
     """Every attempt that was started or ended, in the order of first appearance."""
     diagnostics: str | None
     """Why the job failed, in Hadoop's words."""
+    memory_bytes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """``map`` and ``reduce`` to the physical memory of each successful attempt: its peak (Hadoop 3), else the memory at
+    its end. Attempts that do not record it are left out."""
 
     def counter(self, name: str) -> int:
         """Return the total of a counter of the file system or task groups, such as ``HDFS_BYTES_READ``; 0 if absent."""
@@ -230,7 +234,18 @@ class _HistoryEvents:
                 _task(job_id, attempt_id, attempt, finish_ms, since_s) for attempt_id, attempt in self.attempts.items()
             ),
             diagnostics=ended.optional_text("diagnostics") or None,
+            memory_bytes=_memory_bytes(attempt.ended for attempt in self.attempts.values() if attempt.ended),
         )
+
+
+def _memory_bytes(ends: Iterable[AttemptEnded]) -> dict[str, tuple[int, ...]]:
+    """Return the physical memory of the successful attempts by kind."""
+    by_kind: dict[str, list[int]] = {}
+    for ended in ends:
+        known = [value for value in (ended.counters or _NO_COUNTERS)[-MEMORY_COUNTERS:] if value and value > 0]
+        if known and ended.status == "succeeded":
+            by_kind.setdefault(ended.kind, []).append(max(known))
+    return {kind: tuple(values) for kind, values in by_kind.items()}
 
 
 def _merge_ends(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
@@ -266,7 +281,7 @@ def _task(
     end_ms = ended.end_ms or finish_ms if ended else finish_ms
     start_ms = started.start_ms or end_ms if started else end_ms
     shuffle_ms, merge_ms, counters = (ended.shuffle_ms, ended.merge_ms, ended.counters) if ended else (None, None, None)
-    hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms = counters or _NO_COUNTERS
+    hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms, *_ = counters or _NO_COUNTERS
     return TaskAttempt(  # by position: keywords take a quarter more time, for every attempt
         job_id,
         event.task_id,

@@ -17,8 +17,13 @@ COUNTERS: Final = (
     "SPILLED_RECORDS",
     "CPU_MILLISECONDS",
     "GC_TIME_MILLIS",
+    "PHYSICAL_MEMORY_BYTES",
+    "MAP_PHYSICAL_MEMORY_BYTES_MAX",
+    "REDUCE_PHYSICAL_MEMORY_BYTES_MAX",
 )
 """The counters of a task attempt that are kept."""
+MEMORY_COUNTERS: Final = 3
+"""Number of counters of memory, at the end of :data:`COUNTERS`."""
 Counts: TypeAlias = tuple[int | None, ...]
 HADOOP_GROUPS: Final = ("FileSystemCounter", "TaskCounter")
 """Endings of the names of Hadoop's counter groups; their beginnings differ between versions."""

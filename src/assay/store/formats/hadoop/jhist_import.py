@@ -152,7 +152,8 @@ def _run(
         sources=_sources(properties, data_source),
     )
     observed = detail_metrics(run_detail(run, history.tasks, Trace()))
-    return ImportedRun(key, name, replace(run, metrics=observed | metrics), history.tasks)
+    measured = replace(run, metrics=observed | metrics)
+    return ImportedRun(key, name, measured, history.tasks, memory_bytes=history.memory_bytes)
 
 
 def _value(properties: Mapping[str, Property], name: str) -> str:

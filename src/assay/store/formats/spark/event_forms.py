@@ -79,6 +79,8 @@ class JobProperties(Struct):
     """A program's description of a job."""
 
     description: str = _named("spark.job.description", "")
+    batch_time: str = _named("spark.streaming.internal.batchTime", "")
+    query_id: str = _named("sql.streaming.queryId", "")
 
 
 class JobStart(Struct):

@@ -11,8 +11,9 @@ because Spark counts bytes again with every read, even from its cache. A log tha
 (``events_N_….compact``) lacks the jobs and tasks of finished stages, so only its time and its parameters are imported.
 """
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -49,8 +50,8 @@ class _Log:
         """Whether Spark dropped the events of finished jobs."""
         return any(compacted for _, compacted, _ in self.parts)
 
-    def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the files in order. Each is decompressed when it is read.
+    def contents(self) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Yield the files in order, each with its lines. A file that Spark compressed is decompressed in memory.
 
         Raises :class:`FormatError` if a file is missing, repeated or damaged.
         """
@@ -63,7 +64,8 @@ class _Log:
             if number != expected:
                 message = f"is file {number} of the rolled log, and {expected} was expected: one is missing or repeated"
                 raise FormatError(message, where=source.name)
-            yield source.name, unpacked(source.content(), source.name)
+            packed = codec_of(source.head()[:16]) is not None
+            yield source.name, io.BytesIO(unpacked(source.content(), source.name)) if packed else source.lines()
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -105,7 +107,15 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         else:
             seen[key] = log.name
             run = _run(application, log.is_compacted)
-            yield ImportedRun(key, log.name, run, () if log.is_compacted else application.tasks)
+            heaps = tuple(executor.peak_heap_bytes for executor in run.executors if executor.peak_heap_bytes)
+            yield ImportedRun(
+                key,
+                log.name,
+                run,
+                () if log.is_compacted else application.tasks,
+                memory_bytes={"executor": heaps} if heaps else {},
+                is_streaming=application.is_streaming,
+            )
 
 
 def _reason_unusable(application: Application) -> str | None:

@@ -1,15 +1,14 @@
 """Read a Spark application from its event log: jobs, stages, task attempts and settings.
 
-In: the log's files as bytes, in order (several if Spark rolled the log over). Out: an :class:`Application`. Times in
-the log are milliseconds since 1970 on the driver's clock; here, task and stage times are seconds from the application's
-start. Sizes are bytes.
+In: the lines of the log's files as bytes, in order (several if Spark rolled the log over). Out: an
+:class:`Application`. Times in the log are milliseconds since 1970 on the driver's clock; here, task and stage times are
+seconds from the application's start. Sizes are bytes.
 
 The format is defined by org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object per line, whose
 ``Event`` is the name of the listener's event. Unneeded events and keys are skipped, so logs of later versions stay
 readable. If a needed key is missing or has another type, the log is rejected with the line.
 """
 
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -103,17 +102,19 @@ class Application:
     """Number of successful task attempts of completed stages that the log lacks because Spark dropped their events."""
     first_failure: str
     """Why the first failed attempt failed; empty without failures."""
+    is_streaming: bool = False
+    """Whether it ran streaming queries or the batches of a stream."""
 
 
-def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
-    """Return the application whose log is in ``parts``: for each file, a name for messages and the content.
+def read_application(parts: Iterable[tuple[str, Iterable[bytes]]]) -> Application:
+    """Return the application whose log is in ``parts``: for each file, a name for messages and its lines.
 
     Raises :class:`FormatError` with the line of damage.
     """
     reader = _EventLogReader()
     name = "event log"
-    for name, content in parts:
-        for number, line in enumerate(io.BytesIO(content), start=1):
+    for name, lines in parts:
+        for number, line in enumerate(lines, start=1):
             if not line.isspace():
                 reader.take(line, f"{name}:{number}")
     return reader.application(name)
@@ -136,6 +137,7 @@ class _EventLogReader:
     executor_cores: dict[str, int] = field(default_factory=dict)
     executor_hosts: dict[str, str] = field(default_factory=dict)
     lost: dict[str, LostExecutor] = field(default_factory=dict)
+    is_streaming: bool = False
 
     def take(self, line: bytes, where: str) -> None:
         """Note one event. Raises :class:`FormatError` if it is not an event, or contradicts earlier events."""
@@ -184,10 +186,14 @@ class _EventLogReader:
             node = self.executor_hosts.get(event.executor_id, "an unknown host")
             self.lost[event.executor_id] = LostExecutor(event.executor_id, node, words)
 
+    def on_streaming_query(self, _event: AnyEvent) -> None:
+        self.is_streaming = True
+
     def on_job_start(self, event: JobStart) -> None:
         if event.job_id in self.jobs:
             raise _ContradictionError(f"job {event.job_id} starts a second time")
         description = event.properties.description if event.properties else ""
+        self.is_streaming |= bool(event.properties and (event.properties.batch_time or event.properties.query_id))
         submit_s = self._since_start_s(event.submitted_ms)
         self.jobs[event.job_id] = SparkJob(tuple(event.stage_ids), submit_s, description=description)
         for stage_id in event.stage_ids:
@@ -244,6 +250,7 @@ class _EventLogReader:
             totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
             missing_ends=self._missing_ends(),
             first_failure=next((event.reason.words() for event in self.ended.values() if event.info.failed), ""),
+            is_streaming=self.is_streaming,
         )
 
     def _stage_times(self, start_ms: int) -> dict[str, dict[int, tuple[float, float]]]:
@@ -366,4 +373,7 @@ _HANDLERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_EventLogR
         ("TaskStart", TaskStart, _EventLogReader.on_task_start),
         ("TaskEnd", TaskEnd, _EventLogReader.on_task_end),
     )
+} | {
+    f"StreamingQueryListener${name}": (_ANY_EVENT, _EventLogReader.on_streaming_query)
+    for name in ("QueryStartedEvent", "QueryProgressEvent", "QueryTerminatedEvent")
 }

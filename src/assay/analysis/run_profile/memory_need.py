@@ -1,0 +1,79 @@
+"""Compare the memory that processes of a job used with the memory that was requested for each. Pure.
+
+In: the peak memory of each process (map attempt, reduce attempt, executor) in bytes, and the request. Out:
+:class:`MemoryNeed`. The risk is the probability that at least one process of the next run of the same job needs more
+than a size. The logarithms of the peaks are taken as normal. The peak of a further process then follows Student's t
+with n - 1 degrees of freedom, scaled by sqrt(1 + 1/n): the prediction interval of a normal sample. Few processes give a
+wide distribution, and so a large size.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student_t
+
+RISK_MAX = 0.01
+"""Maximum probability that one process of a run needs more than the smallest sufficient size."""
+PROCESSES_MIN = 5
+"""Minimum number of processes for a statement about risk."""
+SIGMA_MIN = 0.05
+"""Minimum standard deviation of log memory: peaks of one run differ less than those of several runs."""
+STEP_BYTES = 256 * 2**20
+"""Step of sizes."""
+SIZE_FACTOR_MAX = 64
+"""Maximum sufficient size, as a multiple of the largest peak; a larger one is not stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """The memory of one kind of process. None: not known."""
+
+    kind: str
+    requested_bytes: float | None
+    processes: int
+    median_bytes: float | None = None
+    high_bytes: float | None = None
+    """95 % quantile."""
+    peak_bytes: float | None = None
+    request_risk: float | None = None
+    """Probability that a process of the next run needs more than was requested."""
+    sufficient_bytes: int | None = None
+    """Smallest size with a risk of at most :data:`RISK_MAX`."""
+    sufficient_risk: float | None = None
+
+
+def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float | None, processes: int) -> MemoryNeed:
+    """Return the need of ``processes`` processes of a run; ``peaks_bytes`` may come from several runs."""
+    if not peaks_bytes:
+        return MemoryNeed(kind, requested_bytes, 0)
+    middle, high = np.quantile(peaks_bytes, (0.5, 0.95))
+    need = MemoryNeed(kind, requested_bytes, len(peaks_bytes), float(middle), float(high), float(max(peaks_bytes)))
+    if len(peaks_bytes) < PROCESSES_MIN:
+        return need
+    logs = np.log(np.asarray(peaks_bytes, dtype=np.float64))
+    count = len(logs)
+    spread = max(SIGMA_MIN, float(logs.std(ddof=1))) * math.sqrt(1 + 1 / count)
+
+    def risk(size_bytes: float) -> float:
+        exceeded = float(student_t.sf((math.log(size_bytes) - float(logs.mean())) / spread, count - 1))
+        return 1.0 - (1.0 - exceeded) ** max(1, processes)
+
+    quantile = 1.0 - (1.0 - RISK_MAX) ** (1.0 / max(1, processes))
+    exponent = float(logs.mean()) + spread * float(student_t.isf(quantile, count - 1))
+    largest = float(max(peaks_bytes))
+    sufficient = None
+    if exponent < math.log(largest * SIZE_FACTOR_MAX):
+        sufficient = math.ceil(max(math.exp(exponent), largest) / STEP_BYTES) * STEP_BYTES
+    return MemoryNeed(
+        kind,
+        requested_bytes,
+        count,
+        float(middle),
+        float(high),
+        largest,
+        risk(requested_bytes) if requested_bytes else None,
+        sufficient,
+        risk(sufficient) if sufficient else None,
+    )

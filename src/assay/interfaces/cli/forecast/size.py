@@ -1,0 +1,126 @@
+"""``assay size``: size a cluster from the logs of one job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import json_option, print_json, print_rows
+from assay.interfaces.cli.forecast.recommend import search_progress
+from assay.questions.recommendation.request import SEED, SIMULATIONS
+
+if TYPE_CHECKING:
+    from assay.questions.recommendation.size import Shape, SizeAnswer
+
+
+@click.command(cls=AssayCommand)
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--deadline", default="", metavar="TIME", help="Maximum time of the job: 40min.")
+@click.option("--budget", default="", metavar="MONEY/h", help='Maximum price of the cluster per hour: "$20/h".')
+@click.option("--grow", default="1x", show_default=True, metavar="FACTOR", help="Future data per data in the log: 3x.")
+@click.option("--catalogue", type=click.Path(path_type=Path), help="Hardware catalogue (YAML) to choose from.")
+@click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML).")
+@click.option(
+    "--simulations",
+    type=click.IntRange(1, 100_000),
+    default=SIMULATIONS,
+    show_default=True,
+    help="Maximum number of clusters to simulate.",
+)
+@click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores.")
+@json_option
+def size(
+    logs: tuple[Path, ...],
+    deadline: str,
+    budget: str,
+    grow: str,
+    catalogue: Path | None,
+    prices: Path | None,
+    simulations: int,
+    seed: int,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Size a cluster from LOGS of one job: MapReduce histories (.jhist) or Spark event logs.
+
+    Shows what limits the job and the memory that it needs. With --catalogue and --prices, also shows the shapes that
+    run it for the least money. Times are simulated, with 90 % intervals.
+    """
+    from assay.estimation.simulator.pool import SimulatorPool
+    from assay.execution.planning.plan_files.hardware_file import load_catalogue
+    from assay.questions.json_values import json_value
+    from assay.questions.recommendation.job_logs import read_job_logs
+    from assay.questions.recommendation.size import SizeRequest, describe_job
+    from assay.questions.recommendation.size import size as answer_to
+    from assay.specs.prices import load_prices
+
+    request = SizeRequest(deadline, budget, grow, simulations, seed)
+    if (catalogue is None) != (prices is None):
+        raise SpecificationError("--catalogue and --prices belong together", hint="give both, or none")
+    if catalogue is None and (deadline or budget):
+        raise SpecificationError(
+            "--deadline and --budget choose hardware", hint="name it with --catalogue FILE --prices FILE"
+        )
+    with search_progress() as progress:
+        described = read_job_logs(logs, progress)
+        if catalogue is None or prices is None:
+            answer = describe_job(described, request)
+        else:
+            hardware, book = load_catalogue(catalogue), load_prices(prices)
+            with SimulatorPool(jobs) as pool:
+                answer = answer_to(described, request, hardware, book, pool, progress)
+    if as_json:
+        print_json(json_value(answer))
+        return
+    _show(answer)
+
+
+def _show(answer: SizeAnswer) -> None:
+    import assay.questions.recommendation.size_sentences as text
+
+    click.echo(text.limit_sentence(answer))
+    for line in (*text.job_sentences(answer), *text.memory_sentences(answer)):
+        click.echo(line)
+    click.echo()
+    if assumptions := list(text.assumption_sentences(answer)):
+        click.echo("Assumptions")
+        for line in assumptions:
+            click.echo(f"- {line}")
+        click.echo()
+    for line in text.shapes_sentences(answer):
+        click.echo(line)
+    if answer.shapes:
+        rows = [_row(shape, answer) for shape in answer.shapes]
+        print_rows(_HEADERS, rows, limit=None, title="Shapes: simulated, 90 % intervals")
+        click.echo()
+    if answer.changes:
+        changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
+        headers = ("Quantity", "Now", "Changes the answer at", "Then")
+        print_rows(headers, changes, limit=None, title="What would change the answer")
+        click.echo()
+    for line in text.missing_sentences(answer):
+        click.echo(line)
+
+
+_HEADERS = ("Shape", "Time (s)", "90 %", "Per hour", "Per job", "90 %", "limit", "Keeps constraints in", "Origin")
+
+
+def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
+    from assay.text import NO_VALUE, interval_s, money, money_interval, probability, seconds
+
+    return (
+        shape.label,
+        seconds(shape.time_s),
+        interval_s(shape.time_low_s, shape.time_high_s),
+        money(shape.rate_per_h, answer.currency),
+        money(shape.job_cost, answer.currency),
+        money_interval(shape.job_cost_low, shape.job_cost_high, answer.currency),
+        shape.limit,
+        NO_VALUE if shape.keeps_probability is None else probability(shape.keeps_probability),
+        shape.origin,
+    )

@@ -1,0 +1,64 @@
+"""Size a cluster from Python: the answer of ``assay size LOG…``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.python import rows
+from assay.interfaces.python.answer import Answer
+from assay.interfaces.python.arguments import file_path, price_book, text, within
+from assay.questions.json_values import json_value
+
+if TYPE_CHECKING:
+    from assay.model import PriceBook
+    from assay.questions.recommendation.size import SizeAnswer
+
+
+def size_from_logs(
+    *logs: Path | str,
+    catalogue: Path | str | None = None,
+    prices: PriceBook | Path | str | None = None,
+    deadline: str = "",
+    budget: str = "",
+    grow: str = "1x",
+    simulations: int = 300,
+    seed: int = 1,
+    jobs: int | None = None,
+) -> Answer[SizeAnswer]:
+    """Return what limits the job in ``logs`` and the memory that it needs; with hardware and prices, the best shapes.
+
+    ``logs``: MapReduce histories or Spark event logs of one job, or folders with them. ``budget``: a price per hour,
+    ``$20/h``. ``jobs``: number of simulators.
+    """
+    from assay.estimation.simulator.pool import SimulatorPool
+    from assay.execution.planning.plan_files.hardware_file import load_catalogue
+    from assay.questions.recommendation import size_sentences
+    from assay.questions.recommendation.job_logs import read_job_logs
+    from assay.questions.recommendation.size import SizeRequest, describe_job, size
+
+    if (catalogue is None) != (prices is None):
+        raise SpecificationError("catalogue and prices belong together", where="size", hint="give both, or none")
+    request = SizeRequest(
+        text(deadline, "deadline"),
+        text(budget, "budget"),
+        text(grow, "grow"),
+        int(within(simulations, 1, 100_000, "simulations")),
+        seed,
+    )
+    described = read_job_logs([file_path(log, "logs") for log in logs])
+    if catalogue is None or prices is None:
+        answer = describe_job(described, request)
+    else:
+        hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
+        with SimulatorPool(jobs) as pool:
+            answer = size(described, request, hardware, book, pool)
+    return Answer(
+        answer,
+        size_sentences.limit_sentence(answer),
+        tuple(size_sentences.sentences(answer)),
+        rows.SHAPE_COLUMNS,
+        json_values=lambda: json_value(answer),
+        rows=rows.of("shapes"),
+    )

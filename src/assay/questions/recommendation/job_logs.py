@@ -1,0 +1,118 @@
+"""Read the logs of one job: MapReduce histories or Spark event logs.
+
+In: files and folders. Out: :class:`JobLogs`, with at least one run of a single job. A log that describes no finished
+batch job is refused with the reason.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.foundation.errors import FormatError
+from assay.model import ImportedRun, RunStatus
+from assay.store.formats.catalogue import sorted_by_format
+from assay.store.formats.hadoop import jhist_import
+from assay.store.formats.source import Source, sources_in
+from assay.store.formats.spark import event_import
+
+Progress = Callable[[str, int, int], None]
+_FORMATS = {chosen.name: chosen for chosen in (jhist_import.FORMAT, event_import.FORMAT)}
+_JOB = re.compile(r"job_[0-9]+_[0-9]+")
+_MB = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class JobLogs:
+    """Runs of one job, and the files that were left out, each with the reason."""
+
+    name: str
+    """The job as the engine names it."""
+    runs: tuple[ImportedRun, ...]
+    skipped: tuple[str, ...] = ()
+
+
+def read_job_logs(paths: Sequence[Path], progress: Progress | None = None) -> JobLogs:
+    """Return the runs in the logs.
+
+    Raises :class:`FormatError` if no log describes a finished job, for a streaming application, and for several jobs.
+    """
+    sources = list(dict.fromkeys(sources_in([*paths, *_configurations(paths)])))
+    if progress is not None:
+        sources = _reported(sources, progress)
+    by_format, unknown = sorted_by_format(sources, _FORMATS)
+    runs: list[ImportedRun] = []
+    skipped = [f"{name}: {reason}" for name, reason in unknown.items()]
+    for name, files in by_format.items():
+        for item in _FORMATS[name].read(files):
+            if isinstance(item, ImportedRun):
+                _refuse(item)
+                runs.append(item)
+            else:
+                skipped.append(f"{item.where}: {item.why}")
+    if not runs:
+        reason = "; ".join(skipped[:3]) or "the folder is empty"
+        raise FormatError(
+            f"no log of a finished job: {reason}",
+            where=", ".join(str(path) for path in paths[:3]),
+            hint="name a MapReduce history (job_….jhist) or a Spark event log of an application that has ended",
+        )
+    names = sorted({_job_name(run) for run in runs})
+    if len(names) > 1:
+        raise FormatError(
+            f"these are logs of {len(names)} jobs: {', '.join(names[:5])}",
+            where=runs[0].where,
+            hint="name the logs of one job; several runs of it narrow the intervals",
+        )
+    return JobLogs(names[0], tuple(runs), tuple(skipped))
+
+
+def _configurations(paths: Sequence[Path]) -> list[Path]:
+    """Return the configuration of each history that is named alone: it is in the same folder."""
+    files: list[Path] = []
+    for path in paths:
+        job = _JOB.search(path.name)
+        if job and path.is_file():
+            files += sorted(path.parent.glob(f"{job[0]}_conf.xml*"))
+    return [path for path in files if path not in paths]
+
+
+def _reported(sources: Sequence[Source], progress: Progress) -> list[Source]:
+    """Return the files with reports of how many megabytes have been read."""
+    total = sum(source.path.stat().st_size for source in sources) // _MB
+    read_bytes = [0]
+
+    def report(count: int) -> None:
+        read_bytes[0] += count
+        progress("MB read", read_bytes[0] // _MB, max(total, read_bytes[0] // _MB))
+
+    return [replace(source, report=report) for source in sources]
+
+
+def _refuse(item: ImportedRun) -> None:
+    """Raise :class:`FormatError` for a run from which no cluster can be sized."""
+    run = item.run
+    if item.is_streaming:
+        raise FormatError(
+            "this is a streaming application: it runs as long as its stream, so its time is no measure of its work",
+            where=item.where,
+            hint="size the cluster from a batch job",
+        )
+    if run.status is not RunStatus.VALID:
+        raise FormatError(
+            f"the job did not succeed: {run.cause or run.status}",
+            where=item.where,
+            hint="use the log of a run that succeeded",
+        )
+    if not item.tasks:
+        raise FormatError(
+            "the log has no task attempts, so what the job needs is not known",
+            where=item.where,
+            hint="a log that Spark compacted has lost them: set spark.eventLog.rolling.enabled to false",
+        )
+
+
+def _job_name(item: ImportedRun) -> str:
+    job = item.run.environment.get("job")
+    name = job.get("name") if isinstance(job, dict) else None
+    return str(name or item.run.workload)

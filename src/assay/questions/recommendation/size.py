@@ -1,0 +1,332 @@
+"""Size a cluster from the logs of one job: what limits the job, which rented or bought shapes fit it, and their money.
+
+In: logs, and for shapes a hardware catalogue, a price book and simulators. Out: :class:`SizeAnswer`, the one answer for
+every interface. The job's profile comes from the logs; the search is that of :mod:`recommend`. Times of shapes are
+simulated, in seconds, with 90 % intervals; money is in the currency of the price book.
+
+The simulator runs the job as an existing workload that reads, shuffles and writes as the logs counted.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.analysis.run_profile.job_shares import JobShares, job_shares
+from assay.analysis.run_profile.memory_need import MemoryNeed, memory_need
+from assay.estimation.profiles.log_profile import data_bytes_of, log_profile
+from assay.estimation.simulator.pool import SimulatorPool
+from assay.execution.engines.hadoop.settings import containers
+from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY
+from assay.execution.engines.spark import settings as spark
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_bytes, parse_money
+from assay.model import (
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    SHUFFLE_CODEC,
+    SHUFFLE_COMPRESS,
+    YEAR_H,
+    HardwareCatalogue,
+    ImportedRun,
+    Origin,
+    PriceBook,
+)
+from assay.questions.recommendation.job_logs import JobLogs
+from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
+from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
+from assay.questions.recommendation.search import Progress
+from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of
+
+SHAPES = 3
+"""Number of shapes in an answer."""
+SPEED_FACTOR = 2.0
+"""Half-width of the 90 % interval of a core's speed that the catalogue does not state, as a factor."""
+GROWTH_MAX = 1000.0
+_SAME_WORKLOADS = ("terasort",)
+_CARRIER = "wordcount"
+"""Workload as which the simulator runs a job that assay does not know: it reads an input and writes all replicas."""
+_GROWTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x?", re.IGNORECASE)
+_RATE = re.compile(r"(.{1,30}?)\s*/\s*h(?:our)?", re.IGNORECASE)
+_TASK_MEMORY = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
+_KEPT = (
+    *_TASK_MEMORY.values(),
+    containers.SORT_BUFFER,
+    MAP_OUTPUT_COMPRESS,
+    MAP_OUTPUT_CODEC,
+    SHUFFLE_COMPRESS,
+    SHUFFLE_CODEC,
+    spark.MEMORY,
+    spark.OVERHEAD,
+)
+"""Parameters of the logged job that a shape keeps, unless the catalogue sets them."""
+_OVERHEAD_SHARE, _OVERHEAD_MIN_MB = 0.1, 384
+"""Spark's default memory overhead: a share of the heap, and its minimum (spark.executor.memoryOverheadFactor)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRequest:
+    """Constraints on the shape, as users write them. An empty text sets none."""
+
+    deadline: str = ""
+    """Maximum time of one run: ``40min``."""
+    budget: str = ""
+    """Maximum price of the cluster per hour: ``$20/h``."""
+    grow: str = "1x"
+    """Future data, as a multiple of the log's: ``3x``."""
+    simulations: int = SIMULATIONS
+    seed: int = SEED
+
+    @property
+    def growth(self) -> float:
+        """The factor on the data. Raises SpecificationError."""
+        match = _GROWTH.fullmatch(self.grow.strip())
+        if not match or not 0 < float(match[1]) <= GROWTH_MAX:
+            raise SpecificationError(
+                f"{self.grow[:20]!r} is not a growth up to {GROWTH_MAX:,.0f}x", where="--grow", hint="such as 3x"
+            )
+        return float(match[1])
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """One job as its logs describe it. A None is not in the logs."""
+
+    name: str
+    engine: str
+    logs: int
+    jobs: int
+    stages: int
+    data_bytes: int
+    shuffled_bytes: float | None
+    written_bytes: float | None
+    spilled_bytes: float | None
+    """Bytes that tasks spilled to disks (Spark)."""
+    cpu_s: float | None
+    shares: JobShares
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One cluster that may run the job."""
+
+    label: str
+    levels: Mapping[str, str]
+    time_s: float
+    time_low_s: float
+    time_high_s: float
+    rate_per_h: float
+    rate_low_per_h: float
+    rate_high_per_h: float
+    job_cost: float
+    job_cost_low: float
+    job_cost_high: float
+    limit: str
+    keeps_probability: float | None
+    """Share of the draws in which it keeps the deadline and the budget; None if the data is extrapolated too far."""
+    best_probability: float | None
+    """Share of the draws in which its hardware has the lowest cost of the job among those that keep them."""
+    origin: str = str(Origin.SIMULATED)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAnswer:
+    """The answer. ``shapes`` is empty without a catalogue, and if ``why_none`` says why."""
+
+    job: JobFacts
+    memory: tuple[MemoryNeed, ...]
+    growth: float
+    deadline: str
+    budget: str
+    assumptions: tuple[str, ...]
+    shapes: tuple[Shape, ...] = ()
+    """The best shapes with different hardware: those that keep the constraints first, then by the cost of the job."""
+    currency: str = ""
+    kept: bool = False
+    """Whether the first shape keeps the constraints in enough draws."""
+    why_none: str = ""
+    changes: tuple[AnswerChange, ...] = ()
+    extrapolation: float = 1.0
+    """Largest data per worker of a shape, as a multiple of the log's."""
+    skipped: tuple[str, ...] = field(default=())
+
+
+def describe_job(logs: JobLogs, request: SizeRequest) -> SizeAnswer:
+    """Return what the logs tell about the job, without shapes. Raises SpecificationError for an invalid request."""
+    growth = request.growth
+    longest = max(logs.runs, key=lambda item: data_bytes_of(item.run))
+    run = longest.run
+    staged = bool(run.stages)
+    job = JobFacts(
+        name=logs.name,
+        engine=run.engine,
+        logs=len(logs.runs),
+        jobs=len({task.job_id for task in longest.tasks}),
+        stages=len([stage for stage in run.stages if stage.failure is None]),
+        data_bytes=data_bytes_of(run),
+        shuffled_bytes=run.metrics.get("shuffle_write_bytes" if staged else "shuffle_bytes"),
+        written_bytes=run.metrics.get("output_bytes" if staged else "hdfs_write_bytes"),
+        spilled_bytes=run.metrics.get("disk_spilled_bytes"),
+        cpu_s=run.metrics.get("cpu_s"),
+        shares=job_shares(run, longest.tasks),
+    )
+    return SizeAnswer(
+        job=job,
+        memory=_memory(logs.runs, longest, growth),
+        growth=growth,
+        deadline=request.deadline,
+        budget=request.budget,
+        assumptions=(),
+        skipped=logs.skipped,
+    )
+
+
+def size(
+    logs: JobLogs,
+    request: SizeRequest,
+    catalogue: HardwareCatalogue,
+    book: PriceBook,
+    pool: SimulatorPool,
+    progress: Progress | None = None,
+) -> SizeAnswer:
+    """Return the shapes of ``catalogue`` that fit the job best.
+
+    Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
+    """
+    answer = describe_job(logs, request)
+    if answer.job.data_bytes <= 0 or not answer.job.cpu_s:
+        lacking = "bytes" if answer.job.data_bytes <= 0 else "CPU time"
+        return replace(answer, why_none=f"the log counts no {lacking} of the tasks, so the job can't be simulated")
+    first = logs.runs[0].run
+    workload = first.workload if first.workload in _SAME_WORKLOADS else _CARRIER
+    name = "1 log" if len(logs.runs) == 1 else f"{len(logs.runs)} logs"
+    profile = log_profile([(item.run, item.tasks) for item in logs.runs], workload, answer.growth, name)
+    hardware, assumed = _completed(catalogue, first.parameters, logs.runs)
+    data_bytes = round(answer.job.data_bytes * answer.growth)
+    recommendation = recommend(
+        RecommendRequest(
+            (f"{workload}:{data_bytes}B:daily",),
+            budget=_yearly(request.budget, book),
+            deadline=request.deadline,
+            years=1.0,
+            minimize=Objective.DAY_COST,
+            simulations=request.simulations,
+            seed=request.seed,
+        ),
+        hardware,
+        book,
+        profile,
+        pool,
+        progress,
+    )
+    fixed = (
+        f"the job reads {format_bytes(data_bytes)} from HDFS on the workers' disks, and nothing else runs on them",
+        f"prices: {book.name}",
+    )
+    simulated = [text for text in recommendation.assumptions if not text.startswith("profile ")]
+    return replace(
+        answer,
+        assumptions=(*assumed, *fixed, *simulated),
+        shapes=_shapes(recommendation),
+        currency=book.currency,
+        kept=recommendation.chosen is not None,
+        why_none=recommendation.why_none,
+        # Spark compresses shuffle files by default, so a codec for map output is no change to suggest.
+        changes=tuple(
+            change for change in recommendation.changes if change.kind != "codec" or profile.engine != "spark"
+        ),
+        extrapolation=recommendation.extrapolation,
+    )
+
+
+def _memory(runs: Sequence[ImportedRun], longest: ImportedRun, growth: float) -> tuple[MemoryNeed, ...]:
+    """Return the need of each kind of process. Map tasks grow in number with the data."""
+    if longest.run.engine != "hadoop":
+        peaks = [float(peak) for item in runs for peak in item.memory_bytes.get("executor", ())]
+        parameters = longest.run.parameters
+        local = parameters.get(spark.MASTER, "").startswith("local")  # the driver's heap, whose size is not recorded
+        requested = None if local else spark.memory_mb(parameters.get(spark.MEMORY, "1g"))
+        processes = max(1, len(longest.run.executors))
+        return (memory_need("executor", peaks, requested * 2**20 if requested else None, processes),)
+    needs = []
+    for kind, parameter in _TASK_MEMORY.items():
+        processes = len({task.task_id for task in longest.tasks if task.kind == kind})
+        if not processes:
+            continue
+        peaks = [float(peak) for item in runs for peak in item.memory_bytes.get(kind, ())]
+        text = longest.run.parameters.get(parameter, STOCK_MEMORY[parameter] if longest.run.parameters else "")
+        requested = float(text) * 2**20 if text.isdecimal() else None
+        needs.append(memory_need(kind, peaks, requested, round(processes * (growth if kind == "map" else 1.0))))
+    return tuple(needs)
+
+
+def _completed(
+    catalogue: HardwareCatalogue, parameters: Mapping[str, str], runs: Sequence[ImportedRun]
+) -> tuple[HardwareCatalogue, tuple[str, ...]]:
+    """Return the catalogue with the job's parameters and an interval of each core's speed, and what that assumes."""
+    kept = {name: parameters[name] for name in _KEPT if name in parameters}
+    cores = [executor.cores for executor in runs[0].run.executors if executor.cores]
+    if cores:
+        heap_mb = spark.memory_mb(parameters.get(spark.MEMORY, "1g")) or 1024
+        overhead_mb = max(_OVERHEAD_MIN_MB, _OVERHEAD_SHARE * heap_mb)
+        kept = {spark.CORES: str(max(cores)), spark.MEMORY: "1g", spark.OVERHEAD: f"{overhead_mb:.0f}m", **kept}
+    assumptions = [f"costs of the job: {len(runs)} of its runs, on hardware that a log does not describe"]
+    workers = []
+    for option in catalogue.workers:
+        low, high = option.cpu_speed_low, option.cpu_speed_high
+        if low == high:
+            assumptions.append(
+                f"a core of {option.name} is {option.cpu_speed:g} times as fast as one of the log's machines, within a "
+                f"factor of {SPEED_FACTOR:g}: the catalogue states no interval (cpu: {{speed, low, high}})"
+            )
+            low, high = option.cpu_speed / SPEED_FACTOR, option.cpu_speed * SPEED_FACTOR
+        workers.append(replace(option, cpu_speed_low=low, cpu_speed_high=high))
+    changed: dict[str, Any] = {"workers": tuple(workers), "parameters": {**kept, **catalogue.parameters}}
+    return replace(catalogue, **changed), tuple(assumptions)
+
+
+def _yearly(text: str, book: PriceBook) -> str:
+    """Return a budget per hour as the budget of one year. Raises SpecificationError."""
+    if not text:
+        return ""
+    hint = 'such as "$20/h"'
+    match = _RATE.fullmatch(text.strip())
+    if not match:
+        raise SpecificationError(f"{text[:30]!r} is not a price per hour", where="--budget", hint=hint)
+    try:
+        rate = parse_money(match[1], book.currency)
+    except ValueError as error:
+        raise SpecificationError(str(error), where="--budget", hint=hint) from error
+    return f"{float(rate.amount) * YEAR_H:.2f} {rate.currency}"
+
+
+def _shapes(recommendation: Recommendation) -> tuple[Shape, ...]:
+    """Return the best finalists: the best of each kind of worker, then others with different hardware."""
+    by_worker: dict[str, Choice] = {}
+    others: dict[object, Choice] = {}
+    for choice in recommendation.finalists:
+        by_worker.setdefault(choice.levels["worker"], choice)
+        others.setdefault(hardware_of(choice.levels), choice)
+    ranked = list(by_worker.values())
+    ranked += [choice for choice in others.values() if choice not in ranked]
+    order = recommendation.finalists.index
+    hours = YEAR_H * recommendation.constraints.years
+    return tuple(
+        Shape(
+            label=choice.label,
+            levels=choice.levels,
+            time_s=choice.day_s,
+            time_low_s=choice.day_low_s,
+            time_high_s=choice.day_high_s,
+            rate_per_h=choice.bill / hours,
+            rate_low_per_h=choice.bill_low / hours,
+            rate_high_per_h=choice.bill_high / hours,
+            job_cost=choice.day_cost,
+            job_cost_low=choice.day_cost_low,
+            job_cost_high=choice.day_cost_high,
+            limit=choice.times[0].limit,
+            keeps_probability=None if recommendation.extrapolated else choice.keeps_probability,
+            best_probability=None if recommendation.extrapolated else choice.hardware_probability,
+        )
+        for choice in sorted(ranked[:SHAPES], key=order)
+    )

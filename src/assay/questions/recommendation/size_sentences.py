@@ -1,0 +1,151 @@
+"""State the size of a cluster in sentences, the same in every interface. The job's limit comes first."""
+
+from collections.abc import Iterator
+
+from assay.analysis.run_profile.job_shares import SKEW_MIN, JobLimit, JobShares
+from assay.analysis.run_profile.memory_need import PROCESSES_MIN, MemoryNeed
+from assay.foundation.units import format_bytes, format_duration
+from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
+from assay.questions.recommendation.size import SizeAnswer
+from assay.text import NO_VALUE, money, plural, share
+
+_KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
+_RISK_SHOWN_MIN = 1e-4
+"""Smallest risk that is stated as a number: below it, the shape of the distribution is not known."""
+
+
+def limit_sentence(answer: SizeAnswer) -> str:
+    """Return what limits the job, in one line."""
+    shares = answer.job.shares
+    slots = f"{shares.slots} {'cores' if shares.slots_stated else 'slots'}"
+    reasons = {
+        JobLimit.CPU: f"CPU: tasks computed for {share(shares.cpu_share)} of the time of {slots}",
+        JobLimit.COLLECTION: f"garbage collection: {share(shares.collection_share)} of the time of {slots}",
+        JobLimit.WAITING: f"waiting: tasks waited for disks, network or a shared core for "
+        f"{share(shares.waiting_share)} of the time of {slots}",
+        JobLimit.DRIVER: f"driver and scheduling: no task ran for {share(shares.without_tasks_share)} of its time",
+        JobLimit.SKEW: _skew_text(shares),
+        JobLimit.FEW_TASKS: f"too few tasks: {slots} were idle for {share(shares.idle_share)} of their time",
+        JobLimit.UNKNOWN: "not known: the log counts no CPU time",
+    }
+    return f"Limit of {answer.job.name}: {reasons[shares.limit]}."
+
+
+def _skew_text(shares: JobShares) -> str:
+    skew = shares.skew
+    if skew is None:
+        return "skew"
+    return (
+        f"skew: the longest of {skew.count} tasks of {skew.group} took {format_duration(skew.longest_s)}, "
+        f"{skew.factor:.1f} times the median"
+    )
+
+
+def job_sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield the job's data, tasks and shares."""
+    job, shares = answer.job, answer.job.shares
+    parts = plural(job.jobs, "job") + (f", {plural(job.stages, 'stage')}" if job.stages else "")
+    source = "" if job.logs == 1 else f" ({job.logs} logs; figures of the one with most data)"
+    yield (
+        f"{job.engine}: {parts}, {plural(shares.tasks, 'task')} on {plural(shares.nodes, 'node')}, "
+        f"{format_duration(shares.duration_s)}{source}."
+    )
+    shuffled, written, spilled = (
+        NO_VALUE if value is None else format_bytes(value)
+        for value in (job.shuffled_bytes, job.written_bytes, job.spilled_bytes)
+    )
+    data = format_bytes(job.data_bytes) if job.data_bytes else "not known"
+    spills = f", spilled {spilled}" if job.engine != "hadoop" else ""
+    yield f"Data {data}, shuffled {shuffled}, written {written}{spills}."
+    yield (
+        f"Capacity: {share(shares.cpu_share)} CPU, {share(shares.collection_share)} garbage collection, "
+        f"{share(shares.waiting_share)} waiting, {share(shares.idle_share)} idle."
+    )
+    if shares.skew is not None and shares.skew.factor >= SKEW_MIN and shares.limit is not JobLimit.SKEW:
+        yield f"{_skew_text(shares).capitalize()}."
+
+
+def memory_sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield one sentence for each kind of process."""
+    for need in answer.memory:
+        yield _memory_text(need)
+
+
+def _memory_text(need: MemoryNeed) -> str:
+    name = _KINDS[need.kind]
+    requested = "request not known" if need.requested_bytes is None else f"requested {_memory(need.requested_bytes)}"
+    if need.peak_bytes is None:
+        return f"Memory per {name}: {requested}, used: not known, because the log has no such metric."
+    used = f"used {_memory(need.median_bytes)} (median), {_memory(need.high_bytes)} (95 %)"
+    used += f", {_memory(need.peak_bytes)} (peak)"
+    line = f"Memory per {name}: {requested}; {used} over {plural(need.processes, name)}"
+    if need.processes < PROCESSES_MIN:
+        return f"{line}. The risk is not known: {PROCESSES_MIN} {name}s or more are needed."
+    if need.request_risk is not None:
+        line += f". Risk that a run needs more than requested: {_risk(need.request_risk)}"
+    if need.sufficient_bytes is None or need.sufficient_risk is None:
+        return f"{line}. No sufficient size can be stated: {need.processes} {name}s differ too much."
+    return f"{line}. {_memory(need.sufficient_bytes)} would suffice with a risk of {_risk(need.sufficient_risk)}."
+
+
+def _memory(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value / 2**20:,.0f} MiB"
+
+
+def _risk(value: float) -> str:
+    return f"under {100 * _RISK_SHOWN_MIN:g} %" if value < _RISK_SHOWN_MIN else f"{100 * value:.2g} %"
+
+
+def memory_caveats(answer: SizeAnswer) -> Iterator[str]:
+    """Yield what limits the statements about memory."""
+    if any(need.kind == "executor" for need in answer.memory):
+        yield (
+            "the memory of an executor is its heap in use, garbage included: it may need less. Spark samples it with "
+            "each heartbeat, so a short peak is missed"
+        )
+    if any(need.kind == "reduce" for need in answer.memory) and answer.growth > 1:
+        yield "reduce tasks need more memory with more data; the risk is that of the logged data"
+    if any(need.request_risk is not None for need in answer.memory):
+        yield "the risk assumes log-normal peaks; a container that is smaller also has a smaller heap"
+
+
+def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield what precedes the shapes: extrapolation, and why none keeps the constraints."""
+    if answer.extrapolation > EXTRAPOLATION_STATED:
+        yield f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker of the log."
+    if answer.why_none:
+        yield f"No shape is recommended: {answer.why_none}."
+    elif answer.shapes:
+        best = answer.shapes[0]
+        yield (
+            f"Best estimate: {best.label}, {money(best.rate_per_h, answer.currency)} per hour. The job takes "
+            f"{format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
+            f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
+        )
+
+
+def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield what the log cannot tell, and the command that tells it."""
+    yield (
+        "Not in a log: traffic of disks and network. Sample the hosts during the next run: "
+        "assay observe cluster.yaml -- COMMAND"
+    )
+    if not answer.shapes and not answer.why_none:
+        yield "For shapes and money, name hardware and prices: --catalogue FILE --prices FILE"
+    for text in answer.skipped:
+        yield f"Left out: {text}"
+
+
+def assumption_sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield the assumptions of the shapes, and what limits the statements about memory."""
+    yield from answer.assumptions
+    yield from memory_caveats(answer)
+
+
+def sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield everything that follows the first line, in order."""
+    yield from job_sentences(answer)
+    yield from memory_sentences(answer)
+    yield from assumption_sentences(answer)
+    yield from shapes_sentences(answer)
+    yield from missing_sentences(answer)

@@ -1,0 +1,216 @@
+"""Test sizes from logs: limits, memory and its risk, shapes with money, and logs from which nothing can be sized."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import assay as api
+import spark_samples
+from assay.analysis.run_profile.job_shares import JobLimit, job_shares
+from assay.analysis.run_profile.memory_need import PROCESSES_MIN, memory_need
+from assay.foundation.errors import AssayError, FormatError, SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.model import TaskAttempt, foreign_run
+from assay.questions.recommendation.job_logs import read_job_logs
+from assay.questions.recommendation.size import SizeRequest, describe_job
+from assay.questions.recommendation.size_sentences import limit_sentence, memory_sentences
+from paths import EXAMPLES, ROOT
+from simulator_support import needs_simulator
+
+LOGS = EXAMPLES / "logs" / "terasort"
+REAL = ROOT.parent / "shared" / "data"
+MIB = 2**20
+
+
+def _assay(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
+
+
+def _task(number: int, start_s: float, end_s: float, cpu_s: float | None, gc_s: float | None = 0.0) -> TaskAttempt:
+    name = f"t{number}"
+    times = (start_s, end_s, None, None)
+    return TaskAttempt("j", name, name, "map", "n1", "succeeded", *times, 0, 0, 0, 0, None, cpu_s, gc_s)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "limit"),
+    [
+        ([_task(n, 0, 100, 90) for n in range(4)], JobLimit.CPU),
+        ([_task(n, 0, 100, 20) for n in range(4)], JobLimit.WAITING),
+        ([_task(n, 0, 100, 20, 60) for n in range(4)], JobLimit.COLLECTION),
+        ([_task(n, 0, 10, 9) for n in range(4)], JobLimit.DRIVER),
+        ([_task(0, 0, 100, 90), *(_task(n, 0, 10, 9) for n in range(1, 8))], JobLimit.SKEW),
+        ([_task(0, 0, 60, 50), _task(1, 40, 100, 50), *(_task(n, 50, 55, 4) for n in range(2, 6))], JobLimit.SKEW),
+        ([_task(n, 0, 100, None) for n in range(4)], JobLimit.UNKNOWN),
+    ],
+)
+def test_the_limit_is_what_most_capacity_went_to(tasks: list[TaskAttempt], limit: JobLimit) -> None:
+    shares = job_shares(foreign_run(workload="x", duration_s=100.0), tasks)
+    assert shares.limit is limit
+    if shares.cpu_share is not None:
+        parts = (shares.idle_share, shares.cpu_share, shares.collection_share, shares.waiting_share)
+        assert sum(part or 0.0 for part in parts) == pytest.approx(1.0)
+
+
+def test_the_risk_of_memory_is_calibrated_and_less_data_is_never_surer() -> None:
+    """Of jobs whose peaks are log-normal, at most the stated share needs more than the sufficient size."""
+    chance = np.random.default_rng(1)
+    exceeded = 0
+    for _ in range(2000):
+        peaks = np.exp(chance.normal(math.log(900 * MIB), 0.2, 24)).tolist()
+        need = memory_need("map", peaks, None, 24)
+        following = np.exp(chance.normal(math.log(900 * MIB), 0.2, 24)).max()
+        exceeded += need.sufficient_bytes is None or following > need.sufficient_bytes
+    assert exceeded / 2000 <= 0.02
+    every = [(900 + step) * MIB for step in (0, 20, 40, 60, 80)]
+    few, many = memory_need("map", every, 1500 * MIB, 5), memory_need("map", every * 10, 1500 * MIB, 5)
+    assert few.sufficient_bytes is not None
+    assert many.sufficient_bytes is not None
+    assert few.request_risk is not None
+    assert many.request_risk is not None
+    assert few.sufficient_bytes >= many.sufficient_bytes
+    assert few.request_risk > many.request_risk
+
+
+def test_memory_without_a_metric_or_with_few_processes_has_no_risk() -> None:
+    assert memory_need("map", [], 2**30, 4).peak_bytes is None
+    few = memory_need("map", [2.0**29] * (PROCESSES_MIN - 1), 2**30, 4)
+    assert (few.peak_bytes, few.request_risk, few.sufficient_bytes) == (2.0**29, None, None)
+
+
+def test_the_shipped_logs_state_limit_and_memory() -> None:
+    logs = read_job_logs([LOGS])
+    answer = describe_job(logs, SizeRequest())
+    assert (answer.job.name, answer.job.logs, answer.job.data_bytes) == ("TeraSort", 2, 100_000_000)
+    assert limit_sentence(answer).startswith("Limit of TeraSort: waiting")
+    needs = {need.kind: need for need in answer.memory}
+    assert needs.keys() == {"map", "reduce"}
+    assert needs["map"].requested_bytes == 384 * MIB
+    assert needs["map"].processes == 12
+    assert all("Risk that a run needs more" in line for line in memory_sentences(answer))
+    alone = read_job_logs([next(LOGS.glob("*0004.jhist.gz"))])
+    assert alone.runs[0].run.parameters["mapreduce.map.memory.mb"] == "384", "the configuration next to it is read"
+
+
+def _spark_log(tmp_path: Path, *more: Mapping[str, object]) -> Path:
+    events = spark_samples.application()
+    path = tmp_path / "application"
+    path.write_bytes(spark_samples.log([*events[:-1], *map(dict, more), events[-1]]))
+    return path
+
+
+def test_a_streaming_application_is_refused(tmp_path: Path) -> None:
+    event = {"Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent", "id": "1"}
+    with pytest.raises(FormatError, match="streaming application"):
+        read_job_logs([_spark_log(tmp_path, event)])
+    batch = read_job_logs([_spark_log(tmp_path)])
+    assert batch.runs[0].run.engine == "spark"
+
+
+def test_a_batch_of_a_stream_is_refused(tmp_path: Path) -> None:
+    properties = {"spark.streaming.internal.batchTime": "1700000002000"}
+    job = {"Event": "SparkListenerJobStart", "Job ID": 77, "Submission Time": 1700000002000, "Properties": properties}
+    ended = {"Event": "SparkListenerJobEnd", "Job ID": 77, "Job Result": {"Result": "JobSucceeded"}}
+    with pytest.raises(FormatError, match="streaming application"):
+        read_job_logs([_spark_log(tmp_path, job, ended)])
+
+
+def test_a_log_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    whole = _spark_log(tmp_path).read_bytes()
+    cut = tmp_path / "cut"
+    cut.write_bytes(whole[: len(whole) * 2 // 3])
+    (tmp_path / "application").unlink()
+    with pytest.raises(FormatError, match="no log of a finished job"):
+        read_job_logs([cut])
+
+
+def test_logs_of_two_jobs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="logs of 2 jobs"):
+        read_job_logs([LOGS, _spark_log(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--grow", "much"), "is not a growth"),
+        (("--deadline", "1h"), "--deadline and --budget choose hardware"),
+        (("--catalogue", "x.yaml"), "belong together"),
+    ],
+)
+def test_wrong_options_are_refused(words: tuple[str, ...], message: str) -> None:
+    refused = _assay("size", LOGS, *words)
+    assert isinstance(refused.exception, AssayError)
+    assert message in str(refused.exception)
+
+
+def _hardware(tmp_path: Path) -> tuple[Path, Path]:
+    types = ("m6id.2xlarge", "d3.2xlarge")
+    rates = ("--disk-rates", "nvme=1.4GB/s:900MB/s", "--disk-rates", "hdd=190MB/s:190MB/s")
+    made = _assay("instances", "catalogue", *types, "--count", "3-5", "--cpu-speed", "x86_64=1:0.6:1.6", *rates)
+    catalogue, prices = tmp_path / "cloud.yaml", tmp_path / "prices.yaml"
+    catalogue.write_text(made.stdout)
+    chosen = [word for name in types for word in ("--type", name)]
+    table = EXAMPLES / "logs" / "prices.csv"
+    made = _assay("prices", "instances", table, "--region", "us-east-1", *chosen, "--date", "2026-11-27")
+    prices.write_text(made.stdout)
+    return catalogue, prices
+
+
+@needs_simulator
+def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
+    catalogue, prices = _hardware(tmp_path)
+    files = ("--catalogue", catalogue, "--prices", prices, "--simulations", "6")
+    words = ("size", LOGS, *files, "--deadline", "40min", "--budget", "$20/h", "--grow", "3x")
+    values = json.loads(_assay(*words, "--json").stdout)
+    assert values["why_none"] == ""
+    first = values["shapes"][0]
+    assert first["origin"] == "simulated"
+    assert first["time_low_s"] < first["time_s"] < first["time_high_s"]
+    assert first["job_cost"] == pytest.approx(first["rate_per_h"] * first["time_s"] / 3600)
+    assert len({shape["levels"]["worker"] for shape in values["shapes"]}) == 2, "each kind of worker has a shape"
+    asked = api.size(
+        LOGS, catalogue=catalogue, prices=prices, simulations=6, deadline="40min", budget="$20/h", grow="3x"
+    )
+    assert asked.to_dict() == values
+    text = _assay(*words).stdout
+    assert text.startswith(asked.sentence)
+    assert text.index("Assumptions") < text.index("Best estimate"), "assumptions come first"
+    assert "Not in a log: traffic of disks and network" in text
+
+
+@needs_simulator
+def test_a_budget_that_no_shape_keeps_says_so(tmp_path: Path) -> None:
+    catalogue, prices = _hardware(tmp_path)
+    files = ("--catalogue", catalogue, "--prices", prices, "--simulations", "2")
+    text = _assay("size", LOGS, *files, "--budget", "$0.10/h").stdout
+    assert "No shape is recommended" in text
+    refused = _assay("size", LOGS, *files, "--budget", "$20")
+    assert isinstance(refused.exception, SpecificationError)
+    assert "not a price per hour" in str(refused.exception)
+
+
+@needs_simulator
+def test_a_spark_log_gets_shapes_of_its_engine(tmp_path: Path) -> None:
+    catalogue, prices = _hardware(tmp_path)
+    log = _spark_log(tmp_path)
+    answer = api.size(log, catalogue=catalogue, prices=prices, simulations=2).value
+    assert answer.job.engine == "spark"
+    assert answer.shapes
+    assert not [text for text in answer.assumptions if "could not be simulated" in text]
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real logs are not available: NOT tested")
+@pytest.mark.parametrize(
+    "log", ["job-history", "spark-events/sparklens-local-1532512550423", "spark-events/event_log_1"]
+)
+def test_real_logs_are_read(log: str) -> None:
+    answer = describe_job(read_job_logs([REAL / log]), SizeRequest())
+    assert limit_sentence(answer).endswith(".")
+    assert all(need.peak_bytes is None for need in answer.memory), "these logs have no metric of memory"
