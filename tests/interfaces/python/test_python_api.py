@@ -34,6 +34,7 @@ PUBLIC = {
     "__version__",
     "open",
     "run",
+    "size",
 }
 SIGNATURES = {
     "runs": "where limit",
