@@ -127,6 +127,12 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "Write a report as HTML, Markdown or PDF, or a package that others can check.",
             ("assay report -o report.html --prices prices.yaml", "assay report --by network --bundle report.tar.gz"),
         ),
+        "publish": CommandEntry(
+            "decide.publish",
+            "publish",
+            "Write a static site: decisions, runs with filters, downloads.",
+            ("assay publish site --prices prices.yaml", "assay publish site --where cluster=lab --title Storage"),
+        ),
         "findings": CommandEntry(
             "decide.findings",
             "findings",

@@ -102,12 +102,12 @@ def selected(table: RunTable, where: Sequence[str], option: str = "where") -> Ru
     if not where:
         return table
     conditions = conditions_of(as_recorded(where, table), option)
-    return table.subset(matching(_with_columns_of(conditions, table), conditions, option))
+    return table.subset(matching(with_columns(conditions, table), conditions, option))
 
 
-def _with_columns_of(conditions: Iterable[str], table: RunTable) -> RunTable:
-    """Return the table with the derived factors among the columns of conditions, for example the device class."""
-    derived = {name: with_factors(table, [name]).columns.get(name) for name in conditions if name not in table.columns}
+def with_columns(names: Iterable[str], table: RunTable) -> RunTable:
+    """Return the table with the derived factors among ``names`` as columns, for example the device class."""
+    derived = {name: with_factors(table, [name]).columns.get(name) for name in names if name not in table.columns}
     return replace(table, columns={**table.columns, **{name: column for name, column in derived.items() if column}})
 
 
@@ -127,7 +127,7 @@ def usual_order(table: RunTable) -> str:
 def run_page(repository: Repository, table: RunTable, request: RunPageRequest) -> RunPage:
     """Return one page of the runs that match."""
     conditions = conditions_of(as_recorded(request.where, table), "where")
-    wide = _with_columns_of(conditions, table)
+    wide = with_columns(conditions, table)
     page = page_of(
         table, matching(wide, conditions, "where"), sort=request.sort, offset=request.offset, limit=request.limit
     )

@@ -62,6 +62,10 @@ class Rendering:
         """Return a page, or a part of a page, from its template."""
         return self._templates.get_template(f"{name}.html.j2").render(vega=versions(), assets=self._stamp, **values)
 
+    def assets(self) -> Mapping[str, bytes]:
+        """Return the styles, scripts and fonts by name, without the chart library."""
+        return self._assets
+
     def asset(self, stamp: str, name: str) -> tuple[bytes, str]:
         """Return content and media type of a style, script or font. Raises NotFoundError for another name or stamp.
 

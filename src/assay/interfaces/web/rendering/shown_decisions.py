@@ -1,10 +1,11 @@
 """Prepare decisions for pages: the answer, its chart, and links to pairs of runs that explain it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass, layout_classes
+from assay.analysis.statistics import RunTable
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import Spec
 from assay.interfaces.charts.speedups import speedup_forest
@@ -43,7 +44,8 @@ def shown_decisions(
     where: Sequence[str] = (),
 ) -> list[ShownDecision]:
     """Return the decisions on ``factor`` for a page, the main decision first."""
-    return _shown(context, decisions_on(context, factor, baseline, ignore, where), "decision", where)
+    table, decisions = context.store.table(), decisions_on(context, factor, baseline, ignore, where)
+    return _shown(table, decisions, "decision", _explained(context, where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +64,35 @@ class ShownQuestion:
 
 def shown_questions(context: Context, where: Sequence[str] = ()) -> list[ShownQuestion]:
     """Return the buyer's questions about the matching runs. The question about costs has no speedup chart."""
+    return show_questions(context.store.table(), question_answers_on(context, where), _explained(context, where))
+
+
+WhysOf = Callable[[Decision], tuple[WhyQuestion, ...]]
+
+
+def _explained(context: Context, where: Sequence[str]) -> WhysOf:
+    """Return a function that returns the pairs of options of a decision which a page explains."""
+
+    def whys_of(decision: Decision) -> tuple[WhyQuestion, ...]:
+        questions = of_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
+        return tuple(asked for asked in questions if has_explanation(context, asked))
+
+    return whys_of
+
+
+def show_questions(table: RunTable, answers: Sequence[QuestionAnswer], whys_of: WhysOf) -> list[ShownQuestion]:
+    """Return answers as a page shows them. ``whys_of``: returns the links to explanations of a decision."""
     return [
         ShownQuestion(
             view_of(answer),
             tuple(
-                _shown(context, answer.decisions, answer.question.name, where, charts=answer.question.name != CHEAPEST)
+                _shown(table, answer.decisions, answer.question.name, whys_of, charts=answer.question.name != CHEAPEST)
             ),
             _simulated_at(answer),
             _planned_at(answer),
             answer.unanswered is not None and answer.unanswered.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED),
         )
-        for answer in question_answers_on(context, where)
+        for answer in answers
     ]
 
 
@@ -98,21 +118,19 @@ def _planned_at(answer: QuestionAnswer) -> str:
 
 
 def _shown(
-    context: Context, decisions: Sequence[Decision], name: str, where: Sequence[str], *, charts: bool = True
+    table: RunTable, decisions: Sequence[Decision], name: str, whys_of: WhysOf, *, charts: bool = True
 ) -> list[ShownDecision]:
-    shown, classes = [], layout_classes(context.store.table())
+    shown, classes = [], layout_classes(table)
     for number, decision in enumerate(decisions):
         rows = forest_rows(decision, classes)
         # A chart of one row shows only what the sentence above it says.
-        chart = speedup_forest(rows, _colours(context, decision.factor)) if len(rows) > 1 and charts else None
-        questions = of_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
-        whys = tuple(asked for asked in questions if has_explanation(context, asked))
-        shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
+        chart = speedup_forest(rows, _colours(table, decision.factor)) if len(rows) > 1 and charts else None
+        shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys_of(decision)))
     return shown
 
 
-def _colours(context: Context, factor: str) -> Mapping[str, str]:
+def _colours(table: RunTable, factor: str) -> Mapping[str, str]:
     if factor == DEVICE_CLASS:
         return colours_of([device_class.value for device_class in DeviceClass])
     # Colours stand for storage; levels of other factors are drawn in one colour.
-    return palette(context.store.table(), factor) if factor == LAYOUT_FACTOR else {}
+    return palette(table, factor) if factor == LAYOUT_FACTOR else {}

@@ -5,7 +5,9 @@ const drawn = new Map();
 let library;
 
 function vega() {
-  library ??= import(document.querySelector("script[data-vega]").dataset.vega).then(() => globalThis.vegaEmbed);
+  // Published pages load the library with a script element: browsers import no module from a file.
+  const loaded = globalThis.vegaEmbed ? Promise.resolve() : import(document.querySelector("script[data-vega]").dataset.vega);
+  library ??= loaded.then(() => globalThis.vegaEmbed);
   return library;
 }
 

@@ -1,0 +1,78 @@
+"""``assay publish``: write a static site from the repository."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from assay.foundation.units import format_bytes, format_duration
+from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
+from assay.interfaces.cli.repository_runs import read_flagged
+from assay.text import plural
+
+_INTERVAL_S = 30.0
+"""Seconds between two lines of progress if stderr is not a terminal."""
+
+
+class _PublishProgress:
+    """Shows finished files and the remaining time on stderr: one changing line on a terminal, otherwise some lines."""
+
+    def __init__(self) -> None:
+        self._since = self._shown = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now, terminal = time.monotonic(), sys.stderr.isatty()
+        if terminal and done == total:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        elif now - self._shown >= (0.2 if terminal else _INTERVAL_S):
+            self._shown = now
+            left = format_duration((now - self._since) / done * (total - done))
+            text = f"{done:,} of {total:,} files, about {left} left"
+            click.echo(f"\r\x1b[K{text}" if terminal else text, nl=not terminal, err=True)
+
+
+@click.command(cls=AssayCommand)
+@click.argument("site", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
+@click.option("--title", help="Title of the site. Default: the name of the repository's folder.")
+@click.option(
+    "--keep-private", is_flag=True, help="Also publish host names, user names, paths and texts that may contain them."
+)
+@where_option
+@json_option
+@repository_option
+def publish(
+    site: Path,
+    prices: Path | None,
+    title: str | None,
+    keep_private: bool,
+    where: tuple[str, ...],
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Write a static site to SITE: decisions, a list of runs with filters, and downloads. It needs no server.
+
+    Publishing again writes only what changed. Private fields (host names, user names, paths) are removed and listed.
+    """
+    from assay.interfaces.publish.publish import PublishRequest, publish_site
+    from assay.questions.json_values import json_value
+    from assay.specs import load_prices
+
+    opened, _, table = read_flagged(repository, where)
+    book = load_prices(prices) if prices is not None else None
+    name = title or repository.resolve().name
+    request = PublishRequest(site, name, book, where, keep_private)
+    summary, public = publish_site(opened, table, request, _PublishProgress())
+    if as_json:
+        print_json({**json_value(summary), "removed_fields": json_value(public.removed)})
+        return
+    if public.removed:
+        click.echo("Removed private fields:")
+        for field in public.removed:
+            click.echo(f"  {field.name} ({plural(field.runs, 'run')}): {field.why}")
+    click.echo(
+        f"{site / 'index.html'}: {plural(len(table), 'run')}, {plural(summary.written, 'file')} written, "
+        f"{summary.unchanged:,} unchanged, {summary.deleted:,} deleted, {format_bytes(summary.size_bytes)} in total"
+    )

@@ -1,0 +1,71 @@
+"""Encode the runs for the run explorer of a site: codes by column, with the texts that the page shows.
+
+In: the table of runs. Out: the script ``data/runs.js``, because browsers read no JSON from files. A run takes about a
+hundred bytes.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.statistics import ABSENT, RunTable
+from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shapes_of
+from assay.interfaces.web.state.answering import palette
+from assay.model import LAYOUT_FACTOR
+from assay.questions.runs.runs import COLUMNS_SHOWN, RunPageRequest, run_page, with_columns
+from assay.store import Repository
+from assay.text import column_title, layout_text, level_text
+
+_FILTERS = ("workload", "cluster", DEVICE_CLASS, LAYOUT_FACTOR, "origin")
+"""Columns whose filters are first."""
+_FIXED = (*COLUMNS_SHOWN, "status", "origin", "lab_scale")
+"""Columns that the list shows, with or without a filter."""
+
+
+def explorer_data(repository: Repository, table: RunTable, private: Sequence[str], linked: frozenset[str]) -> bytes:
+    """Return the script with all runs. ``private``: columns to leave out. ``linked``: ids of runs with a page."""
+    table = with_columns((DEVICE_CLASS,), table)
+    page = run_page(repository, table, RunPageRequest(limit=1, columns=()))
+    order = {facet.column: [level.level for level in facet.levels] for facet in page.facets}
+    first = [name for name in (*_FILTERS, *_FIXED) if name in table.columns]
+    colours = palette(table, LAYOUT_FACTOR)
+    ids = repository.ids_at(table, range(len(table)))
+    data = {
+        "ids": ids,
+        "linked": "all" if linked.issuperset(ids) else sorted(linked),
+        "started_unix_s": [_whole(value) for value in table.values["started_unix_s"].tolist()],
+        "duration_s": [_known(value) for value in table.values["duration_s"].tolist()],
+        "columns": [
+            _column(table, name, order.get(name, []), colours if name == LAYOUT_FACTOR else {})
+            for name in dict.fromkeys([*first, *order])
+            if name not in private
+        ],
+        "shown": [name for name in COLUMNS_SHOWN if name in table.columns and name not in private],
+    }
+    return b"globalThis.assayRuns = " + json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode() + b";\n"
+
+
+def _column(table: RunTable, name: str, order: Sequence[str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """Return a column: title, levels with texts and shapes, the order of its filter, and a code for each run."""
+    column = table.columns[name]
+    shapes = shapes_of(colours) if colours else {}
+    return {
+        "name": name,
+        "title": column_title(name),
+        "levels": list(column.levels),
+        "texts": [layout_text(level) if name == LAYOUT_FACTOR else level_text(name, level) for level in column.levels],
+        "filter": [column.levels.index(level) for level in order],
+        "colours": [colours.get(level, "") for level in column.levels] if colours else [],
+        "paths": [SHAPE_PATHS[shapes[level]] for level in column.levels] if colours else [],
+        "codes": [-1 if code == ABSENT else code for code in column.codes.tolist()],
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _whole(value: float) -> int | None:
+    return round(value) if math.isfinite(value) else None

@@ -1,0 +1,157 @@
+"""Publish a repository: collect the files of the site and write those that changed.
+
+In: a repository, the selected runs, a price book. Out: a folder with pages that work from a web server and from files.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from assay.analysis.statistics import RunTable
+from assay.foundation.units import format_bytes
+from assay.foundation.version import __version__
+from assay.interfaces.publish.assets import asset_files
+from assay.interfaces.publish.downloads import csv_bytes, json_bytes, package_bytes, parquet_bytes
+from assay.interfaces.publish.explorer import explorer_data
+from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, write_site
+from assay.interfaces.web.rendering.rendering import Rendering
+from assay.interfaces.web.rendering.shown_decisions import show_questions
+from assay.model import ImportedRun, PriceBook, Run
+from assay.questions.decisions.answers import QuestionAnswer, answer_questions
+from assay.questions.decisions.question_sentences import view_of
+from assay.questions.decisions.sentences import answer_of
+from assay.questions.decisions.values import DecisionRequest
+from assay.questions.json_values import json_value
+from assay.questions.runs.overview import counts_of
+from assay.questions.runs.private_fields import PublicRuns, private_columns, public_parts, public_runs
+from assay.store import Repository
+
+DOWNLOADS: Final = (
+    ("runs.csv", "All runs as a table, CSV"),
+    ("runs.parquet", "All runs as a table, Parquet"),
+    ("decisions.json", "The decisions, as `assay decide --json` prints them"),
+    ("runs.tar.gz", "The runs with task attempts and traces, for `assay pull`"),
+)
+"""Files of the folder ``downloads`` with their descriptions."""
+_PACKAGE: Final = "runs.tar.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishRequest:
+    """What to publish, and where."""
+
+    folder: Path
+    title: str
+    prices: PriceBook | None = None
+    where: tuple[str, ...] = ()
+    keep_private: bool = False
+    """Whether private fields are published, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """What the pages and downloads of a site show."""
+
+    repository: Repository
+    table: RunTable
+    request: PublishRequest
+    rendering: Rendering
+    public: PublicRuns
+    answers: tuple[QuestionAnswer, ...]
+
+    def page(self, name: str, path: str, **values: Any) -> bytes:
+        """Return a page from its template. ``path``: its path in the site."""
+        root = "../" * path.count("/")
+        shared = {"root": root, "site_title": self.request.title, "version": __version__, "here": path}
+        return self.rendering.html(name, **shared, **values).encode()
+
+
+def publish_site(
+    repository: Repository, table: RunTable, request: PublishRequest, progress: Callable[[int, int], None]
+) -> tuple[SiteSummary, PublicRuns]:
+    """Write the site of the runs in ``table``; return what was written, and the private fields that were removed.
+
+    Raises SpecificationError if the folder holds other files, and AssayError if it can't be written.
+    """
+    check_site(request.folder)
+    runs = repository.runs_at(table, range(len(table)))
+    public = PublicRuns(tuple(runs), (), frozenset()) if request.keep_private else public_runs(runs)
+    asked = DecisionRequest(where=request.where, prices=request.prices)
+    answers = answer_questions(repository, table, asked)
+    site = _Site(repository, table, request, Rendering(), public, answers)
+    return write_site(request.folder, [*asset_files(site.rendering), *_site_files(site)], progress), public
+
+
+def _site_files(site: _Site) -> Iterator[SiteFile]:
+    private = private_columns(site.table, site.public.names) if site.public.names else []
+    yield SiteFile("index.html", lambda: _decide_page(site))
+    yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
+    yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private, frozenset()))
+    yield SiteFile("downloads/runs.csv", lambda: csv_bytes(site.public.runs))
+    yield SiteFile("downloads/runs.parquet", lambda: parquet_bytes(site.public.runs), key=_key_of(site.public.runs))
+    yield SiteFile("downloads/decisions.json", lambda: json_bytes(decisions_json(site.answers)))
+    yield SiteFile(f"downloads/{_PACKAGE}", lambda: _package(site), key=_key_of(site.public.runs))
+    yield SiteFile("data.html", lambda: _data_page(site))
+
+
+def decisions_json(answers: Sequence[QuestionAnswer]) -> dict[str, Any]:
+    """Return each question's sentences and decisions: the JSON of ``assay decide`` and of ``assay decide QUESTION``."""
+    return {
+        "questions": [json_value(view_of(answer)) for answer in answers],
+        "decisions": {
+            answer.question.name: [json_value(answer_of(decision)) for decision in answer.decisions]
+            for answer in answers
+        },
+    }
+
+
+def _decide_page(site: _Site) -> bytes:
+    return site.page(
+        "site_decide",
+        "index.html",
+        counts=counts_of(site.table),
+        questions=show_questions(site.table, site.answers, lambda _: ()),
+        book=site.request.prices,
+        where=site.request.where,
+    )
+
+
+def _data_page(site: _Site) -> bytes:
+    folder = site.request.folder / "downloads"
+    sizes = {name: format_bytes((folder / name).stat().st_size) for name, _ in DOWNLOADS}
+    return site.page(
+        "site_data",
+        "data.html",
+        downloads=[(name, text, sizes[name]) for name, text in DOWNLOADS],
+        removed=site.public.removed,
+        kept=site.request.keep_private,
+        runs=len(site.table),
+    )
+
+
+def _package(site: _Site) -> bytes:
+    observed = site.repository.traced_runs(or_tasks=True)
+
+    def items() -> Iterator[ImportedRun]:
+        for run in site.public.runs:
+            if run.run_id not in observed:
+                yield ImportedRun(run.run_id, run.run_id, run)
+                continue
+            tasks, trace = tuple(site.repository.tasks(run.run_id)), site.repository.trace(run.run_id)
+            if not site.request.keep_private:
+                tasks, trace = public_parts(tasks, trace)
+            yield ImportedRun(run.run_id, run.run_id, run, tasks, trace)
+
+    return package_bytes(site.public.runs, items)
+
+
+def _key_of(runs: Sequence[Run]) -> str:
+    """Return a hash of the published runs. Bundles never change, so their task attempts and traces don't either."""
+    digest = hashlib.sha256(__version__.encode())
+    for run in runs:
+        digest.update(msgspec.json.encode(run))
+    return digest.hexdigest()

@@ -1,0 +1,151 @@
+"""Write the files of a site: only those that changed, each completely or not at all.
+
+In: a folder and the site's files. Out: the folder with these files, and ``assay-site.json``, which lists them with
+their SHA-256. Files that an earlier publication wrote and this one lacks are deleted. Other files are never
+overwritten: a folder without ``assay-site.json`` must be empty, except for names that begin with a dot, such as
+``.git``.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.foundation.output import write_whole
+
+LISTING: Final = "assay-site.json"
+"""Name of the file that marks a site and lists its files."""
+SITE_VERSION: Final = 1
+"""Version of the listing."""
+_UNFINISHED: Final = ""
+"""Checksum of a file that an interrupted publication has not written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFile:
+    """A file of a site. ``name``: path below the site's folder."""
+
+    name: str
+    make: Callable[[], bytes]
+    """Makes the content."""
+    key: str = ""
+    """Hash of everything that the content depends on. If it is unchanged, the content is not made again. Empty: the
+    content is always made, and compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSummary:
+    """The result of a publication: numbers of files, and the size of the whole site in bytes."""
+
+    written: int
+    unchanged: int
+    deleted: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    sha256: str
+    key: str
+
+
+def check_site(folder: Path) -> None:
+    """Raise SpecificationError if ``folder`` holds something other than a site. Call it before long work."""
+    _listed_in(folder)
+
+
+def write_site(folder: Path, files: Sequence[SiteFile], progress: Callable[[int, int], None]) -> SiteSummary:
+    """Write the files that changed and delete those that the site no longer has.
+
+    ``progress`` receives the number of finished files and the total. After an interruption every file is complete, and
+    the next call continues.
+    """
+    old = _listed_in(folder)
+    _refuse_foreign(folder, files, old)
+    listed = {**old, **{file.name: _Listed(_UNFINISHED, "") for file in files if file.name not in old}}
+    written = size_bytes = 0
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_listing(folder, listed)
+        for done, file in enumerate(files, start=1):
+            path = folder / file.name
+            if not (file.key and path.is_file() and listed[file.name].key == file.key):
+                content = file.make()
+                digest = hashlib.sha256(content).hexdigest()
+                if not path.is_file() or _digest_of(path) != digest:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    write_whole(path, content)
+                    written += 1
+                listed[file.name] = _Listed(digest, file.key)
+            size_bytes += path.stat().st_size
+            progress(done, len(files))
+        deleted = _delete(folder, old.keys() - {file.name for file in files}, listed)
+    except OSError as error:
+        raise AssayError(f"the site can't be written: {error.strerror}", where=str(error.filename or folder)) from error
+    finally:
+        if folder.is_dir():
+            _write_listing(folder, listed)
+    return SiteSummary(written, len(files) - written, deleted, size_bytes)
+
+
+def _listed_in(folder: Path) -> dict[str, _Listed]:
+    """Return the files that an earlier publication listed; empty for a new folder."""
+    hint = "name a new or empty folder, or one that `assay publish` wrote"
+    try:
+        if not folder.exists():
+            return {}
+        if not folder.is_dir():
+            raise SpecificationError("this is not a folder", where=str(folder), hint=hint)
+        if not (folder / LISTING).exists():
+            foreign = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+            if foreign:
+                message = f"the folder holds other files, for example {foreign[0]!r}; nothing was written"
+                raise SpecificationError(message, where=str(folder), hint=hint)
+            return {}
+        described = json.loads((folder / LISTING).read_text(encoding="utf-8"))
+        version = described["assay_site"]
+        listed = {name: _Listed(entry["sha256"], entry["key"]) for name, entry in described["files"].items()}
+    except OSError as error:
+        raise AssayError(f"the folder can't be read: {error.strerror}", where=str(folder)) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SpecificationError("this is not a listing of a site", where=str(folder / LISTING), hint=hint) from error
+    if version != SITE_VERSION:
+        message = f"the site was published by another version of assay (listing {version}, not {SITE_VERSION})"
+        raise SpecificationError(message, where=str(folder / LISTING), hint="publish into a new folder")
+    return listed
+
+
+def _refuse_foreign(folder: Path, files: Sequence[SiteFile], old: Mapping[str, _Listed]) -> None:
+    """Raise SpecificationError if a new file of the site would replace a file that assay did not write."""
+    taken = next((file.name for file in files if file.name not in old and (folder / file.name).exists()), None)
+    if taken is not None:
+        raise SpecificationError(
+            "this file was not written by `assay publish`; nothing was written",
+            where=str(folder / taken),
+            hint="move it, or name another folder",
+        )
+
+
+def _delete(folder: Path, names: set[str], listed: dict[str, _Listed]) -> int:
+    for name in sorted(names):
+        if name.startswith("/") or ".." in Path(name).parts:  # a listing that was edited must not reach other folders
+            continue
+        (folder / name).unlink(missing_ok=True)
+        del listed[name]
+    return len(names)
+
+
+def _write_listing(folder: Path, listed: Mapping[str, _Listed]) -> None:
+    entries = {name: {"sha256": entry.sha256, "key": entry.key} for name, entry in sorted(listed.items())}
+    content = json.dumps({"assay_site": SITE_VERSION, "files": entries}, indent=1) + "\n"
+    path = folder / LISTING
+    if not path.is_file() or path.read_text(encoding="utf-8") != content:
+        write_whole(path, content.encode())
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

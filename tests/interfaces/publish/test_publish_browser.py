@@ -1,0 +1,80 @@
+"""Test a published site in Chromium, opened from its files: the answer, filters, permalinks and downloads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser_support import watched_page
+from question_table import BSC, PRICES, printed
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def bsc(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("publish") / "bsc"
+    printed("import", BSC / "measured" / "runs.csv", "--repository", folder)
+    printed("publish", folder.parent / "site", "--prices", PRICES, "--repository", folder)
+    return folder
+
+
+def test_the_first_page_shows_the_decision_of_the_command(browser: Browser, bsc: Path) -> None:
+    views = json.loads(printed("decide", "--prices", PRICES, "--repository", bsc, "--json"))
+    decision = json.loads(printed("decide", "storage", "--prices", PRICES, "--repository", bsc, "--json"))[0][
+        "decision"
+    ]
+    with watched_page(browser, (bsc.parent / "site").as_uri()) as watched:
+        page = watched.open("/index.html")
+        for view in views:
+            card = page.locator(f"#{view['name']}")
+            assert view["answer"] in card.inner_text()
+            if view["answered"]:
+                assert view["evidence"] in card.inner_text()
+                assert (view["cost"] or "") in card.inner_text()
+        assert page.locator("#storage svg").count() >= 1
+        page.locator("#storage details.full > summary").click()
+        first = decision["results"][0]
+        row = page.locator("#storage table.cards tbody tr").first.inner_text()
+        shown = [first["time"]["ratio"], first["time"]["low"], first["time"]["high"], first["cost"]["ratio"]]
+        assert all(f"{value:.2f}" in row for value in shown), (row, shown)
+        watched.check()
+
+
+def test_filters_narrow_the_runs_and_a_link_restores_them(browser: Browser, bsc: Path) -> None:
+    with watched_page(browser, (bsc.parent / "site").as_uri()) as watched:
+        page = watched.open("/runs.html")
+        assert page.locator("#matching").inner_text() == "16 of 16 runs match"
+        page.locator('input[value="network=IB"]').check()
+        page.get_by_label("2 SSDs (SS2)").check()
+        wanted = ("--where", "network=IB", "--where", "layout=SS2")
+        ids = [run["run_id"] for run in json.loads(printed("runs", *wanted, "--repository", bsc, "--json"))]
+        assert page.locator("#matching").inner_text() == f"{len(ids)} of 16 runs match"
+        shown = [row.get_attribute("title") for row in page.locator("#runs tbody code").all()]
+        assert sorted(filter(None, shown)) == sorted(ids)
+        link = page.url
+        with watched_page(browser, (bsc.parent / "site").as_uri()) as other:
+            other.page.goto(link)
+            assert other.page.locator("#matching").inner_text() == f"{len(ids)} of 16 runs match"
+            other.page.get_by_role("link", name="Remove all").click()
+            assert other.page.locator("#matching").inner_text() == "16 of 16 runs match"
+            other.page.get_by_role("link", name="Time (s)").click()
+            times = [float(text) for text in other.page.locator("#runs td.share").all_inner_texts()]
+            assert times == sorted(times)
+            other.check()
+        watched.check()
+
+
+def test_a_download_is_the_published_file(browser: Browser, bsc: Path) -> None:
+    with watched_page(browser, (bsc.parent / "site").as_uri(), accept_downloads=True) as watched:
+        page = watched.open("/data.html")
+        with page.expect_download() as awaited:
+            page.get_by_role("link", name="runs.csv").click()
+        assert awaited.value.path().read_bytes() == (bsc.parent / "site" / "downloads" / "runs.csv").read_bytes()
+        watched.check()

@@ -1,0 +1,182 @@
+"""Test a published site: what its files say, what is removed, and what a second publication writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.main import assay
+from assay.interfaces.publish.site_folder import LISTING, SiteFile, write_site
+from assay.model import Check
+from assay.store import Repository
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from question_table import BSC, PRICES, printed
+
+pytestmark = pytest.mark.slow
+PRIVATE = ("zebra17", "10.99.88.77", "/srv/quagga", "alice.okapi", "quagga-secret")
+"""Names that the planted run has in private fields."""
+
+
+def published(repository: Path, site: Path, *options: str) -> Result:
+    return CliRunner().invoke(assay, ["publish", str(site), "--repository", str(repository), *options])
+
+
+def contents(site: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(site)): path.read_bytes() for path in sorted(site.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def bsc(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("publish") / "bsc"
+    printed("import", BSC / "measured" / "runs.csv", "--repository", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(bsc: Path) -> Path:
+    done = published(bsc, bsc.parent / "site", "--prices", PRICES)
+    assert done.exit_code == 0, done.output
+    return bsc.parent / "site"
+
+
+def test_the_decide_page_has_the_answer_of_the_command(bsc: Path, site: Path) -> None:
+    page = " ".join(re.sub(r"<[^>]+>", " ", (site / "index.html").read_text()).split())
+    views = json.loads(printed("decide", "--prices", PRICES, "--repository", bsc, "--json"))
+    for view in views:
+        assert view["question"] in page
+        assert view["answer"] in page
+    storage = json.loads(printed("decide", "storage", "--prices", PRICES, "--repository", bsc, "--json"))
+    decisions = json.loads((site / "downloads" / "decisions.json").read_text())
+    assert decisions["questions"] == views
+    assert decisions["decisions"]["storage"] == storage
+    assert storage[0]["decision"]["results"][0]["time"]["ratio"] > 0
+
+
+def test_pages_link_to_files_of_the_site_alone(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        for address in re.findall(r'(?:href|src)="([^"#]*)', page.read_text()):
+            if address:
+                assert (page.parent / address).resolve().is_file(), (page.name, address)
+
+
+def test_the_downloads_have_every_run_and_can_be_pulled(bsc: Path, site: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO((site / "downloads" / "runs.csv").read_text())))
+    runs = {run.run_id: run for run in Repository.open(bsc).runs()}
+    assert {row["run_id"]: float(row["duration_s"]) for row in rows} == {i: r.duration_s for i, r in runs.items()}
+    printed("pull", site / "downloads" / "runs.tar.gz", "--repository", tmp_path / "pulled")
+    printed("import", site / "downloads" / "runs.parquet", "--repository", tmp_path / "imported")
+    for name in ("pulled", "imported"):
+        assert {run.run_id for run in Repository.open(tmp_path / name).runs()} == runs.keys()
+    asked = ("decide", "storage", "--prices", PRICES, "--json", "--repository")
+    assert printed(*asked, tmp_path / "pulled") == printed(*asked, bsc)
+
+
+def test_a_second_publication_writes_only_what_changed(bsc: Path, tmp_path: Path) -> None:
+    first = published(bsc, tmp_path / "site", "--json")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "site").rglob("*")}
+    again = published(bsc, tmp_path / "site", "--json")
+    assert json.loads(first.stdout)["unchanged"] == 0
+    assert json.loads(again.stdout)["written"] == 0
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "site").rglob("*")} == before
+    priced = published(bsc, tmp_path / "site", "--prices", PRICES, "--json")
+    assert json.loads(priced.stdout)["written"] == 3  # the decisions as a page and as JSON, and its size
+    (tmp_path / "site" / "index.html").write_text("edited")
+    repaired = published(bsc, tmp_path / "site", "--prices", PRICES, "--json")
+    assert json.loads(repaired.stdout)["written"] == 1
+
+
+def test_private_fields_are_removed_and_listed(tmp_path: Path) -> None:
+    store = Repository.create(tmp_path / "r")
+    names = {node: f"zebra17-{node}" for node in {task.node for task in hybrid_tasks()}}
+    run = replace(
+        hybrid_run(),
+        cause="quagga-secret",
+        checks=(Check("output", True, "read hdfs://zebra17/quagga-secret"),),
+        environment={"nodes": {"zebra17": {"address": "10.99.88.77"}}, "user": "alice.okapi"},
+        parameters={"dfs.data": "/srv/quagga/1", "owner": "alice.okapi", "dfs.replication": "3"},
+    )
+    trace = hybrid_trace()
+    trace.node[:] = [f"zebra17-{node}" for node in trace.node]
+    tasks = [msgspec.structs.replace(task, node=names[task.node]) for task in hybrid_tasks()]
+    store.publish(run, tasks=tasks, trace=trace, logs={"client.log": b"alice.okapi@zebra17"})
+    done = published(store.root, tmp_path / "site")
+    assert done.exit_code == 0, done.output
+    for field in ("cause", "checks: detail", "environment", "parameters: dfs.data", "parameters: owner"):
+        assert f"  {field} (1 run): " in done.stdout
+        assert f">{field}<" in (tmp_path / "site" / "data.html").read_text()
+    printed("pull", tmp_path / "site" / "downloads" / "runs.tar.gz", "--repository", tmp_path / "pulled")
+    pulled = Repository.open(tmp_path / "pulled")
+    texts = [content.decode("latin1") for content in contents(tmp_path / "site").values()]
+    texts += [repr(pulled.runs()), repr(pulled.tasks(run.run_id))]
+    texts.append(repr(pulled.trace(run.run_id)))
+    for text in texts:
+        assert [name for name in PRIVATE if name in text] == []
+    assert pulled.runs()[0].parameters == {"dfs.replication": "3"}
+    assert len(pulled.tasks(run.run_id)) == len(tasks)
+    assert len(pulled.trace(run.run_id)) == len(trace)
+
+
+def test_kept_private_fields_are_published(tmp_path: Path) -> None:
+    store = Repository.create(tmp_path / "r")
+    store.publish(replace(hybrid_run(), parameters={"dfs.data": "/srv/quagga/1"}))
+    done = published(store.root, tmp_path / "site", "--keep-private")
+    assert "Removed" not in done.stdout
+    assert "/srv/quagga/1" in (tmp_path / "site" / "downloads" / "runs.csv").read_text()
+    assert "Nothing was removed" in (tmp_path / "site" / "data.html").read_text()
+
+
+def test_a_folder_with_other_files_is_not_overwritten(bsc: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    done = published(bsc, tmp_path)
+    assert isinstance(done.exception, SpecificationError)
+    assert done.exception.message == "the folder holds other files, for example 'thesis.tex'; nothing was written"
+    assert contents(tmp_path) == {"thesis.tex": b"mine"}
+
+
+def test_a_file_in_the_place_of_a_new_page_is_not_overwritten(tmp_path: Path) -> None:
+    files = [SiteFile("a.html", lambda: b"a")]
+    write_site(tmp_path, files, lambda done, total: None)
+    (tmp_path / "b.html").write_text("mine")
+    with pytest.raises(SpecificationError, match="was not written by `assay publish`"):
+        write_site(tmp_path, [*files, SiteFile("b.html", lambda: b"b")], lambda done, total: None)
+    assert (tmp_path / "b.html").read_text() == "mine"
+
+
+def test_files_that_the_site_no_longer_has_are_deleted(tmp_path: Path) -> None:
+    write_site(tmp_path, [SiteFile("a", lambda: b"a"), SiteFile("b", lambda: b"b")], lambda done, total: None)
+    summary = write_site(tmp_path, [SiteFile("a", lambda: b"a")], lambda done, total: None)
+    assert (summary.written, summary.unchanged, summary.deleted, summary.size_bytes) == (0, 1, 1, 1)
+    assert contents(tmp_path).keys() == {"a", LISTING}
+
+
+def test_an_interrupted_publication_leaves_whole_files_and_continues(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make(name: str, *, fails: bool = False) -> SiteFile:
+        def content() -> bytes:
+            if fails:
+                raise KeyboardInterrupt
+            made.append(name)
+            return name.encode()
+
+        return SiteFile(name, content, key="1")
+
+    with pytest.raises(KeyboardInterrupt):
+        write_site(tmp_path, [make("a"), make("b", fails=True), make("c")], lambda done, total: None)
+    assert contents(tmp_path).keys() == {"a", LISTING}
+    write_site(tmp_path, [make("a"), make("b"), make("c")], lambda done, total: None)
+    assert made == ["a", "b", "c"]
+    assert {name: content for name, content in contents(tmp_path).items() if name != LISTING} == {
+        "a": b"a",
+        "b": b"b",
+        "c": b"c",
+    }
