@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.foundation.errors import FormatError
-from assay.store.exchange.protobuf import Fields, bytes_field, double_field, number_field, packed_field
 from assay.store.formats.profiles.otlp import timed_stacks
+from assay.store.formats.protobuf import Fields, bytes_field, double_field, number_field, packed_field
 
 NUMBERS = st.lists(st.integers(0, 2**64 - 1), max_size=5)
 

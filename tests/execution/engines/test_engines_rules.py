@@ -101,6 +101,17 @@ def test_defaults_of_assay_are_not_checked_against_containers_of_an_external_clu
     assert RULES.warnings({}, replace(theirs, placement=Placement.SSH)) == ()
 
 
+@pytest.mark.parametrize("engine", ["hadoop", "spark"])
+def test_options_of_workloads_can_vary_on_an_attached_cluster(tmp_path: Path, engine: str) -> None:
+    body = "layout: SSD\nworkloads: [shuffle: {data: 1MB}]\nfactors: {shuffle.reduce_burn_ms: [0, 2000]}\n"
+    path = write_local_plan(tmp_path, "attached", body)
+    path.write_text(path.read_text().replace("engine: hadoop", f"engine: {engine}"))
+    cluster = tmp_path / "cluster.yaml"
+    attached = "provider: attached\nattached: {queue: default, directory: /user/me/assay}\n"
+    cluster.write_text(cluster.read_text() + attached)
+    assert load_plan(path).factors[-1].levels == ("0", "2000")
+
+
 @pytest.mark.parametrize(
     ("engine", "varied", "words"),
     [

@@ -6,14 +6,15 @@ starts. Reduces contain their shuffle, merge and reduce. Times are nanoseconds o
 start of the run is unknown. Counters are rates per second, gauges are unchanged.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from math import isnan
 
 from assay.analysis.run_profile.series import WINDOWS_MAX, series_of
 from assay.analysis.statistics import started_unix_s
 from assay.model import Run, TaskAttempt, Trace
-from assay.store.exchange.protobuf import bytes_field, double_field, number_field, text_field
+from assay.store.exchange.containers import Interval, containers_of, parts_of
+from assay.store.formats.protobuf import bytes_field, double_field, number_field, text_field
 
 _BEGIN, _END, _COUNTER = 1, 2, 4
 """Types of a track event."""
@@ -42,7 +43,7 @@ class _Tracks:
         self._packet(bytes_field(60, content))
         return track
 
-    def interval(self, track: int, name: str, start_s: float, end_s: float, parts: Sequence["_Interval"] = ()) -> None:
+    def interval(self, track: int, name: str, start_s: float, end_s: float, parts: Sequence[Interval] = ()) -> None:
         """Add an interval with the intervals inside it."""
         self._event(start_s, number_field(9, _BEGIN) + number_field(11, track) + text_field(23, name))
         for part_name, part_start_s, part_end_s in parts:
@@ -61,10 +62,6 @@ class _Tracks:
         self.packets += bytes_field(1, content + number_field(10, _SEQUENCE))
 
 
-_Interval = tuple[str, float, float]
-"""Name, start and end in seconds."""
-
-
 def perfetto_bytes(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> bytes:
     """Return the run as a trace for Perfetto."""
     started_s = started_unix_s(run)
@@ -75,32 +72,14 @@ def perfetto_bytes(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> byte
         tracks.interval(tracks.add(phase.name, whole), phase.name, phase.start_s, phase.end_s)
     nodes = {name: tracks.add(name) for name in sorted({task.node for task in tasks} | set(trace.node))}
     for node, parent in nodes.items():
-        for container, attempts in enumerate(_containers([task for task in tasks if task.node == node]), start=1):
+        for container, attempts in enumerate(containers_of([task for task in tasks if task.node == node]), start=1):
             track = tracks.add(f"container {container}", parent)
             for task in attempts:
                 name = f"{task.kind} {task.attempt_id} {task.status}"
-                tracks.interval(track, name, task.start_s, task.end_s, tuple(_parts(task)))
+                tracks.interval(track, name, task.start_s, task.end_s, tuple(parts_of(task)))
     for series in series_of(trace, windows=WINDOWS_MAX):
         unit = f"{series.unit}/s" if series.counter else series.unit
         track = tracks.add(f"{series.subject} {series.metric}", nodes[series.node], unit)
         for t_s, value in zip(series.t_s, series.values, strict=True):
             tracks.value(track, t_s, value)
     return bytes(tracks.packets)
-
-
-def _containers(tasks: Sequence[TaskAttempt]) -> list[list[TaskAttempt]]:
-    """Return the attempts of a node by container: each starts in the first container that is free."""
-    containers: list[list[TaskAttempt]] = []
-    for task in sorted(tasks, key=lambda task: (task.start_s, task.end_s)):
-        free = next((attempts for attempts in containers if attempts[-1].end_s <= task.start_s), None)
-        if free is None:
-            containers.append(free := [])
-        free.append(task)
-    return containers
-
-
-def _parts(task: TaskAttempt) -> Iterator[_Interval]:
-    if task.shuffle_end_s is not None and task.merge_end_s is not None:
-        yield "shuffle", task.start_s, task.shuffle_end_s
-        yield "merge", task.shuffle_end_s, task.merge_end_s
-        yield "reduce", task.merge_end_s, task.end_s

@@ -16,7 +16,7 @@ from assay.analysis.code_profile.categories import plain_frame
 from assay.analysis.code_profile.recorded import RecordedStacks
 from assay.analysis.code_profile.stacks import Stack, collapsed_text
 from assay.analysis.statistics import started_unix_s
-from assay.store.exchange.protobuf import bytes_field, number_field, packed_field, text_field
+from assay.store.formats.protobuf import bytes_field, number_field, packed_field, text_field
 
 _COUNTED = {"alloc": ("alloc", "bytes"), "lock": ("delay", "nanoseconds")}
 """Type and unit of the counts of a kind of profile; others count samples."""

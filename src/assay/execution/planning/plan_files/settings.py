@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from assay.execution.planning.expansion import workload_option
 from assay.foundation.units import parse_bit_rate
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Configuration, Factor, Placement, Plan, Rules
 from assay.specs.document import Location, Problems
@@ -104,7 +105,7 @@ def _network_mistake(value: str, cluster: Cluster) -> str | None:
 def check_configurations(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
     """Report configurations that would fail or wait forever with all their parameters."""
     given = value_locations(plan.parameters, plan.factors)
-    written = [name for _, name, _ in given]
+    written = [name for _, name, _ in given if workload_option(name, plan.workloads) is None]
     _check_restarts(plan, configurations, problems)
     for configuration in configurations:
         workers = configuration.workers or len(plan.cluster.workers)

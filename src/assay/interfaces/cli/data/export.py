@@ -17,6 +17,7 @@ from assay.questions.runs.code_profile import stacks_of_run
 from assay.questions.runs.runs import in_order_of_start, levels_in, selected
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit
+from assay.store.exchange.paraver import paraver_files
 from assay.store.exchange.perfetto import perfetto_bytes
 from assay.store.exchange.profiles import collapsed_bytes, pprof_bytes
 from assay.text import plural, workload_named
@@ -40,16 +41,18 @@ _RUN_WRITERS: dict[str, Callable[[Repository, str], bytes]] = {
     "perfetto": _perfetto,
 }
 _BINARY = ("pprof", "perfetto")
+_PARAVER = "paraver"
+_RUN_FORMS = (*_RUN_WRITERS, _PARAVER)
 
 
 @click.command(cls=AssayCommand)
-@click.argument("form", type=click.Choice([*_WRITERS, "parquet", *_RUN_WRITERS]), required=False)
+@click.argument("form", type=click.Choice([*_WRITERS, "parquet", *_RUN_FORMS]), required=False)
 @click.option(
     "--dataset",
     metavar="DIR|hdfs://…",
     help="Instead of FORM: add new runs to a dataset of runs, task attempts and traces, for Spark and other readers.",
 )
-@click.option("--run", metavar="RUN", help="The run of collapsed, pprof or perfetto: the start of its id.")
+@click.option("--run", metavar="RUN", help="The run of collapsed, pprof, perfetto or paraver: the start of its id.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write. Default: standard output."
 )
@@ -68,7 +71,8 @@ def export(
     repository: Path,
 ) -> None:
     """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or one
-    run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto.
+    run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto or
+    Paraver.
     """
     opened = Repository.open(repository)
     if dataset is not None:
@@ -78,14 +82,14 @@ def export(
         return
     if form is None:
         raise SpecificationError(
-            "no output format", hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_RUN_WRITERS])}, or --dataset"
+            "no output format", hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_RUN_FORMS])}, or --dataset"
         )
-    if form in _RUN_WRITERS or run:
-        if form not in _RUN_WRITERS or not run or where or workload or layout:
+    if form in _RUN_FORMS or run:
+        if form not in _RUN_FORMS or not run or where or workload or layout:
             raise SpecificationError(
                 "this form is of one run, and takes no filter",
                 where=form,
-                hint=f"assay export {'|'.join(_RUN_WRITERS)} --run RUN -o FILE",
+                hint=f"assay export {'|'.join(_RUN_FORMS)} --run RUN -o FILE",
             )
         _export_run(opened, form, run, output)
         return
@@ -113,6 +117,9 @@ def export(
 
 
 def _export_run(opened: Repository, form: str, run: str, output: Path | None) -> None:
+    if form == _PARAVER:
+        _export_paraver(opened, run, output)
+        return
     content = _RUN_WRITERS[form](opened, run)
     if output is not None:
         write_whole(output, content)
@@ -121,6 +128,18 @@ def _export_run(opened: Repository, form: str, run: str, output: Path | None) ->
         raise SpecificationError("this form can't go to standard output", where=form, hint="name a file with -o")
     else:
         click.echo(content.decode(), nl=False)
+
+
+def _export_paraver(opened: Repository, prefix: str, output: Path | None) -> None:
+    if output is None or output.suffix != ".prv":
+        raise SpecificationError(
+            "a trace for Paraver is three files: .prv, .pcf and .row", where=_PARAVER, hint="name the first: -o run.prv"
+        )
+    run = opened.run(prefix)
+    files = paraver_files(run, opened.tasks(run.run_id), opened.trace(run.run_id))
+    for suffix, text in files.items():
+        write_whole(output.with_suffix(suffix), text.encode())
+    click.echo(f"wrote {', '.join(str(output.with_suffix(suffix)) for suffix in files)}", err=True)
 
 
 def _export_dataset(opened: Repository, address: str) -> None:

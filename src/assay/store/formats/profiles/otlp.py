@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from assay.analysis.code_profile.seconds import StackSamples
 from assay.foundation.errors import FormatError
-from assay.store.exchange.protobuf import Fields
+from assay.store.formats.protobuf import Fields
 
 _NS_BYTES = 8
 
