@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from assay.questions.costs.years_of_use import JobCosts
     from assay.questions.decisions.question_sentences import QuestionView
     from assay.questions.decisions.sentences import DecisionAnswer
+    from assay.questions.runs.code_profile import CodeProfile
     from assay.questions.runs.run_quality import AnomalousRuns
     from assay.questions.runs.scatter import ScatterView
     from assay.questions.trust.changes import ChangesView
@@ -321,6 +322,32 @@ class OpenedRepository(Forecasts):
         durations = durations_of_run(self._store, text(run, "run"), node, job)
         values = partial(json_value, durations)
         return Answer(durations, summary_text(durations), json_values=values, rows=rows.of("phases"))
+
+    def profile(
+        self,
+        run: str,
+        *,
+        phase: str | None = None,
+        stage: int | None = None,
+        node: str | None = None,
+        attempt: str | None = None,
+        at_s: float | None = None,
+    ) -> Answer[CodeProfile]:
+        """Show which code a profiled run executed: categories, and methods by self time.
+
+        ``phase``, ``stage``, ``node``, ``attempt``: only these. ``at_s``: only the second at this time of the run.
+        """
+        from assay.questions.runs.code_profile import code_profile, profile_basis, profile_sentence
+
+        store, prefix = self._store, text(run, "run")
+        profile = code_profile(store, prefix, phase=phase, stage=stage, node=node, attempt=attempt, at_s=at_s)
+        return Answer(
+            profile,
+            profile_sentence(profile),
+            profile_basis(profile) if profile.categories else (),
+            json_values=lambda: json_value(profile),
+            rows=rows.of("frames"),
+        )
 
     def scatter(
         self, x: str = "", y: str = "duration_s", where: Where = (), *, by: str = "", shape: str = ""
