@@ -150,7 +150,7 @@ def scenario_of(request: SimulationRequest) -> Scenario:
             "on real hosts CPU is less; state cpu: {speed} of the node type, or learn from runs on such hosts"
         )
     cluster = request.cluster.using(request.configuration.workers)
-    parameters = _parameters(request.configuration)
+    parameters = {**BY_DEFAULT, **request.configuration.parameters}
     staged = None
     if profile.stages:
         executors = settings.executors(parameters, len(cluster.workers))
@@ -181,10 +181,6 @@ def shares_of(request: SimulationRequest, simulated: Sequence[SimulationResult])
     every = [time_shares(cost.limits, fixed_s, cost.duration_s, disks) for cost in simulated]
     names = dict.fromkeys(name for shares in every for name in shares)
     return {name: fmean(shares.get(name, 0.0) for shares in every) for name in names}
-
-
-def _parameters(configuration: Configuration) -> dict[str, str]:
-    return {**BY_DEFAULT, **configuration.parameters}
 
 
 def _number(parameters: Mapping[str, str], name: str, default: float) -> float:

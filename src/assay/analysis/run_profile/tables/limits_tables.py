@@ -1,6 +1,6 @@
 """Lay out the limits of a run as tables of text for the terminal, the page and the report. Nothing is computed."""
 
-from assay.analysis.run_profile.limits import LimitMoment, Limits
+from assay.analysis.run_profile.limits import Limits
 from assay.analysis.run_profile.loads import Resource
 from assay.text import TextTable, capitalised, share, tenths
 
@@ -54,13 +54,11 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
 
 def seconds_table(limits: Limits) -> TextTable:
     """Return a row for each step of each worker."""
-    return TextTable(
-        "second by second", ("from (s)", "node", "phase", "limit", "busy"), tuple(map(_cells, limits.moments))
-    )
-
-
-def _cells(moment: LimitMoment) -> tuple[str, ...]:
-    return tenths(moment.t_s), moment.node, moment.phase, LIMIT_TITLES[moment.limit], share(moment.share)
+    rows = [
+        (tenths(moment.t_s), moment.node, moment.phase, LIMIT_TITLES[moment.limit], share(moment.share))
+        for moment in limits.moments
+    ]
+    return TextTable("second by second", ("from (s)", "node", "phase", "limit", "busy"), tuple(rows))
 
 
 def limit_sentence(limits: Limits) -> str:

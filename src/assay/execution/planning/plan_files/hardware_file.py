@@ -248,12 +248,7 @@ def _worker(name: str, section: WorkerChoice, problems: Problems) -> WorkerOptio
         cpu_speed_low=cpu.low or cpu.speed,
         cpu_speed_high=cpu.high or cpu.speed,
     )
-    layouts = tuple(_layouts(option, section, problems))
-    return WorkerOption(**{**_fields(option), "layouts": layouts})
-
-
-def _fields(option: WorkerOption) -> dict[str, Any]:
-    return {key: getattr(option, key) for key in option.__dataclass_fields__}
+    return replace(option, layouts=tuple(_layouts(option, section, problems)))
 
 
 def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) -> list[Layout]:
