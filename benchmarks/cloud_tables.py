@@ -24,6 +24,7 @@ from assay.analysis.statistics import Floats, ImportedRows, Ints, RunTable, grou
 from assay.estimation.prediction.features import hardware_values
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.model import Hardware, Origin, Run, SkippedItem
+from assay.specs.instances import shipped_instances
 from assay.store.formats.source import Source
 from assay.store.formats.tables.table import read_table
 
@@ -304,7 +305,7 @@ def read_folder(folder: Path, mapping: Mapping[str, str]) -> CloudRuns:
     recorded = [run.recorded.hardware for run in reader.runs]
     hardware = [_described(facts, reader) for facts in recorded]
     table = table_of(reader.runs)
-    table = replace(table, values={**table.values, **hardware_values(hardware)})
+    table = replace(table, values={**table.values, **hardware_values(hardware, shipped_instances())})
     kinds = np.array([facts.instance_type for facts in hardware])
     workers = np.array([float(facts.workers or 1) for facts in hardware])
     valid = usable(table)

@@ -34,6 +34,7 @@ from assay.estimation.prediction.features import hardware_values
 from assay.estimation.prediction.model import learn
 from assay.estimation.prediction.predict import predict
 from assay.model.runs.imported import ImportedRun
+from assay.specs.instances import shipped_instances
 from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
 
@@ -233,7 +234,9 @@ def dump(paths: Sequence[Path]) -> RunTable:
     items = FORMAT.read([Source(path, path.name) for path in paths])
     runs = [item.run for item in items if isinstance(item, ImportedRun)]
     table = table_of(runs)
-    whole = replace(table, values={**table.values, **hardware_values([run.recorded.hardware for run in runs])})
+    whole = replace(
+        table, values={**table.values, **hardware_values([run.recorded.hardware for run in runs], shipped_instances())}
+    )
     return whole.subset(usable(whole))
 
 

@@ -7,16 +7,19 @@ line. ``examples/instances/aws.csv`` is such a table; tables of other providers 
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import get_type_hints
 
 from assay.foundation.errors import SpecificationError
+from assay.foundation.installation import installation
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, LocalDisks
 from assay.specs.fields import unknown
 
+SHIPPED_TABLE = "instances/aws.csv"
+"""The table that assay ships, in its folder of examples."""
 SIZE_MAX_BYTES = 16 * 2**20
 """Maximum size of a table of instance types."""
 _VALUE_MAX = 10.0**12
@@ -73,6 +76,12 @@ def load_instances(path: Path) -> list[InstanceType]:
     except UnicodeDecodeError as error:
         raise SpecificationError("the file is not UTF-8 text", where=str(path)) from error
     return parse_instances(text, str(path))
+
+
+def shipped_instances() -> Mapping[str, InstanceType]:
+    """Return the instance types of the table that assay ships, by name; none if the installation has no examples."""
+    examples = installation().examples
+    return {} if examples is None else {kind.name: kind for kind in load_instances(examples / SHIPPED_TABLE)}
 
 
 def parse_instances(text: str, name: str) -> list[InstanceType]:

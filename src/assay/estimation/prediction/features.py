@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, Codes, Floats, Mask, RunTable
+from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, Codes, Floats, Ints, Mask, RunTable
 from assay.model import Hardware
+from assay.model.clusters.instance_type import InstanceType
 from assay.model.clusters.layout_code import devices_of_text, named
 
 Features = NDArray[np.float32]
@@ -34,6 +35,8 @@ HARDWARE = "cluster."
 """Prefix of the values that describe the hardware of a run's cluster. ``cluster.FACT=TEXT`` is 1 if the fact has this
 text, else 0; other values are numbers."""
 WORKERS, CORES, MEMORY = "cluster.workers", "cluster.cores", "cluster.memory_bytes"
+INSTANCE_TYPE = f"{HARDWARE}instance_type="
+"""Prefix of the features for the instance types of workers."""
 TEXT_FACTS_MAX = 30
 """Maximum number of texts of a hardware fact that become features. The most frequent texts are selected."""
 KINDS = ("workload", "cluster", "layout")
@@ -124,12 +127,21 @@ class Encoding:
         return [np.nan_to_num(features[name], nan=-1.0) for name in self._sums]
 
 
-def hardware_values(clusters: Sequence[Hardware]) -> dict[str, Floats]:
-    """Return the hardware values of clusters, by name; NaN if not recorded."""
+def hardware_values(clusters: Sequence[Hardware], instances: Mapping[str, InstanceType]) -> dict[str, Floats]:
+    """Return the hardware values of clusters, by name; NaN if not recorded.
+
+    ``instances``: instance types by name. They state what runs on rented workers did not record. The number of local
+    disks is increased by 1, so that none has a logarithm.
+    """
+    rented = [(hardware, instances.get(hardware.instance_type)) for hardware in clusters]
     recorded: dict[str, Sequence[float | None]] = {
         WORKERS: [hardware.workers for hardware in clusters],
-        CORES: [hardware.cores for hardware in clusters],
-        MEMORY: [hardware.memory_bytes for hardware in clusters],
+        CORES: [hardware.cores or (kind.vcpus if kind else None) for hardware, kind in rented],
+        MEMORY: [hardware.memory_bytes or (kind.memory_bytes if kind else None) for hardware, kind in rented],
+        f"{HARDWARE}clock_hz": [kind.clock_hz if kind else None for _, kind in rented],
+        f"{HARDWARE}network_bps": [kind.network_bps if kind else None for _, kind in rented],
+        f"{HARDWARE}volume_bytes_per_s": [kind.volume_bytes_per_s if kind else None for _, kind in rented],
+        f"{HARDWARE}local_disks": [1 + (kind.disks.count if kind.disks else 0) if kind else None for _, kind in rented],
     }
     values = {name: np.array([np.nan if n is None else float(n) for n in facts]) for name, facts in recorded.items()}
     for fact in ("instance_type", "provider", "service_type"):
@@ -138,6 +150,15 @@ def hardware_values(clusters: Sequence[Hardware]) -> dict[str, Floats]:
         for level in frequent:
             values[f"{HARDWARE}{fact}={level}"] = np.array([float(text == level) if text else np.nan for text in texts])
     return {name: facts for name, facts in values.items() if np.isfinite(facts).any()}
+
+
+def instance_types_of(table: RunTable) -> tuple[tuple[str, ...], Ints]:
+    """Return the names of the hardware values of instance types, and each row's name as a number; -1 if it has none."""
+    names = tuple(sorted(name for name in table.values if name.startswith(INSTANCE_TYPE)))
+    codes = np.full(len(table), -1)
+    for code, name in enumerate(names):
+        codes[table.values[name] == 1.0] = code
+    return names, codes
 
 
 def _hardware_feature(name: str, table: RunTable) -> Floats:

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 
 from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 from assay.estimation.prediction.calibration import conformal_quantile, left_out_quantile, quantile_by_level
-from assay.estimation.prediction.features import KINDS, Encoding, Features, distinguishing_factors, learned_encoding
+from assay.estimation.prediction.features import (
+    CORES,
+    HARDWARE,
+    INSTANCE_TYPE,
+    KINDS,
+    WORKERS,
+    Encoding,
+    Features,
+    distinguishing_factors,
+    instance_types_of,
+    learned_encoding,
+)
 from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boost, grow_forest
 from assay.estimation.prediction.stack import TREES, Stack, stacked
 from assay.foundation.errors import SpecificationError
@@ -28,7 +39,9 @@ RUNS_MIN = 20
 """Minimum number of valid runs to learn from."""
 CONFIGURATIONS_MIN = 8
 """Minimum number of different configurations to learn from."""
-LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
+RENTED = "instance type"
+"""Kind of level that is new for clusters of an instance type that was never measured."""
+LEFT_OUT_MAX = {"cluster": 40, "layout": 10, RENTED: 40}
 """Maximum number of levels that are left out in turn to estimate the error for a new level."""
 LEFT_OUT_PAIRS_MAX = 10
 """Maximum number of pairs of levels that are left out in turn, for each pair of kinds of levels."""
@@ -37,7 +50,8 @@ LEVELS_TRIED_MAX = 10
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
 HARDWARE_MIN = 5
-"""Maximum number of clusters for which hardware is not a feature: among few clusters, it only identifies each."""
+"""Maximum number of clusters, or of instance types, for which hardware is not a feature: among few, it only identifies
+each. For new instance types, the numbers of workers and of all cores are features in any case."""
 LEFT_OUT_TREES = 8
 """Trees of each forest that is grown without a level or a pair."""
 LEFT_OUT_ROWS_MAX = 2_000
@@ -175,6 +189,9 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
     names = np.array(encoding.names)
     left_out = _LeaveOneOut(features, data.logs, names, encoding.of_cluster(), codes, seed)
     transfers, unseen = left_out.transfers(), left_out.pairs()
+    types, type_codes = instance_types_of(configurations)
+    if "cluster" in codes and len(types) < len(np.unique(codes["cluster"])):
+        transfers[RENTED] = left_out.transfer(RENTED, type_codes)
     return TimeModel(
         encoding=encoding,
         stack=stack,
@@ -223,11 +240,12 @@ class _LeaveOneOut:
 
     def transfers(self) -> dict[str, tuple[TransferModel, Unseen]]:
         """Return the model and the error for a new cluster, and for a new layout."""
-        return {kind: self._transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
+        return {kind: self.transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
 
-    def _transfer(self, kind: str, codes: Ints) -> tuple[TransferModel, Unseen]:
+    def transfer(self, kind: str, codes: Ints) -> tuple[TransferModel, Unseen]:
+        """Return the model and the error for a new level of a kind; ``codes``: each row's level, -1 for none."""
         columns = np.flatnonzero(self._transferable(kind, codes))
-        learners = CLUSTER_LEARNERS if kind == "cluster" else LAYOUT_LEARNERS
+        learners = LAYOUT_LEARNERS if kind == "layout" else CLUSTER_LEARNERS
         levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
         learner = learners[0]
         if len(levels) >= CHOICE_MIN and len(learners) > 1:
@@ -245,6 +263,11 @@ class _LeaveOneOut:
         shared: Mask = self.names != kind
         if kind == "cluster" and len(np.unique(codes)) <= HARDWARE_MIN:
             shared &= ~self.of_cluster
+        if kind == RENTED:
+            shared &= (self.names != "cluster") & ~np.char.startswith(self.names, INSTANCE_TYPE)
+            if len(np.unique(codes[codes >= 0])) <= HARDWARE_MIN:
+                scale = np.isin(self.names, [WORKERS, f"all {CORES}", f"data per all {CORES}"])
+                shared &= scale | (np.char.find(self.names, HARDWARE) < 0)
         return shared
 
     def _errors(self, learner: Learner, codes: Ints, levels: Sequence[int], columns: Ints) -> list[Floats]:
@@ -295,7 +318,7 @@ class _LeaveOneOut:
 
 def _most_frequent(codes: Ints, most: int) -> list[int]:
     """Return the most frequent levels that leave enough configurations to learn from when left out."""
-    counts = np.bincount(codes)
+    counts = np.bincount(codes[codes >= 0])
     order = np.argsort(-counts, kind="stable")[:most]
     return [int(code) for code in order if 0 < counts[code] <= len(codes) - CONFIGURATIONS_MIN]
 

@@ -11,8 +11,15 @@ from enum import StrEnum
 import numpy as np
 
 from assay.analysis.statistics import Floats, Ints, Mask, RunTable
-from assay.estimation.prediction.features import KINDS, EncodedFactor, devices_of, number_of
-from assay.estimation.prediction.model import NEW_PAIRS, TimeModel, codes_of, pair_named
+from assay.estimation.prediction.features import (
+    INSTANCE_TYPE,
+    KINDS,
+    EncodedFactor,
+    devices_of,
+    instance_types_of,
+    number_of,
+)
+from assay.estimation.prediction.model import NEW_PAIRS, RENTED, TimeModel, codes_of, pair_named
 from assay.model.clusters.layout_code import named
 
 BEYOND_ON_NEW_CLUSTER = 2.0
@@ -60,11 +67,13 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     unknown |= new.get("workload", nothing)
     basis = np.zeros(size, dtype=np.int64)
     half, logs = _interpolated(model, table, codes)
-    for kind, basis_of_kind in (("layout", Basis.NEW_LAYOUT), ("cluster", Basis.NEW_CLUSTER)):
-        rows = np.flatnonzero(new.get(kind, nothing))
+    rented = new["cluster"] & _new_instance_type(model, table) if RENTED in model.transfers else nothing
+    asked = {"layout": new.get("layout", nothing), "cluster": new.get("cluster", nothing) & ~rented, RENTED: rented}
+    for kind, rows_of_kind in asked.items():
+        rows = np.flatnonzero(rows_of_kind)
         if not len(rows):
             continue
-        basis[rows] = BASES.index(basis_of_kind)
+        basis[rows] = BASES.index(Basis.NEW_LAYOUT if kind == "layout" else Basis.NEW_CLUSTER)
         logs[rows] = model.transfers[kind].logs(model.encoding.of(table.subset(rows)))
         half[rows] = model.unseen[kind].quantile
         _add_new_level_reasons(reasons, rows, table, kind, model.unseen[kind].levels)
@@ -140,7 +149,17 @@ def _new(model: TimeModel, table: RunTable, kind: str) -> Mask:
     return new
 
 
+def _new_instance_type(model: TimeModel, table: RunTable) -> Mask:
+    """Return the rows whose workers are of an instance type that no learned run has."""
+    names, codes = instance_types_of(table)
+    new: Mask = np.array([*(name not in model.encoding.hardware for name in names), False])[codes]
+    return new
+
+
 def _text(table: RunTable, name: str, row: int) -> str:
+    if name == RENTED:
+        names, codes = instance_types_of(table)
+        return names[int(codes[row])].removeprefix(INSTANCE_TYPE)
     return (table.columns[name].text(int(row)) if name in table.columns else None) or "none"
 
 

@@ -24,6 +24,7 @@ from assay.estimation.prediction.features import EncodedFactor, Encoding, hardwa
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
 from assay.model import SHORT_PARAMETER_NAMES, Hardware
+from assay.specs.instances import shipped_instances
 from assay.text import workload_named
 
 SHORT = {**SHORT_PARAMETER_NAMES, "net": "network", "disk": "layout", "bench": "workload"}
@@ -124,7 +125,7 @@ def complete_configuration(
     values = {name: value for name, value in usual.values.items() if name.startswith("cluster.")}
     new = "cluster" in named and usual.columns["cluster"].text(0) != named["cluster"]
     if new or hardware is not None:
-        values = hardware_values([hardware]) if hardware else {}
+        values = hardware_values([hardware], shipped_instances()) if hardware else {}
     varied = {factor.name for factor in encoding.factors if factor.varied}
     assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
     return CompleteConfiguration(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)

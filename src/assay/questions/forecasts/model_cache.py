@@ -12,6 +12,7 @@ from assay.estimation.prediction.model import TimeModel, learn
 from assay.estimation.prediction.model_file import decode_model, encode_model
 from assay.estimation.prediction.nearest import MeasuredConfigurations
 from assay.foundation.errors import RepositoryError
+from assay.specs.instances import shipped_instances
 from assay.store import Repository
 
 
@@ -34,7 +35,8 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
     if not table.source or not len(table):
         return table
     clusters = [environment.hardware for environment in repository.environments_at(table, first_rows(groups).tolist())]
-    values = {name: environment[groups.of_row] for name, environment in hardware_values(clusters).items()}
+    rented = hardware_values(clusters, shipped_instances() if any(h.instance_type for h in clusters) else {})
+    values = {name: environment[groups.of_row] for name, environment in rented.items()}
     return replace(table, values={**table.values, **values})
 
 

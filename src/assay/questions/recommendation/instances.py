@@ -15,9 +15,8 @@ from assay.foundation.units import format_bit_rate, format_byte_rate, format_byt
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, node_type_name
 from assay.specs.fields import unknown
-from assay.specs.instances import load_instances
+from assay.specs.instances import SHIPPED_TABLE, load_instances
 
-SHIPPED_TABLE = "instances/aws.csv"
 _MIB = 2**20
 _GIB = 2**30
 _TIB = 2**40
