@@ -17,7 +17,7 @@ CAMPAIGNS_MAX = 20
 """Number of newest campaigns in which running ones are searched."""
 
 
-class _MonitoringCollector(Collector):
+class MonitoringCollector(Collector):
     """Metrics of one answer. Every metric is a gauge: runs can be deleted, and campaigns end."""
 
     def __init__(self, view: Monitoring) -> None:
@@ -63,5 +63,5 @@ def metrics(context: ContextOf) -> Response:
     """Return the metrics of the repository and of its running campaigns."""
     newest = campaigns(context.store.repository, time.time(), CAMPAIGNS_MAX)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_MonitoringCollector(monitoring(context.store.table(), newest)))
+    registry.register(MonitoringCollector(monitoring(context.store.table(), newest)))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,76 @@
+"""Test the Grafana dashboard: its panels have what Grafana reads, and query only exported metrics and labels."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from assay.analysis.statistics import table_of
+from assay.interfaces.web.api.metrics import MonitoringCollector
+from assay.questions.runs.monitoring import monitoring
+from assay.store.campaigns.status import CampaignStatus
+from builders import make_run
+from paths import EXAMPLES
+
+RUNNING = CampaignStatus(
+    "c1", "plan", "lab", 1.0, True, 1, 18, 4, 1, 6, "TeraSort", 2.0, "job", 600.0, 700.0, (), None, 2.0
+)
+DASHBOARD: dict[str, Any] = json.loads((EXAMPLES / "grafana" / "dashboard.json").read_text())
+QUERIES = [
+    *(target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]),
+    *(item["query"] for item in DASHBOARD["templating"]["list"] if item["type"] == "query"),
+]
+
+
+@pytest.fixture(scope="module")
+def exported() -> dict[str, set[str]]:
+    """Return the exported metrics with their labels."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(MonitoringCollector(monitoring(table_of([make_run(1)]), [RUNNING])))
+    families = text_string_to_metric_families(generate_latest(registry).decode())
+    return {family.name: {label for sample in family.samples for label in sample.labels} for family in families}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_names_exported_metrics(query: str, exported: dict[str, set[str]]) -> None:
+    names = re.findall(r"\bassay_\w+", query)
+    assert names
+    assert set(names) <= exported.keys()
+    for labels in re.findall(r"\{(\w+)=|by \((\w+)\)|label_values\(\w+, (\w+)\)", query):
+        for label in filter(None, labels):
+            assert all(label in exported[name] for name in names)
+
+
+def test_every_metric_is_on_the_dashboard(exported: dict[str, set[str]]) -> None:
+    assert set(re.findall(r"\bassay_\w+", " ".join(QUERIES))) == exported.keys()
+
+
+@pytest.mark.parametrize("panel", DASHBOARD["panels"], ids=lambda panel: panel["title"])
+def test_a_panel_has_a_position_and_a_legend_of_known_labels(
+    panel: dict[str, Any], exported: dict[str, set[str]]
+) -> None:
+    assert panel["type"] in {"stat", "bargauge", "timeseries"}
+    position = panel["gridPos"]
+    assert min(position.values()) >= 0
+    assert position["x"] + position["w"] <= 24
+    for target in panel["targets"]:
+        labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+        assert all(labels <= exported[name] for name in re.findall(r"\bassay_\w+", target["expr"]))
+
+
+def test_panels_have_distinct_ids_and_do_not_overlap() -> None:
+    panels = DASHBOARD["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    cells = [
+        (x, y)
+        for panel in panels
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert DASHBOARD["schemaVersion"] >= 36
