@@ -346,8 +346,8 @@ def test_a_verdict_that_changes_without_outliers_says_so(tmp_path: Path) -> None
     assert decision.results[0].time is not None
     assert decision.results[0].time.runs_option == 6
     assert len(outliers) == 1
-    assert "without 1 outlier" in outliers[0]
-    assert "faster without" in outliers[0]
+    assert "Without 1 outlier, verdicts change: " in outliers[0]
+    assert outliers[0].endswith(" to faster.")
 
 
 def test_failed_and_invalid_runs_do_not_count() -> None:

@@ -46,6 +46,20 @@ class ComparedNames:
     """For example `` on TeraSort``, with its leading space."""
 
 
+def text_of_difference(compared: ComparedNames, ratio: float) -> str:
+    """Return how many times as fast the option is, and that it is slower where it is."""
+    option, baseline, verb, where = compared.option, compared.baseline, compared.verb, compared.where
+    how = f"{format_ratio(ratio)}×"
+    if ratio < 1:
+        return f"{option} {verb} slower than {baseline}{where}: {how} as fast"
+    return f"{option} {verb} {how} as fast as {baseline}{where}"
+
+
+def chance_text(comparisons: int) -> str:
+    """Return why a difference that its own interval shows is not a verdict; ``comparisons``: how many were made."""
+    return f"among {plural(comparisons, 'comparison')}, a difference like this can be chance"
+
+
 def verdict_text(
     verdict: Verdict,
     compared: ComparedNames,
@@ -64,15 +78,14 @@ def verdict_text(
         return capitalised(f"{option} {verb} not compared with {baseline}{where}")
     how = f"{format_ratio(ratio)}×"
     match verdict:
-        case Verdict.FASTER:
-            text = f"{option} {verb} {how} as fast as {baseline}{where}"
-        case Verdict.SLOWER:
-            text = f"{option} {verb} slower than {baseline}{where}: {how} as fast"
+        case Verdict.NOT_DISTINGUISHABLE if corrected_for:
+            return f"Judged alone, {text_of_difference(compared, ratio)}, but {chance_text(corrected_for)}"
+        case Verdict.FASTER | Verdict.SLOWER:
+            text = text_of_difference(compared, ratio)
         case Verdict.EQUIVALENT:
             text = f"{option} and {baseline} are equivalent within {100 * margin:g} %{where}: {how}"
         case Verdict.NOT_DISTINGUISHABLE:
-            after = f" after correction for {plural(corrected_for, 'comparison')}" if corrected_for else ""
-            text = f"{option} and {baseline} are not distinguishable{where}{after}: {how}"
+            text = f"{option} and {baseline} are not distinguishable{where}: {how}"
         case Verdict.CONFOUNDED:
             names = joined(confounded)
             text = f"{option} against {baseline} is confounded by {names}{where}: {how}"

@@ -19,7 +19,7 @@ from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import compared_option
-from assay.questions.decisions.sentences import headline
+from assay.questions.decisions.sentences import headline, row_verdict
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -84,12 +84,14 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         return decision
     else:
         changed = [
-            f"{compared_option(decision, option.option)}: {option.verdict} with, {same.verdict} without"
+            f"{compared_option(decision, option.option)} from {row_verdict(decision, option)} to "
+            f"{row_verdict(other, same)}"
             for option in decision.options
             for same in other.options
             if option.option == same.option and option.verdict != same.verdict
         ]
-        text = f"The answer changes without {plural(outliers, 'outlier')}: {'; '.join(changed) or headline(other)}."
+        what = f"verdicts change: {'; '.join(changed)}" if changed else f"the answer changes: {headline(other)[:-1]}"
+        text = f"Without {plural(outliers, 'outlier')}, {what}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
 
 

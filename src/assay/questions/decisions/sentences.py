@@ -75,20 +75,21 @@ def _compared_workloads(decision: Decision) -> tuple[str, ...]:
     return tuple(dict.fromkeys(result.workload for result in decision.results if result.time))
 
 
-def row_verdict(decision: Decision, result: WorkloadResult) -> str:
-    """Return the verdict of a row: ``faster``, or ``not distinguishable after correction for 38 comparisons``."""
-    return f"{result.verdict}{_correction(decision, result.verdict, result.time)}"
+def row_verdict(decision: Decision, result: WorkloadResult | OptionResult) -> str:
+    """Return the verdict of a row: ``faster``, or ``slower alone, not confirmed (38 comparisons)``."""
+    if result.time is None or not _only_alone(result.verdict, result.time):
+        return result.verdict
+    alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
+    return f"{alone} alone, not confirmed ({plural(decision.family, 'comparison')})"
 
 
-def _correction(decision: Decision, verdict: Verdict, time: TimeRatio | None) -> str:
-    """Return that the correction changed the verdict, where the 95 % interval excludes 1; else an empty text."""
-    changed = verdict is Verdict.NOT_DISTINGUISHABLE and time is not None and _excludes_one(time)
-    return f" after correction for {plural(decision.family, 'comparison')}" if changed else ""
+def _only_alone(verdict: Verdict, time: TimeRatio | None) -> bool:
+    """Return whether the 95 % interval excludes 1, and the correction for several comparisons removes the verdict."""
+    return verdict is Verdict.NOT_DISTINGUISHABLE and time is not None and _excludes_one(time)
 
 
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
     """Return the verdict on ``level`` as text, without its evidence and full stop."""
-    changed = bool(_correction(decision, verdict, time))
     return verdict_text(
         verdict,
         ComparedNames(
@@ -99,7 +100,7 @@ def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | N
         ),
         time.ratio if time else None,
         margin=decision.margin,
-        corrected_for=decision.family if changed else None,
+        corrected_for=decision.family if _only_alone(verdict, time) else None,
         confounded=time.confounded if time else (),
     )
 
@@ -167,8 +168,7 @@ def _short_result(decision: Decision, option: OptionResult) -> str:
     assert option.time is not None
     name = compared_option(decision, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
-    after = _correction(decision, option.verdict, option.time)
-    return f"{name}: {option.verdict}{after} ({format_ratio(option.time.ratio)}×{sure})"
+    return f"{name}: {row_verdict(decision, option)} ({format_ratio(option.time.ratio)}×{sure})"
 
 
 def _excludes_one(ratio: TimeRatio | CostRatio) -> bool:
@@ -237,9 +237,14 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
             f"{format_ratio(cost.price_ratio)}× the price."
         )
     if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE:
-        after = " after correction for several comparisons" if _excludes_one(cost) else ""
+        if _excludes_one(cost):
+            alone = CostVerdict.CHEAPER if cost.ratio < 1 else CostVerdict.DEARER
+            return (
+                f"Judged alone, a job on {option} {alone} than on {baseline}: {amount}. As one of several comparisons, "
+                "a difference like this can be chance."
+            )
         return capitalised(
-            f"the cost per job of {option} and {baseline} is not distinguishable{after}: {amount}; it would be equal "
+            f"the cost per job of {option} and {baseline} is not distinguishable: {amount}; it would be equal "
             f"at {break_even}."
         )
     if cost.verdict is CostVerdict.CHEAPER:
