@@ -100,6 +100,16 @@ def test_a_headline_uses_only_the_workloads_that_all_options_share() -> None:
     assert {result.workload for result in decision.results} == {"terasort", "sort", "wordcount"}
 
 
+def test_a_headline_over_workloads_that_differ_widely_states_their_range() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [60.5, 59.5, 60.2]}, workload="kmeans")
+    wide = decided(runs + group({"HD2": [60.0, 61.0, 59.0], "SS2": [12.0, 12.2, 11.8]}, 100, workload="sort"))
+    near = decided(runs + group({"HD2": [60.0, 61.0, 59.0], "SS2": [48.0, 48.5, 47.5]}, 100, workload="sort"))
+    assert headline(wide).endswith(" over 2 workloads: from no difference shown on K-means (1.00×) to 5.00× on Sort.")
+    assert "the ratio is" not in evidence(wide)
+    assert headline(near).endswith(" over 2 workloads.")
+    assert "the ratio is 1.00× (K-means) to 1.25× (Sort)" in evidence(near)
+
+
 def test_generated_inputs_are_no_workloads_of_a_headline() -> None:
     runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]})
     runs += group({"HD2": [10.0, 10.1, 10.2], "SS2": [90.0, 91.0, 92.0]}, 100, workload="prep_terasort")

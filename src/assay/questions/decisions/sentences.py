@@ -26,6 +26,8 @@ from assay.text import (
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
+WIDE_RANGE = 1.5
+"""Minimum ratio of the highest to the lowest speedup over workloads for a headline that states both."""
 _NAMED_BY_OPTION = (*DeviceKind, layout_code.REMOTE)
 """Kinds of disks that the name of an option states completely: layouts of one device kind."""
 _QUESTIONS = {
@@ -124,7 +126,8 @@ def headline(decision: Decision) -> str:
     compared, best, named = _compared(decision)
     where = _where(decision)
     if named:
-        text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_cost_clause(best)}"
+        text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_range_clause(decision, best)}"
+        text += _cost_clause(best)
     elif faster := [option for option in compared if option.verdict is Verdict.FASTER]:
         # The option with the highest estimate has no verdict, and others are faster.
         first = faster[0].option
@@ -134,6 +137,42 @@ def headline(decision: Decision) -> str:
     else:
         text = f"No option is shown to be faster than {compared_option(decision, decision.baseline)}{where}"
     return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
+
+
+def _range_clause(decision: Decision, option: OptionResult) -> str:
+    """Return the range over workloads: ``: from no difference shown on K-means (1.00×) to 5.13× on Sort``.
+
+    Empty unless the ratios differ widely (:func:`_extremes`), and the mean over the workloads has a verdict.
+    """
+    extremes = _extremes(decision, option.option)
+    if option.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not extremes:
+        return ""
+    texts = [_ratio_on_workload(result, result.time.ratio) for result in extremes if result.time]
+    return f"{': ' if option.verdict is Verdict.FASTER else ', '}from {' to '.join(texts)}"
+
+
+def _ratio_on_workload(result: WorkloadResult, ratio: float) -> str:
+    workload, how = workload_title(result.workload), f"{format_ratio(ratio)}×"
+    known = result.verdict in (Verdict.FASTER, Verdict.SLOWER)
+    return f"{how} on {workload}" if known else f"no difference shown on {workload} ({how})"
+
+
+def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, WorkloadResult] | None:
+    """Return the headline's workloads with the lowest and the highest ratio if these differ widely; else None.
+
+    The 95 % intervals of the two do not overlap, and the higher ratio is at least :data:`WIDE_RANGE` times the lower.
+    """
+    timed = [
+        (result.time.ratio, result.time.low, result.time.high, result)
+        for result in decision.results
+        if result.option == option and result.workload in decision.shared_workloads and result.time
+    ]
+    if len(timed) < 2:
+        return None
+    lowest, highest = min(timed, key=lambda item: item[0]), max(timed, key=lambda item: item[0])
+    if lowest[2] is None or highest[1] is None or highest[1] <= lowest[2] or highest[0] < WIDE_RANGE * lowest[0]:
+        return None
+    return lowest[3], highest[3]
 
 
 def _cost_clause(option: OptionResult) -> str:
@@ -193,7 +232,8 @@ def _spread(decision: Decision, option: str) -> str:
     if not faster and not slower:
         return f" Not shown to differ on any single one of the {len(results)}: {speeds}."
     on = f" Faster on {faster} of {len(results)}" if faster else f" Slower on {slower} of {len(results)}"
-    return f"{on}{f', slower on {slower}' if faster and slower else ''}: {speeds}."
+    more = "" if _extremes(decision, option) else f": {speeds}"
+    return f"{on}{f', slower on {slower}' if faster and slower else ''}{more}."
 
 
 def _left_out(decision: Decision) -> str:
