@@ -20,6 +20,7 @@ from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.sentences import headline, row_verdict
+from assay.questions.decisions.storage_effects import storage_effects_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -53,6 +54,10 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
         if outliers.any():
             without = decide(few, replace(asked, prices=None), None, spread) if usable(few).any() else ()
             made = tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in made)
+        if not request.ignore:
+            made = tuple(
+                replace(decision, storage_effects=storage_effects_of(chosen, decision, spread)) for decision in made
+            )
         if len(apart):
             made = tuple(_with_implausible(decision, apart, reason) for decision in made)
         decisions += made

@@ -141,6 +141,7 @@ def _decision(
         margin=request.margin,
         currency=costs.currency if costs else None,
         disks=compared_disks(times.matched, of_strata, of_decision),
+        storage_effects=None,
         baseline_costs=baseline_costs_of(money, table, costs, rows, shared, code) if money and costs else None,
         energy=energy_use_of(money, table, costs, rows, shared, code) if money and costs else None,
         cheapest=cheapest_of(money, shared, headline.options, baseline, codes) if money else None,

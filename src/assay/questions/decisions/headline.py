@@ -73,8 +73,8 @@ def headline_of(
 
     def judged(row: OptionRow) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
         number = position[id(row)]
-        time = _time_ratio(row.time, time_p[number]) if row.time else None
-        verdict = _verdict(time, margin)
+        time = time_ratio(row.time, time_p[number]) if row.time else None
+        verdict = time_verdict(time, margin)
         enough_runs = verdict not in (Verdict.NOT_ENOUGH_RUNS, Verdict.CONFOUNDED)
         cost = cost_ratio(row.time, row.cost, cost_p[number], enough_runs=enough_runs)
         return verdict, time, cost
@@ -140,10 +140,11 @@ def _over_workloads(rows: Sequence[OptionRow], option: int) -> OptionRow:
         return rows[0]
     times = [row.time for row in rows if row.time]
     costs = [row.cost for row in rows if row.cost]
-    return OptionRow(-1, "", option, _mean_of(times), _mean_of(costs) if len(costs) == len(rows) else None)
+    return OptionRow(-1, "", option, mean_of(times), mean_of(costs) if len(costs) == len(rows) else None)
 
 
-def _mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
+def mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
+    """Return the mean over workloads, each with the same weight, with their narrowest scope."""
     scope = min((part.mean.scope for part in parts), key=_SCOPES.index)
     mean = replace(combine([part.mean for part in parts]), scope=scope)
     runs = sum(part.runs[0] for part in parts), sum(part.runs[1] for part in parts)
@@ -152,7 +153,8 @@ def _mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
     return PairEstimate(mean, sum(part.groups for part in parts), runs, groups, confounded)
 
 
-def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
+def time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
+    """Return an estimate as a ratio with its interval."""
     ratio = estimate.mean.ratio
     return TimeRatio(
         ratio=ratio.value,
@@ -169,7 +171,8 @@ def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
     )
 
 
-def _verdict(time: TimeRatio | None, margin: float) -> Verdict:
+def time_verdict(time: TimeRatio | None, margin: float) -> Verdict:
+    """Return the verdict on a time ratio."""
     if time is None:
         return Verdict.NOT_COMPARED
     ratio, runs = Estimate(time.ratio, time.low, time.high), (time.runs_baseline, time.runs_option)
@@ -188,8 +191,8 @@ def tie_with(
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not known:
         return None
-    estimate = known[0] if len(known) == 1 else _mean_of(known)
+    estimate = known[0] if len(known) == 1 else mean_of(known)
     p = estimate.mean.p
     if separated and p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA:
         return None
-    return _time_ratio(estimate, None)
+    return time_ratio(estimate, None)

@@ -12,7 +12,15 @@ from assay.questions.decisions.amount_sentences import CostAmounts, amount_sente
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.next_sentences import next_sentences
 from assay.questions.decisions.option_words import COUNTED, compared_option, option_text, option_verb
-from assay.questions.decisions.values import CostRatio, CostVerdict, Decision, OptionResult, TimeRatio, WorkloadResult
+from assay.questions.decisions.values import (
+    CostRatio,
+    CostVerdict,
+    Decision,
+    OptionResult,
+    StorageEffects,
+    TimeRatio,
+    WorkloadResult,
+)
 from assay.text import (
     capitalised,
     column_title,
@@ -125,7 +133,9 @@ def headline(decision: Decision) -> str:
     """Return the answer in one sentence."""
     compared, best, named = _compared(decision)
     where = _where(decision)
-    if named:
+    if decision.storage_effects:
+        text = _storage_claim(decision, decision.storage_effects)
+    elif named:
         text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_range_clause(decision, best)}"
         text += _cost_clause(best)
     elif faster := [option for option in compared if option.verdict is Verdict.FASTER]:
@@ -175,6 +185,40 @@ def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, Workload
     return lowest[3], highest[3]
 
 
+def _storage_claim(decision: Decision, by_storage: StorageEffects) -> str:
+    """Return the effect with each storage class, on the workload where the classes differ most clearly."""
+    workload = by_storage.differs_on[0]
+    where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
+    clauses = []
+    for effect in by_storage.effects:
+        storage, ratio = option_text(DEVICE_CLASS, effect.storage), f"{format_ratio(effect.time.ratio)}×"
+        known = effect.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        if effect.workload == workload:
+            clauses.append(
+                f"{ratio} as fast with {storage}" if known else f"no difference shown with {storage} ({ratio})"
+            )
+    option, baseline = (compared_option(decision, level) for level in (by_storage.option, decision.baseline))
+    return capitalised(f"{option} against {baseline} depends on the storage: {where}, {joined(clauses)}")
+
+
+def _storage_evidence(decision: Decision) -> str:
+    """Return the effect with each storage class over the workloads, and over all classes; empty if none differs."""
+    if decision.storage_effects is None:
+        return ""
+    by_storage = decision.storage_effects
+    over_all = [effect for effect in by_storage.effects if not effect.workload] or list(by_storage.effects)
+    texts = [
+        f"{format_ratio(effect.time.ratio)}× with {option_text(DEVICE_CLASS, effect.storage)} "
+        f"({interval_text(effect.time)})"
+        for effect in over_all
+    ]
+    where = f"Over {plural(by_storage.workloads, 'workload')}" if by_storage.workloads > 1 else "By storage"
+    result = decision.option(by_storage.option)
+    pooled = f"{format_ratio(result.time.ratio)}×" if result.time else ""
+    verdict = row_verdict(decision, result)
+    return f"{where}: {joined(texts)}. With all storage classes together: {pooled}, {verdict}. "
+
+
 def _cost_clause(option: OptionResult) -> str:
     """Return the cost per job where the times do not decide and the costs do; else an empty text."""
     cost, undecided = option.cost, (Verdict.NOT_DISTINGUISHABLE, Verdict.EQUIVALENT)
@@ -193,9 +237,8 @@ def evidence(decision: Decision) -> str:
         more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
         return capitalised(f"{'; '.join(briefs)}{more}.") + _disks(decision)
     assert best.time is not None
-    text = (
-        f"{capitalised(time_text(best.time))}.{_spread(decision, best.option)}{_left_out(decision)}{_disks(decision)}"
-    )
+    text = f"{_storage_evidence(decision)}{capitalised(time_text(best.time))}."
+    text += f"{_spread(decision, best.option)}{_left_out(decision)}{_disks(decision)}"
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
     if ties and best.option == decision.leader:
         names = joined([_tie_text(decision, option) for option in ties])

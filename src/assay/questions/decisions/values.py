@@ -206,6 +206,30 @@ class ComparedDisks:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageEffect:
+    """One option against the baseline with one storage class."""
+
+    storage: str
+    """Device class."""
+    workload: str
+    """Empty: the mean over the workloads that are measured with every storage class."""
+    verdict: Verdict
+    time: TimeRatio
+
+
+@dataclass(frozen=True, slots=True)
+class StorageEffects:
+    """The effect of one option by storage class, where it differs between the classes."""
+
+    option: str
+    workloads: int
+    """Workloads that are measured with every storage class."""
+    differs_on: tuple[str, ...]
+    """Workloads on which the effect differs, the smallest p value first; empty text: the mean over the workloads."""
+    effects: tuple[StorageEffect, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Caveat:
     """One limit of the decision, with its numbers."""
 
@@ -273,6 +297,8 @@ class Decision:
     """Currency of costs; None without a price book."""
     disks: ComparedDisks | None
     """None unless the factor is the number of disks."""
+    storage_effects: StorageEffects | None
+    """None where the effect is not shown to differ between storage classes."""
     baseline_costs: BaselineCosts | None
     """None without a price for the baseline and one other option."""
     energy: EnergyUse | None
