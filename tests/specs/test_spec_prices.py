@@ -113,6 +113,15 @@ items:
 """
 
 
+def test_a_page_instead_of_a_price_book_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("<!doctype html>")
+    with pytest.raises(SpecificationError, match="the price book can't be read: the file holds plain text") as caught:
+        load_prices(path)
+    assert caught.value.where == f"{path}:1"
+    assert "examples/lab/prices.yaml" in (caught.value.hint or "")
+
+
 def test_rents_purchases_power_exchange_and_validity_are_read(tmp_path: Path) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(FULL)

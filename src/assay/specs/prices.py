@@ -40,6 +40,10 @@ from assay.specs.section import Section, parse
 COUNTED_BY = (*UNITS, *(f"{unit}-{period}" for unit in UNITS for period in PERIODS_H))
 DEVICE_KINDS = (*DeviceKind, "remote")
 """Kinds of devices that have prices. ``remote`` is a network volume of a cloud provider."""
+_HINT = (
+    "a price book is a YAML file with the keys prices, currency, date, source and items, such as "
+    "examples/lab/prices.yaml; `assay prices --help` lists what assay converts to one"
+)
 _BY_DEVICE = ("device", "device-set")
 
 
@@ -256,7 +260,14 @@ def _ends_before(first: LineItem, other: LineItem) -> bool:
 
 def load_prices(path: str | Path) -> PriceBook:
     """Return the price book at ``path``. Raises :class:`SpecificationError` with file and line."""
-    return _book_of(read_document(path))
+    try:
+        document = read_document(path)
+    except SpecificationError as error:
+        if error.hint:
+            raise
+        message = f"the price book can't be read: {error.message}"
+        raise SpecificationError(message, where=error.where, hint=_HINT) from error
+    return _book_of(document)
 
 
 def prices_of(text: str, name: str) -> PriceBook:

@@ -44,6 +44,7 @@ from assay.store.exchange.imports import (
 from assay.store.index.coverage import traced_runs
 from assay.store.index.index import Filters, Index, bundle_names
 from assay.store.index.tables import DuckDBReader, Reading, connection
+from assay.store.near_repository import where_is_one
 from assay.store.other_version import other_version
 
 VERSION: Final = 1
@@ -77,11 +78,7 @@ class Repository:
         try:
             version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise RepositoryError(
-                "there is no repository here",
-                where=str(root),
-                hint="`assay demo`, `assay run PLAN` and `assay import FILES` make one; --repository DIR names another",
-            ) from error
+            raise RepositoryError("there is no repository here", where=str(root), hint=where_is_one(root)) from error
         except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
             raise RepositoryError(
                 f"this is not a repository's marker file: {error}",

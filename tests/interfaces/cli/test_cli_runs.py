@@ -129,6 +129,14 @@ def test_an_empty_repository_says_what_to_do_next(tmp_path: Path) -> None:
     assert json.loads(assay("runs", "--json", "--repository", tmp_path).stdout) == []
 
 
+def test_a_wrong_path_names_the_repository_near_it(tmp_path: Path) -> None:
+    root = Repository.create(tmp_path / "results").root
+    for wrong in (tmp_path, tmp_path / "result", root / "bundles"):
+        answer = assay("runs", "--repository", wrong)
+        assert answer.returncode == 6
+        assert answer.stderr.endswith(f"  → did you mean --repository {root}?\n")
+
+
 @pytest.mark.parametrize("command", [["runs"], ["show", "x"], ["verify"]])
 def test_without_a_repository_every_command_ends_in_words(tmp_path: Path, command: list[str]) -> None:
     result = assay(*command, "--repository", tmp_path / "none")

@@ -152,7 +152,7 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "decide.prices",
             "prices",
             "Compare storage prices, or convert a list of prices to a price book.",
-            ("assay prices storage prices.yaml --baseline hdd", "assay prices aloja clusters.csv > prices.yaml"),
+            ("assay prices storage prices.yaml --baseline hdd", "assay prices aloja repository > prices.yaml"),
         ),
     },
     "Explain": {

@@ -27,6 +27,8 @@ from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository
+from assay.store.exchange.imports import imported_file
+from assay.store.formats.aloja.clusters import FILE_NAME
 
 
 class Obstacle(StrEnum):
@@ -67,6 +69,8 @@ class MissingAnswer:
     simulable: bool
     """Whether the repository has a plan that ``assay whatif`` can change as the question asks: its cluster has the
     hardware."""
+    price_list: str
+    """The repository, if ALOJA's price list of the runs is in it and no price book is given; else empty."""
     planned: PlannedRuns | None
     """Runs that would measure it; None where a price book answers the question, or no run has a time."""
 
@@ -117,6 +121,7 @@ def _missing_answer(
         runs,
         len(valid) - runs,
         _is_simulable(repository, question),
+        _price_list(repository) if obstacle is Obstacle.NO_PRICES else "",
         _planned(valid, question),
     )
 
@@ -131,6 +136,10 @@ def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:
     except SpecificationError:
         return False
     return True
+
+
+def _price_list(repository: Repository) -> str:
+    return "" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root)
 
 
 def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:

@@ -1,6 +1,7 @@
 """Answers to a buyer's questions as sentences, which the terminal, pages, the API and reports share."""
 
 from dataclasses import dataclass
+from shlex import quote
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
@@ -100,6 +101,8 @@ def next_step(answer: QuestionAnswer) -> str | None:
     if why is None:
         first = answer.decisions[0]
         return None if _has_verdict(first) else next(iter(next_sentences(first)), None)
+    if why.price_list:
+        return "Make a price book of ALOJA's price list, which was imported with these runs, and ask again with it."
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
         return "Give a price book of this hardware."
     if not question.plan_factor:
@@ -112,6 +115,12 @@ def next_command(answer: QuestionAnswer) -> str | None:
     why, question = answer.unanswered, answer.question
     if why is None:
         return None
+    if why.price_list:
+        folder = quote(why.price_list)
+        return (
+            f"assay prices aloja {folder} > prices.yaml && "
+            f"assay decide {question.name} --prices prices.yaml --repository {folder}"
+        )
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
         return f"assay decide {question.name} --prices FILE"
     return f"assay whatif --set {question.change}" if why.simulable else None

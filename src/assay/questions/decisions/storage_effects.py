@@ -39,7 +39,9 @@ def storage_effects_of(table: RunTable, decision: Decision, spread: SessionSprea
         return None
     estimates = {(name, workload): parts[workload] for name, parts in by_class.items() for workload in workloads}
     if len(workloads) > 1:
-        estimates |= {(name, ""): mean_of([parts[workload] for workload in workloads]) for name, parts in by_class.items()}
+        estimates |= {
+            (name, ""): mean_of([parts[workload] for workload in workloads]) for name, parts in by_class.items()
+        }
     differs_on = _differs_on(estimates)
     if not differs_on:
         return None

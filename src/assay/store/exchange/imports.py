@@ -320,10 +320,13 @@ def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str
 def _write_sources(folder: Path, sources: Sequence[SourceFile]) -> None:
     folder.mkdir()
     for number, source in enumerate(sources):
-        name = _PLAIN.sub("_", source.path.name)[-100:]
-        target = folder / f"{number:05d}-{name}.gz"
+        target = _stored_copy(folder, number, source.path.name)
         with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as packed:
             shutil.copyfileobj(file, packed, 1 << 20)
+
+
+def _stored_copy(folder: Path, number: int, file_name: str) -> Path:
+    return folder / f"{number:05d}-{_PLAIN.sub('_', file_name)[-100:]}.gz"
 
 
 def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
@@ -415,6 +418,18 @@ def imports_of_files(bundles: Path, format_name: str, sources: Sequence[SourceFi
         for import_id, taken in _imports_of(bundles, format_name)
         if any(source.get("sha256") in wanted for source in taken)
     ]
+
+
+def imported_file(bundles: Path, format_name: str, file_name: str) -> Path | None:
+    """Return the newest stored copy (gzip) of a file that an import of this format read; None without one."""
+    copies = [
+        path
+        for import_id, sources in _imports_of(bundles, format_name)
+        for number, source in enumerate(sources)
+        if Path(str(source.get("name"))).name == file_name
+        and (path := _stored_copy(bundles / import_id / "source", number, file_name)).exists()
+    ]
+    return max(copies, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def imports_of_file_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:

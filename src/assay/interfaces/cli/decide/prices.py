@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from assay.analysis.cost.storage import Setup
+from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, row_limit
 from assay.questions.clusters.storage import StorageView, storage_view
@@ -96,20 +97,45 @@ def storage(book: Path, baseline: str | None, gain: float | None, every: bool, a
 
 
 @prices.command("aloja")
-@click.argument("clusters", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("clusters", metavar="FILE|DIRECTORY", type=click.Path(path_type=Path))
 @click.option(
     "--date", default="2015-10-01", show_default=True, help="Date of the prices, which the list does not record."
 )
 def aloja(clusters: Path, date: str) -> None:
-    """Print ALOJA's list of clusters (CSV) as a price book; comments list the clusters without a price."""
+    """Print ALOJA's list of clusters as a price book; comments list the clusters without a price.
+
+    FILE is the list (CSV). DIRECTORY is a repository that has the list from an import, or a folder with
+    aloja-clusters.csv.
+    """
     from assay.specs.prices import checked_date
     from assay.store.formats.aloja.clusters import parse_clusters
     from assay.store.formats.aloja.price_book import price_book_text
     from assay.store.formats.source import Source
 
     day = checked_date(date, "--date")
-    text = Source(clusters, clusters.name).text()
-    click.echo(price_book_text(parse_clusters(text, clusters.name), source=clusters.name, date=day), nl=False)
+    path, name = _price_list(clusters)
+    text = Source(path, name).text()
+    click.echo(price_book_text(parse_clusters(text, name), source=name, date=day), nl=False)
+
+
+def _price_list(path: Path) -> tuple[Path, str]:
+    """Return ALOJA's list of clusters and its name in messages; ``path``: the list, its folder, or a repository."""
+    from assay.store import Repository
+    from assay.store.exchange.imports import imported_file
+    from assay.store.formats.aloja.clusters import FILE_NAME
+
+    if not path.is_dir():
+        return path, path.name
+    stored: Path | None = path / FILE_NAME
+    if Repository.is_at(path):
+        stored = imported_file(Repository.open(path).folders.bundles, "aloja", FILE_NAME)
+    if stored is None or not stored.exists():
+        raise SpecificationError(
+            f"there is no {FILE_NAME} in this {'repository' if stored is None else 'folder'}",
+            where=str(path),
+            hint="name ALOJA's list of clusters itself, or import it together with its runs",
+        )
+    return stored, FILE_NAME
 
 
 @prices.command("instances")

@@ -4,6 +4,7 @@ In: a factor or a question, and conditions. Out: JSON. Costs use the server's pr
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -54,9 +55,16 @@ def question_answers_on(context: Context, where: Sequence[str] = ()) -> tuple[Qu
 
     def make(table: RunTable) -> tuple[QuestionAnswer, ...]:
         request = DecisionRequest(where=tuple(where), prices=context.book)
-        return answer_questions(context.store.repository, table, request)
+        answers = answer_questions(context.store.repository, table, request)
+        return tuple(map(_without_path, answers)) if context.guard.tokens else answers
 
     return context.store.answer(("questions", tuple(where)), make)
+
+
+def _without_path(answer: QuestionAnswer) -> QuestionAnswer:
+    """Return the answer without the path of the repository, which a server with tokens does not publish."""
+    why = answer.unanswered
+    return replace(answer, unanswered=replace(why, price_list="DIR")) if why and why.price_list else answer
 
 
 @router.get("/questions")

@@ -1,0 +1,28 @@
+"""Find a repository near a folder that holds none, for the hint of an error."""
+
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+
+from assay.store.bundles.folders import MARKER
+
+_FOLDERS_SEARCHED = 500
+"""Maximum number of folders that are searched for a repository near a wrong path."""
+
+
+_DEFAULT = "`assay demo`, `assay run PLAN` and `assay import FILES` make one; --repository DIR names another"
+
+
+def where_is_one(root: Path) -> str:
+    """Return a hint at a repository in the folder, next to it or around it, or else at the commands that make one."""
+    beside = root.parent
+    try:
+        folders = [folder for folder in (root, beside) if folder.is_dir()]
+        around = [path for folder in folders for path in islice(folder.iterdir(), _FOLDERS_SEARCHED)]
+        near = {str(path): path for path in (*around, beside) if (path / MARKER).is_file()}
+    except OSError:
+        return _DEFAULT
+    inside = [name for name, path in near.items() if path.parent == root]
+    names = inside or get_close_matches(str(root), near, n=1, cutoff=0.0)
+    return f"did you mean --repository {quote(names[0])}?" if names else _DEFAULT
