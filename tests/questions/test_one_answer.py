@@ -27,7 +27,15 @@ from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.option_words import compared_option
 from assay.questions.decisions.question_sentences import QuestionView, view_of
-from assay.questions.decisions.sentences import answer_of, basis_text, cost_headline, evidence, headline, interval_text
+from assay.questions.decisions.sentences import (
+    answer_of,
+    basis_text,
+    cost_headline,
+    evidence,
+    headline,
+    interval_text,
+    row_verdict,
+)
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
@@ -165,7 +173,7 @@ def figures(decision: Decision) -> list[list[str]]:
     """Return what every interface prints of each result: workload, option, verdict, ratio, interval, runs, cost."""
     rows = []
     for result in decision.results:
-        row = [workload_title(result.workload), compared_option(decision, result.option), result.verdict.value]
+        row = [workload_title(result.workload), compared_option(decision, result.option), row_verdict(decision, result)]
         if result.time:
             row += [ratio(result.time.ratio), basis_text(result.time)]
             row += [interval_text(result.time)] if result.time.low is not None else []

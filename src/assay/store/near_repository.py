@@ -16,11 +16,10 @@ _DEFAULT = "`assay demo`, `assay run PLAN` and `assay import FILES` make one; --
 
 def where_is_one(root: Path) -> str:
     """Return a hint at a repository in the folder, next to it or around it, or else at the commands that make one."""
-    beside = root.parent
     try:
-        folders = [folder for folder in (root, beside) if folder.is_dir()]
+        folders = [folder for folder in (root, root.parent) if folder.is_dir()]
         around = [path for folder in folders for path in islice(folder.iterdir(), _FOLDERS_SEARCHED)]
-        near = {str(path): path for path in (*around, beside) if (path / MARKER).is_file()}
+        near = {str(path): path for path in (*around, root.parent) if (path / MARKER).is_file()}
     except OSError:
         return _DEFAULT
     inside = [name for name, path in near.items() if path.parent == root]

@@ -1,0 +1,70 @@
+"""Headlines of effects that differ: the range over workloads, and the effect for each storage class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.analysis.statistics import table_of
+from assay.model.runs.run import Run
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.sentences import evidence, headline
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.trust.flags import flags_in
+from builders import build_repository, interleaved, make_run
+
+pytestmark = pytest.mark.slow
+
+
+def group(times_s: Mapping[str, Sequence[float]], first: int = 0, **changes: object) -> list[Run]:
+    """Return one matched group: runs with these times by layout, started in turns."""
+    times = [(layout, time_s) for layout, of_layout in times_s.items() for time_s in of_layout]
+    return interleaved(
+        make_run(first + number, layout=layout, levels={"layout": layout}, duration_s=time_s, **changes)
+        for number, (layout, time_s) in enumerate(times)
+    )
+
+
+def decided(runs: Sequence[Run]) -> Decision:
+    """Return the only decision on the layout."""
+    (decision,) = decide(table_of(list(runs)), DecisionRequest("layout"))
+    return decision
+
+
+def test_a_headline_over_workloads_that_differ_widely_states_their_range() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [60.5, 59.5, 60.2]}, workload="kmeans")
+    wide = decided(runs + group({"HD2": [60.0, 61.0, 59.0], "SS2": [12.0, 12.2, 11.8]}, 100, workload="sort"))
+    near = decided(runs + group({"HD2": [60.0, 61.0, 59.0], "SS2": [48.0, 48.5, 47.5]}, 100, workload="sort"))
+    assert headline(wide).endswith(" over 2 workloads: from no difference shown on K-means (1.00×) to 5.00× on Sort.")
+    assert "the ratio is" not in evidence(wide)
+    assert headline(near).endswith(" over 2 workloads.")
+    assert "the ratio is 1.00× (K-means) to 1.25× (Sort)" in evidence(near)
+
+
+@pytest.mark.parametrize(("on_ssd", "differs"), [(20.0, True), (30.0, False)])
+def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
+    tmp_path: Path, on_ssd: float, differs: bool
+) -> None:
+    """Hard disks gain nothing from InfiniBand. SSDs gain 1.5 times, or nothing either."""
+    runs: list[Run] = []
+    for layout, ethernet, infiniband in (("HD2", 60.0, 60.1), ("SS2", 30.0, on_ssd)):
+        for repetition in range(8):
+            for network, time_s in (("ETH", ethernet), ("IB", infiniband)):
+                levels = {"layout": layout, "network": network}
+                noise = 1 + 0.01 * ((repetition * 3 + len(runs)) % 4)
+                runs.append(make_run(len(runs), layout=layout, levels=levels, duration_s=time_s * noise))
+    repository = build_repository(tmp_path / "r", runs)
+    (decision,) = decisions_of(repository, flags_in(repository).table, DecisionRequest("network"))
+    assert (decision.storage_effects is not None) is differs
+    assert ("depends on the storage" in headline(decision)) is differs
+    if differs:
+        assert re.fullmatch(
+            r"InfiniBand against Ethernet depends on the storage: on TeraSort, 1\.\d\d× as fast with SSDs and "
+            r"no difference shown with hard disks \((0\.9|1\.0)\d×\)\.",
+            headline(decision),
+        )
+        assert evidence(decision).startswith("By storage: 1.")
