@@ -29,4 +29,4 @@ def test_a_level_is_shown_in_its_usual_unit(name: str, level: str, text: str) ->
 
 def test_settings_are_listed_by_name_without_missing_ones() -> None:
     assert setting_text("dfs.blocksize 268435456") == "HDFS block size 256 MiB"
-    assert settings_text({"network": "ETH", "terasort.maps": "none"}) == "Network ETH"
+    assert settings_text({"network": "ETH", "terasort.maps": "none"}) == "Network Ethernet"

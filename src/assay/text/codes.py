@@ -15,6 +15,11 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
     return meaning_of | {name: _meaning(code) for name in listed if (code := parse(name)) is not None}
 
 
+def network_text(name: str) -> str:
+    """Return a network in words, ``InfiniBand`` for ``IB``; other names unchanged."""
+    return _NETWORKS.get(name, name)
+
+
 def layout_text(name: str) -> str:
     """Return a layout for a table or a legend, devices first: ``5 hard disks + 1 SSD (HS5)``; other names unchanged."""
     code = parse(name)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from assay.foundation.units import format_bytes
-from assay.model import LAYOUT_FACTOR, PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
-from assay.text.codes import layout_text
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, PARAMETER_TITLES, Meaning, Origin, Run, parameters_that
+from assay.text.codes import layout_text, network_text
 from assay.text.language import plural
 from assay.text.numbers import NO_VALUE
 from assay.workloads.catalogue import known_name, workloads
@@ -102,6 +102,8 @@ def level_text(name: str, level: str) -> str:
         return workload_title(level)
     if name == LAYOUT_FACTOR:
         return layout_text(level)
+    if name == NETWORK_FACTOR:
+        return network_text(level)
     if name == "campaign_id":
         return run_id_text(level)
     if name == "lab_scale":

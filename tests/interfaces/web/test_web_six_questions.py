@@ -1,11 +1,12 @@
 """Test in Chromium that six questions are answered within two clicks from the first page, without dead ends.
 
-Two repositories: one like the demo's, and ALOJA's dump. The answers are the decisions' own sentences. The seconds of
-each answer are printed; they are not asserted, because they depend on the machine's load.
+Two repositories: one like the demo's, and ALOJA's dump. The answers are the decisions' own sentences. An answer, or the
+progress of a computation that takes longer, is there within five seconds on a machine without other load.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +48,8 @@ SEARCH_MS = 300_000
 """Maximum wait for a search for hardware, in milliseconds."""
 LINK_MS = 180_000
 """Maximum wait for a page behind a link, in milliseconds: the first prediction learns from all runs."""
+ANSWERED_S = 5.0
+"""Maximum time from the first page to an answer or its progress, in seconds, on a machine without other load."""
 LINKS_PER_KIND = 2
 """Links with the same path and parameters that are followed on one page."""
 
@@ -95,9 +98,15 @@ def followed(page: Page, click: Callable[[], None], address: str) -> str:
     return page.locator("main").inner_text()
 
 
-def checked(page: Page, site: Site, question: str, start_s: float) -> None:
-    """Print how long the answer took, and require that axe reports nothing on its page."""
-    print(f"{site.name}: {question}: {time.monotonic() - start_s:.1f} s")
+def within_time(site: Site, question: str, start_s: float) -> None:
+    """Require that the answer was there in time. Other processes that wait for a processor extend the time."""
+    took_s, most_s = time.monotonic() - start_s, ANSWERED_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    print(f"{site.name}: {question}: {took_s:.1f} s")
+    assert took_s <= most_s, f"{question}: {took_s:.1f} s"
+
+
+def checked(page: Page) -> None:
+    """Require that axe reports nothing on the page."""
     violations = axe.Axe().run(page).response["violations"]
     assert [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in violations] == []
 
@@ -116,7 +125,8 @@ def test_a_card_of_the_first_page_answers(home: ObservedRun, site: Site, questio
         assert "Next: " in card.inner_text()
     if site.name == "aloja" and question != "cheapest":
         assert view.answered
-    checked(page, site, question, start_s)
+    within_time(site, question, start_s)
+    checked(page)
 
 
 def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
@@ -128,7 +138,8 @@ def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
         assert re.search(r"limited [\d.]+ of [\d.]+ s", text), text[:400]
     else:
         assert "recorded no phases, tasks or traces" in text
-    checked(page, site, "what limits this run", start_s)
+    within_time(site, "what limits this run", start_s)
+    checked(page)
 
 
 @needs_simulator
@@ -140,6 +151,7 @@ def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, 
         link = card.get_by_role("link", name="predict from these runs")
         text = followed(page, link.click, r"/predict")
         assert "Measured setups" in text
+        within_time(site, "25 GbE and 12 workers: progress", start_s)
         page.get_by_text("90 % interval of one run").wait_for(timeout=LEARNED_MS)
     else:
         card.get_by_label("Network per node").fill("25")
@@ -149,7 +161,8 @@ def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, 
         assert re.search(r"\d\.\d\d×", text)
         assert page.locator("#c-nic").input_value() == "25"
         assert "$" not in page.locator("#tiles").inner_text(), "the book prices neither 12 workers nor 25 Gbit/s"
-    checked(page, site, "25 GbE and 12 workers", start_s)
+        within_time(site, "25 GbE and 12 workers", start_s)
+    checked(page)
 
 
 @needs_simulator
@@ -158,13 +171,14 @@ def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Sit
     card = page.locator('[data-question="budget"]')
     card.get_by_label("Budget").fill("100k")
     followed(page, card.get_by_role("button", name="Search").click, r"/recommend\?.*budget=100k")
+    within_time(site, "hardware within $100k: progress or answer", start_s)
     heading = page.get_by_role("heading", name=re.compile("^(Recommended|Too close to call|No recommendation)"))
     heading.wait_for(timeout=SEARCH_MS)
     page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
     lines = page.locator(".answer").all_inner_texts()
     assert lines[0].startswith("Extrapolated: "), "what makes the answer least certain comes first"
     assert any("$" in line and "(simulated)" in line for line in lines)
-    checked(page, site, "hardware within $100k", start_s)
+    checked(page)
 
 
 def kind_of(address: str) -> str:

@@ -191,6 +191,21 @@ def test_of_many_configurations_the_shown_one_is_answered_first(browser: Browser
         watched.check()
 
 
+@needs_simulator
+@pytest.mark.browser
+def test_on_paper_the_values_follow_the_answer_without_sliders(browser: Browser, root: Path) -> None:
+    with served(create_app(root)) as url, watched_page(browser, url) as watched:
+        page = watched.open("/whatif?nic=25")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 700, "height": 900})
+        assert page.locator(".control input[type=range]:visible, .step:visible").count() == 0
+        table, values = (page.locator(name).bounding_box() for name in ("#whatif-rows", "#controls"))
+        assert table is not None
+        assert values is not None
+        assert values["y"] >= table["y"] + table["height"]
+        watched.check()
+
+
 def test_an_empty_repository_is_refused_with_the_reason(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r")
     assert "No runs to simulate from" in client_of(tmp_path / "r").get("/whatif").text

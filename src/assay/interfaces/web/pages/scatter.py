@@ -11,7 +11,7 @@ from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.runs.scatter import counts_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
-ROWS_LISTED = 20
+ROWS_LISTED = 10
 """Maximum number of runs listed below the chart: the runs with the largest y values."""
 
 
