@@ -127,3 +127,15 @@ def test_ernest_recovers_a_law_of_its_form(tmp_path: Path) -> None:
     small = next(iter(choice.splits(runs, options, "input")))
     seen_s = choice.by_ernest(runs, np.arange(len(runs.table)), options.row[small.left]).expected_s
     assert seen_s == pytest.approx(options.seconds[small.left], rel=1e-3)
+
+
+def test_the_simulated_world_is_read_completely(tmp_path: Path) -> None:
+    """Nine types with prices, four jobs and four numbers of instances; one seed makes one table."""
+    world = benchmark("cloud_world")
+    for folder in ("a", "b"):
+        world.main(3, tmp_path / folder)
+    runs = tables.read_folder(tmp_path / "a", {})
+    assert len(runs.table) == 9 * 4 * 4
+    assert len(runs.types) == 9
+    assert np.isfinite(runs.price_usd_per_h).all()
+    assert (tmp_path / "a" / "runs.csv").read_text() == (tmp_path / "b" / "runs.csv").read_text()
