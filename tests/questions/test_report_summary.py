@@ -105,7 +105,7 @@ def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
     assert document.lead[1].startswith(
         "A job on 2 SSDs per worker (SS2) costs less than on 2 hard disks per worker (HD2): "
     )
-    assert document.lead[1].endswith(f", and less up to {option.time.ratio:.2f}× the price.")
+    assert document.lead[1].endswith(f"; it costs less below {option.time.ratio:.2f}× the price.")
     assert all(row[6] != "–" for row in rows_of(document))
 
 
@@ -160,7 +160,7 @@ def test_a_chapter_on_energy_where_the_price_book_states_power() -> None:
     assert "energy" not in {chapter.anchor for chapter in document_of(report_on(runs, book=price_book())).chapters}
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(10, "and less up to"), (29, "would cost less below")])
+@pytest.mark.parametrize(("seconds", "words"), [(10, "; it costs less below"), (29, "would cost less below")])
 def test_no_configuration_stays_cheaper_that_costs_more_today(seconds: float, words: str) -> None:
     assert words in lead_of(report_on(runs_with(times(HD2=30, SS2=seconds)), book=price_book()))
 

@@ -331,7 +331,9 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
             f"at {break_even}."
         )
     if cost.verdict is CostVerdict.CHEAPER:
-        return capitalised(f"a job on {option} costs less than on {baseline}: {amount}, and less up to {break_even}.")
+        return capitalised(
+            f"a job on {option} costs less than on {baseline}: {amount}; it costs less below {break_even}."
+        )
     return capitalised(
         f"a job on {option} costs more than on {baseline}: {amount}; it would cost less below {break_even}."
     )
