@@ -171,13 +171,14 @@ def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, Workload
     """Return the headline's workloads with the lowest and the highest ratio if these differ widely; else None.
 
     The 95 % intervals of the two do not overlap, and the higher ratio is at least :data:`WIDE_RANGE` times the lower.
+    Every workload has enough runs for a verdict.
     """
     timed = [
         (result.time.ratio, result.time.low, result.time.high, result)
         for result in decision.results
         if result.option == option and result.workload in decision.shared_workloads and result.time
     ]
-    if len(timed) < 2:
+    if len(timed) < 2 or any(item[3].verdict is Verdict.NOT_ENOUGH_RUNS for item in timed):
         return None
     lowest, highest = min(timed, key=lambda item: item[0]), max(timed, key=lambda item: item[0])
     if lowest[2] is None or highest[1] is None or highest[1] <= lowest[2] or highest[0] < WIDE_RANGE * lowest[0]:
