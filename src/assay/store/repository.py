@@ -43,7 +43,7 @@ from assay.store.exchange.imports import (
 )
 from assay.store.index.coverage import traced_runs
 from assay.store.index.index import Filters, Index, bundle_names
-from assay.store.index.tables import DuckDBReader, Reading, connection
+from assay.store.index.tables import DuckDBReader
 from assay.store.near_repository import where_is_one
 from assay.store.other_version import other_version
 
@@ -61,19 +61,18 @@ _IMPORTS_KEPT_MAX = 10_000
 class Repository:
     """The runs in one folder. Create an instance with :meth:`open` or :meth:`create`."""
 
-    def __init__(self, root: Path, reading: Reading = connection) -> None:
+    def __init__(self, root: Path) -> None:
         self.folders = Folders(root)
-        self._reading = reading
+        self._reading = DuckDBReader().connection
         self._problems: list[BundleProblem] = []
         self._imports: dict[str, Path] = {}
-        self._index = Index(self.folders, self._problems, reading)
+        self._index = Index(self.folders, self._problems, self._reading)
 
     @classmethod
-    def open(cls, root: Path, reading: Reading = connection) -> Self:
+    def open(cls, root: Path) -> Self:
         """Open the repository in ``root`` and remove the files of dead writers.
 
-        For many queries, pass the method of a :class:`~assay.store.index.tables.DuckDBReader` as ``reading``. Raises
-        :class:`RepositoryError` if there is no repository, or if it has another version.
+        Raises :class:`RepositoryError` if there is no repository, or if it has another version.
         """
         try:
             version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
@@ -88,7 +87,7 @@ class Repository:
         if version != VERSION:
             raise other_version(version, VERSION, root / MARKER)
         clear_dead(Folders(root).partial)
-        return cls(root, reading)
+        return cls(root)
 
     def close(self) -> None:
         """Remove temporary files. Call it if a signal ends the process; at a normal end they are removed anyway."""
@@ -197,7 +196,7 @@ class Repository:
         if not _RUN_ID.match(run.run_id):
             raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
         contents = Contents(run, tasks, trace, logs or {}, files or {})
-        return self._publish_folder(run.run_id, lambda folder: bundle_files.write_bundle(folder, contents))
+        return self._publish_folder(run.run_id, lambda path: bundle_files.write_bundle(path, contents, self._reading))
 
     def _publish_folder(self, name: str, write: Callable[[Path], object]) -> Path:
         """Create the bundle ``name`` from the files that ``write`` puts into a folder, completely or not at all."""
@@ -488,9 +487,9 @@ class Repository:
         builds it from the checked bundles.
         """
         names = bundle_names(self.folders.bundles)
-        problems, reading = bundle_files.unknown_entries(self.folders.bundles, names), DuckDBReader().connection
+        problems = bundle_files.unknown_entries(self.folders.bundles, names)
         for done, name in enumerate(names, start=1):
-            problems += bundle_files.check_bundle(self.folders.bundles / name, reading)
+            problems += bundle_files.check_bundle(self.folders.bundles / name, self._reading)
             if progress:
                 progress(done, len(names))
         self._index.forget()

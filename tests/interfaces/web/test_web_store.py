@@ -20,6 +20,7 @@ from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.store import Repository
 from assay.store.index.tables import DuckDBReader
 from builders import make_run, make_trace, study_runs
+from detail_support import hybrid_tasks, hybrid_trace
 from table_samples import CORRECTED, FIRST, imported
 from web_support import client_of, filled
 
@@ -48,16 +49,32 @@ def at_once(number: int, call: Callable[[], object]) -> None:
         thread.join(timeout=30)
 
 
-def test_a_started_engine_reads_the_same_as_one_for_each_question(root: Path) -> None:
-    fresh, kept = Repository.open(root), Repository.open(root, DuckDBReader().connection)
+def test_a_repository_starts_one_engine_that_reads_the_same_as_one_for_each_question(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, starts, start = Repository.open(root), list[object](), duckdb.connect
+
+    def counted(**options: Any) -> duckdb.DuckDBPyConnection:
+        starts.append(options)
+        return start(**options)
+
     for _ in range(2):
-        table, other = fresh.table(), kept.table()
-        every = range(len(table))
-        assert fresh.runs_at(table, every) == kept.runs_at(other, every)
-        for run_id in fresh.ids_at(table, every):
-            assert fresh.run(run_id) == kept.run(run_id)
-            assert fresh.trace(run_id) == kept.trace(run_id)
-            assert fresh.tasks(run_id) == kept.tasks(run_id)
+        other = kept.table()
+        every = range(len(other))
+        assert Repository.open(root).runs_at(other, every) == kept.runs_at(other, every)
+        for run_id in kept.ids_at(other, every):
+            assert Repository.open(root).run(run_id) == kept.run(run_id)
+            assert Repository.open(root).trace(run_id) == kept.trace(run_id)
+            assert Repository.open(root).tasks(run_id) == kept.tasks(run_id)
+    monkeypatch.setattr(duckdb, "connect", counted)
+    asked = Repository.open(root)
+    for run_id in asked.ids_at(asked.table(), every):
+        asked.trace(run_id)
+        asked.tasks(run_id)
+    target = Repository.create(root.parent / "target")
+    for number, run in enumerate(asked.runs()):
+        target.publish(replace(run, run_id=f"{number:08x}{run.run_id[8:]}"), tasks=hybrid_tasks(), trace=hybrid_trace())
+    assert len(starts) == 2
 
 
 def test_an_engine_that_broke_is_started_again() -> None:
@@ -69,7 +86,7 @@ def test_an_engine_that_broke_is_started_again() -> None:
 
 
 def test_many_threads_share_an_engine(root: Path) -> None:
-    repository = Repository.open(root, DuckDBReader().connection)
+    repository = Repository.open(root)
     table, answers = repository.table(), []
     at_once(8, lambda: answers.append(repository.ids_at(table, range(len(table)))))
     assert answers == [answers[0]] * 8
@@ -103,7 +120,7 @@ def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> No
 
 def test_a_run_of_a_replaced_import_is_selected_in_the_new_one(tmp_path: Path) -> None:
     imported(tmp_path, FIRST)
-    repository = Repository.open(tmp_path / "r", DuckDBReader().connection)
+    repository = Repository.open(tmp_path / "r")
     same = next(run.run_id for run in repository.runs() if run.duration_s == 100)
     repository.run(same)
     before = repository.bundle_path(same)

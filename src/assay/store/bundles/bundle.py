@@ -154,14 +154,14 @@ def _schema_version(encoded: bytes) -> int | None:
     return version if isinstance(version, int) else None
 
 
-def write_bundle(folder: Path, contents: Contents) -> None:
+def write_bundle(folder: Path, contents: Contents, reading: Reading = connection) -> None:
     """Write ``contents`` to the empty ``folder``, checksums last. Raises OSError if the disk fails or is full."""
     (folder / RUN_FILE).write_bytes(encode_run(contents.run))
     if contents.tasks:
         columns = [[getattr(task, name) for task in contents.tasks] for name in queries.TASK_COLUMNS]
-        write_table(folder / TASKS_FILE, queries.TASK_COLUMNS, columns)
+        write_table(folder / TASKS_FILE, queries.TASK_COLUMNS, columns, reading)
     if contents.trace:
-        _write_trace(folder / "trace", contents.trace)
+        _write_trace(folder / "trace", contents.trace, reading)
     for name, log in contents.logs.items():
         _write_log(file_in(folder / "logs", f"{name}.gz"), log)
     for name, content in contents.files.items():
@@ -188,11 +188,11 @@ def file_in(folder: Path, name: str) -> Path:
     return path
 
 
-def _write_trace(folder: Path, trace: Trace) -> None:
+def _write_trace(folder: Path, trace: Trace, reading: Reading) -> None:
     columns = [getattr(trace, name) for name in queries.TRACE_COLUMNS]
     if len({len(column) for column in columns}) > 1:
         raise RepositoryError("the trace's columns differ in length")
-    with connection() as opened:
+    with reading() as opened:
         add_columns(opened, "trace", queries.TRACE_COLUMNS, columns)
         for (node,) in opened.execute(queries.TRACE_NODES).fetchall():
             path = file_in(folder, f"{node}.parquet").absolute()

@@ -1,7 +1,7 @@
 """Write columns to Parquet files and read them, with DuckDB in memory.
 
 DuckDB is imported with the first table, never downloads an extension, and holds no file open between calls. Starting
-DuckDB takes longer than most queries, so a process with many queries shares one :class:`DuckDBReader`.
+DuckDB takes longer than most queries, so a repository starts it once, with a :class:`DuckDBReader`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
-"""Returns a connection for reading: :func:`connection`, or the method of a :class:`DuckDBReader`."""
+"""Returns a connection: :func:`connection`, or the method of a :class:`DuckDBReader`."""
 _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
     f"auto{step}_known_extensions": False for step in ("install", "load")
 }
@@ -124,9 +124,11 @@ def add_columns(
         opened.unregister("columns_of_arrays")
 
 
-def write_table(path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> None:
+def write_table(
+    path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]], reading: Reading = connection
+) -> None:
     """Write ``columns`` of equal length, in the order of ``kinds``, as one Parquet file."""
-    with connection() as opened:
+    with reading() as opened:
         add_columns(opened, "rows", kinds, columns)
         opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
 

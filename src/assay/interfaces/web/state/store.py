@@ -32,7 +32,6 @@ from assay.interfaces.web.state.answer_cache import AnswerCache
 from assay.questions.runs.runs import METRICS_USED
 from assay.questions.trust.flags import Flagged, flags
 from assay.store import Repository
-from assay.store.index.tables import DuckDBReader
 
 Answer = TypeVar("Answer")
 ANSWERS_MAX = 400
@@ -108,7 +107,7 @@ class Store:
     """
 
     def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX, answers_max: int = ANSWERS_MAX) -> None:
-        self.repository = Repository.open(root, DuckDBReader().connection)
+        self.repository = Repository.open(root)
         self.waited_for_max = waited_for_max
         self.prepare: Callable[[], object] = lambda: None
         """Function that requests the answers to prepare in the background."""
