@@ -70,8 +70,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def repository(folder: Path) -> Path:
-    """Return the repository after the campaign."""
+    """Return the repository after a campaign with a Java that records its command lines."""
     plan, repository = write_local_plan(folder, f"local-{os.getpid()}", BODY), folder / "repository"
+    java = folder / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f'#!/bin/sh\necho "$*" >> {folder}/java-commands\nexec {shutil.which("java")} "$@"\n')
+    java.chmod(0o755)
+    cluster = folder / "cluster.yaml"
+    cluster.write_text(f"{cluster.read_text()}java_home: {java.parents[1]}\n")
     assay("run", plan, "--repository", repository, "--no-baseline", timeout_s=1500, check=False)
     return repository
 
@@ -86,6 +92,12 @@ def test_every_workload_runs_and_is_valid(runs: dict[str, dict[str, Any]]) -> No
         WORKLOADS, ("valid", None)
     )
     assert all(run["lab_scale"] is None for run in runs.values())
+
+
+def test_containers_run_the_java_of_the_cluster_file(runs: dict[str, dict[str, Any]], folder: Path) -> None:
+    commands = (folder / "java-commands").read_text()
+    assert runs
+    assert [name for name in ("NodeManager", "MRAppMaster", "YarnChild") if name not in commands] == []
 
 
 def test_every_workload_is_run_by_a_test() -> None:

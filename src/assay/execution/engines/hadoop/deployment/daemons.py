@@ -65,12 +65,17 @@ class Daemons:
     """Starts and stops one deployment over the nodes' transports."""
 
     def __init__(
-        self, deployment: Deployment, transports: Mapping[str, Transport], classes: ClassArchive | None = None
+        self,
+        deployment: Deployment,
+        transports: Mapping[str, Transport],
+        classes: ClassArchive | None = None,
+        java_homes: Mapping[str, str] | None = None,
     ) -> None:
         self.deployment = deployment
         self.transports = transports
         self.home = deployment.directory
         self._classes = classes
+        self._java_homes = java_homes or {}
 
     @property
     def _master(self) -> Transport:
@@ -204,12 +209,14 @@ class Daemons:
                 await self._spawn(node, name, main_class)
 
     async def _spawn(self, node: Node, name: str, main_class: str) -> None:
+        """Start a daemon. Containers inherit the NodeManager's JAVA_HOME, and run ``$JAVA_HOME/bin/java``."""
+        home = self._java_homes.get(node.name)
         await self.transports[node.name].spawn(
             self._daemon_command(main_class, node),
             log=self._log(name),
             pid_file=self.pid_file(name),
             cwd=self.home,
-            env={"HADOOP_CONF_DIR": self.configuration_directory()},
+            env={"HADOOP_CONF_DIR": self.configuration_directory()} | ({"JAVA_HOME": home} if home else {}),
         )
 
     def _log(self, daemon: str) -> str:

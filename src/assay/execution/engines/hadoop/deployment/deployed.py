@@ -8,6 +8,7 @@ machine, they are removed at the end of the campaign.
 import asyncio
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from assay.execution.engines.contract import EngineFacts, Show
@@ -45,6 +46,8 @@ class _InstalledHadoop:
     jobs: JobsJar
     classpath: str
     native: str
+    java_homes: Mapping[str, str]
+    """Java's directory on each host, by the host's name."""
     classes: ClassArchive | None
     recorders: ProfileRecorders
 
@@ -63,7 +66,12 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         cluster, transports = self.cluster, self.transports
         distribution = await asyncio.to_thread(require, cluster.hadoop_home, show)
         java = f"{cluster.java_home}/bin/java" if cluster.java_home else "java"
-        versions = await asyncio.gather(*(_java_version(transport, java) for transport in transports.values()))
+        javas = await asyncio.gather(*(_java_on(transport, java) for transport in transports.values()))
+        java_homes = {
+            name: cluster.java_home or installed_java.home
+            for name, installed_java in zip(transports, javas, strict=True)
+        }
+        oldest_version = min(installed_java.version for installed_java in javas)
         home = await ship_jars(transports, distribution.home, f"{cluster.home}/hadoop-{distribution.version}", show)
         jobs = await ship(transports, cluster.home, show)
         ports = Ports(*free_ports(len(fields(Ports)))) if cluster.placement is Placement.LOCAL else Ports()
@@ -73,6 +81,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             jobs=jobs,
             classpath=jobs.behind(distribution.classpath_at(home)),
             native=f"{home}/lib/native",
+            java_homes=java_homes,
             classes=await ClassArchive.of(distribution, java) if shared else None,
             recorders=ProfileRecorders(transports, java, cluster.home),
         )
@@ -81,7 +90,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             distribution.version,
             jobs=jobs.path,
             java=java,
-            java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if min(versions) >= 17 else "",
+            java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if oldest_version >= 17 else "",
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
             full_disk=FULL_DISK,
         )
@@ -118,7 +127,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         deployment = self._deployment(configuration, facts)
         if configuration.layout.policy is StoragePolicy.LAZY_PERSIST:
             deployment = await in_memory(deployment, self.transports, installed.native)
-        daemons = Daemons(deployment, self.transports, installed.classes)
+        daemons = Daemons(deployment, self.transports, installed.classes, installed.java_homes)
         return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
 
     async def start(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
@@ -154,21 +163,35 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             await self.transports[node.name].run(["rm", "-rf", *folders], timeout_s=COMMAND_TIMEOUT_S, check=False)
 
 
-async def _java_version(transport: Transport, java: str) -> int:
+@dataclass(frozen=True, slots=True)
+class _InstalledJava:
+    """A host's Java."""
+
+    version: int
+    home: str
+
+
+async def _java_on(transport: Transport, java: str) -> _InstalledJava:
+    """Return the version and the directory (the property ``java.home``) of the host's Java.
+
+    Raises EngineError if Java does not run or its version is unsuitable.
+    """
     try:
-        answer = await transport.run([java, "-version"], timeout_s=COMMAND_TIMEOUT_S)
+        answer = await transport.run([java, "-XshowSettings:properties", "-version"], timeout_s=COMMAND_TIMEOUT_S)
     except HostError as error:
         raise EngineError(
             f"Java does not run: {error.message}",
             where=f"{transport.name}: {java} -version",
             hint="install Java 17 there, or set java_home in the cluster file",
         ) from error
-    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr.decode(errors="replace"))
-    version = int(match[1]) if match else 0
-    if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM:
+    printed = answer.stderr.decode(errors="replace")
+    version_match = re.search(r'version "(?:1\.)?(\d+)', printed)
+    home_match = re.search(r"^ *java\.home = (.+)$", printed, re.MULTILINE)
+    version = int(version_match[1]) if version_match else 0
+    if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM or home_match is None:
         raise EngineError(
             f"Java {version} can't run Hadoop 3.4 (it needs {JAVA_MINIMUM} to {JAVA_MAXIMUM})",
             where=f"{transport.name}: {java}",
             hint="set java_home in the cluster file",
         )
-    return version
+    return _InstalledJava(version, home_match[1].strip())
