@@ -19,11 +19,13 @@ from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from learning import learning_runs
 from nightly import nightly_runs
 from paths import EXAMPLES
+from profile_support import add_run, profiled_repository
 
 BSC = EXAMPLES / "bsc-2015"
 PRICES = str(BSC / "prices.yaml")
 SANDISK = EXAMPLES / "sandisk-2014"
 CATALOGUE = str(EXAMPLES / "hardware" / "catalogue.yaml")
+PROFILED_RUN = "00000000-0000-7000-8000-000000000009"
 HARDWARE_PRICES = str(EXAMPLES / "hardware" / "prices.yaml")
 
 
@@ -44,6 +46,7 @@ def question_repositories(folder: Path) -> dict[str, Path]:
     watched = Repository.create(folder / "watched")
     watched.publish(hybrid_run(), tasks=hybrid_tasks(), trace=hybrid_trace())
     build_repository(folder / "nightly", nightly_runs())
+    add_run(profiled_repository(folder / "profiled").store, 9, "HD2", 150, timed=True)
     return {path.name: path for path in folder.iterdir()}
 
 
@@ -111,6 +114,12 @@ QUESTIONS: dict[str, Question] = {
     "anomalies": Question(lambda r: r.anomalies(), ("anomalies",), "learned"),
     "findings": Question(lambda r: r.findings(prices=PRICES), ("findings", "--prices", PRICES)),
     "limits": Question(lambda r: r.limits("0"), ("show", "0", "--limits"), "watched"),
+    "profile": Question(lambda r: r.profile(PROFILED_RUN), ("profile", PROFILED_RUN), "profiled"),
+    "profile, a second of a phase": Question(
+        lambda r: r.profile(PROFILED_RUN, phase="reduce", at_s=3.5),
+        ("profile", PROFILED_RUN, "--phase", "reduce", "--at", "3.5"),
+        "profiled",
+    ),
     "tasks": Question(lambda r: r.tasks("0"), ("tasks", "0"), "watched"),
     "explain": Question(lambda r: r.explain(by="layout"), ("explain", "--by", "layout"), "learned"),
     "predict": Question(

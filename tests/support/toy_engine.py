@@ -11,14 +11,8 @@ from typing import Any
 from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
 from assay.execution.engines.skeleton import ClientEngine, DefaultRules, LockedProvider, SingleCopyStorage
 from assay.foundation.errors import EngineError
-from assay.model.clusters.cluster import Cluster
-from assay.model.plans.configuration import Configuration
-from assay.model.plans.program import Program
+from assay.model import Cluster, Configuration, Job, Phase, Program, TaskAttempt, Trace
 from assay.model.plans.rules import Default, Mistake
-from assay.model.runs.job import Job
-from assay.model.runs.run import Phase
-from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
 
 
 class ToyRules(DefaultRules):

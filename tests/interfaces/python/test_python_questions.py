@@ -10,7 +10,6 @@ import pytest
 
 import assay
 from assay.interfaces.python.answer import HTML_ROWS_MAX, Answer
-from profile_support import add_run, profiled_repository
 from question_table import PRICES, QUESTIONS, SIMULATED, Question, printed, question_repositories
 from simulator_support import measured_repository, needs_simulator
 
@@ -48,14 +47,6 @@ def test_compared_runs_have_the_json_of_the_command(repositories: dict[str, Path
     _check(Question(lambda r: r.compare(first, second), ("compare", first, second)), repositories["bsc"])
 
 
-def test_a_profile_has_the_json_of_the_command(tmp_path: Path) -> None:
-    profiled = profiled_repository(tmp_path / "repository")
-    run_id = add_run(profiled.store, 9, "HD2", 150, timed=True)
-    _check(Question(lambda r: r.profile(run_id), ("profile", run_id)), profiled.store.root)
-    words = ("profile", run_id, "--phase", "reduce", "--at", "3.5")
-    _check(Question(lambda r: r.profile(run_id, phase="reduce", at_s=3.5), words), profiled.store.root)
-
-
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return measured_repository(tmp_path_factory.mktemp("simulated") / "r").root
@@ -74,7 +65,7 @@ def test_every_question_is_compared_with_its_command() -> None:
         for name, _ in inspect.getmembers(assay.OpenedRepository, inspect.isfunction)
         if not name.startswith("_") and name != "close"
     }
-    assert methods == {name.partition(",")[0] for name in (*QUESTIONS, *SIMULATED)} | {"compare", "profile"}
+    assert methods == {name.partition(",")[0] for name in (*QUESTIONS, *SIMULATED)} | {"compare"}
 
 
 def test_a_decision_equals_that_of_the_rest_api(repositories: dict[str, Path]) -> None:
