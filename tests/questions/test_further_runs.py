@@ -46,7 +46,7 @@ def test_two_runs_an_option_need_a_third() -> None:
     assert proposal.duration_s == pytest.approx(60.5 + 30.25)
     (sentence,) = next_sentences(decision)
     assert sentence.startswith(
-        "1 more repetition of TeraSort with 2 hard disks (HD2) and 2 SSDs (SS2) on lab-small (about 2 min)"
+        "1 more repetition of TeraSort with 2 hard disks (HD2) and 2 SSDs (SS2) on lab-small takes about 2 min. "
     )
 
 

@@ -26,7 +26,7 @@ from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.option_words import option_text, workload_in_context
+from assay.questions.decisions.option_words import baseline_text, option_text, workload_in_context
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
@@ -378,8 +378,8 @@ def test_different_shares_of_excluded_runs_are_a_caveat_with_the_numbers_of_each
     assert uneven(decided([*runs, *bad])) == []
     of_ssd = [run for run in bad if run.layout == "SS2"]
     assert uneven(decided([*runs, *of_ssd, bad[0]])) == [
-        "Options lose different shares of their runs: 4 of 8 with 2 SSDs per worker (SS2) and 1 of 5 with 2 hard disks "
-        "per worker (HD2) do not count."
+        "The share of runs that do not count differs between options: 4 of 8 with 2 SSDs per worker (SS2) and 1 of 5 "
+        "with 2 hard disks per worker (HD2)."
     ]
 
 
@@ -388,7 +388,7 @@ def test_a_number_of_disks_names_the_kind_of_the_compared_disks_and_the_runs_lef
     decision = decided(ssds, "disks")
     assert headline(decision).startswith("2 SSDs per worker are 1.1")
     assert " as fast as 1 SSD per worker on " in headline(decision)
-    assert evidence(decision).endswith(" Left out, without a matched group of these options: hard disks (2 runs).")
+    assert evidence(decision).endswith(" No matched group compares these options on hard disks (2 runs).")
     assert "The disks are" not in evidence(decision)
     assert answer_of(decision).sentences[0].startswith("2 SSDs per worker are")
 
@@ -422,6 +422,8 @@ def test_options_are_named_in_words() -> None:
     assert option_text("device_class", "NVMe") == "NVMe drives"
     assert option_text("layout", "SS2") == "2 SSDs per worker (SS2)"
     assert option_text("network", "IB") == "InfiniBand"
+    assert baseline_text("network", "ETH") == "Ethernet"
+    assert baseline_text("layout + network", "HDD + IB") == "1 hard disk (HDD) + InfiniBand"
     assert option_text("dfs.blocksize", "67108864") == "HDFS block size 64 MiB"
 
 

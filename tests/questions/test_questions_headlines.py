@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.analysis.statistics import table_of
 from assay.model.runs.run import Run
+from assay.questions.decisions.answers import answer_question
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.next_sentences import next_sentences
+from assay.questions.decisions.question_sentences import view_of
 from assay.questions.decisions.sentences import evidence, headline
-from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.decisions.values import Decision, DecisionRequest, FurtherRuns, RunGoal
 from assay.questions.trust.flags import flags_in
 from builders import build_repository, interleaved, make_run
 
@@ -68,3 +73,13 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
             headline(decision),
         )
         assert evidence(decision).startswith("By storage: 1.")
+    (question,) = (question for question in BUYER_QUESTIONS if question.name == "network")
+    view = view_of(answer_question(repository, flags_in(repository).table, question, DecisionRequest()))
+    assert view.confidence.startswith("difference between storage classes decided at 95 %, tested") is differs
+    proposal = FurtherRuns(
+        "terasort", ("ETH", "IB"), 1, 2, False, (), RunGoal.DIFFERENCE, 1.2, 0.2, 0.1, duration_s=600.0
+    )
+    (sentence,) = next_sentences(replace(decision, next_runs=(proposal,)))
+    proposed = "2 more repetitions of TeraSort with Ethernet and InfiniBand take about 10 min. They would bring the "
+    proposed += "95 % interval from ±20 % to about ±10 %. That shows the difference if the ratio stays at 1.20×."
+    assert sentence == ("For all storage classes together: " if differs else "") + proposed

@@ -237,6 +237,14 @@ def test_alojas_clusters_cost_what_alojas_formula_says(
     assert float(view.rows[0].cost) == pytest.approx(cost)
 
 
+def test_rows_have_titles_in_words_and_labels_of_codes(tmp_path: Path) -> None:
+    text = price_book_text(parse_clusters(CLUSTERS), source="list.csv", date="2015-10-01")
+    (view,) = views([aloja_run(1, "rack-01", "SS2", "IB"), aloja_run(2, "rack-01", "HS5")], tmp_path, text)
+    titles = {row.label: row.title for row in view.rows}
+    assert titles == {"SS2 IB": "2 SSDs (SS2), InfiniBand", "HS5 ETH": "5 hard disks + 1 SSD (HS5), Ethernet"}
+    assert view.title_of("SS2 IB") == "2 SSDs (SS2), InfiniBand"
+
+
 @pytest.mark.parametrize("cluster", ["shell-03", "none-04", "stand-in-05", "rack-99"])
 def test_alojas_clusters_without_a_price_are_left_out_with_a_comment(tmp_path: Path, cluster: str) -> None:
     text = price_book_text(parse_clusters(CLUSTERS), source="list.csv", date="2015-10-01")

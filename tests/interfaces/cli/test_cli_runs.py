@@ -82,7 +82,9 @@ def test_runs_lists_every_run_with_the_newest_last(stored: Path) -> None:
         "caches",
         "duration",
     ]
-    assert " ".join(first.split()).endswith("terasort HD2 dfs.blocksize=64MB 1 invalid measured warm 1 min 10 s")
+    assert " ".join(first.split()).endswith(
+        "TeraSort 2 hard disks (HD2), HDFS block size 64 MB 1 invalid measured warm 1 min 10 s"
+    )
     assert "SS2" in second
     assert "not known" in second
     assert make_run(2).run_id.startswith(second.split()[0])
@@ -119,7 +121,7 @@ def test_filters_that_match_nothing_say_what_there_is(stored: Path) -> None:
     result = assay("runs", "--layout", "HS5", "--repository", stored)
     assert (result.returncode, result.stdout) == (
         0,
-        "No run matches.\n  → There are runs of dfsio-read, terasort on HD2, SS2.\n",
+        "No run matches.\n  → There are runs of TestDFSIO read, TeraSort on 2 hard disks (HD2), 2 SSDs (SS2).\n",
     )
 
 
@@ -197,7 +199,7 @@ def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None
     result = assay("show", full_run().run_id[:36], "--repository", stored)
     assert result.returncode == 0, result.stderr
     for expected in (
-        "terasort on HD2 dfs.blocksize=64MB, repetition 1: invalid, measured",
+        "TeraSort on 2 hard disks (HD2), HDFS block size 64 MB, repetition 1: invalid, measured",
         "cause: 2 blocks lack a replica",
         "took 1 min 10 s, caches warm",
         "map               1   2       0       0",

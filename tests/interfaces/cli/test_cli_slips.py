@@ -68,7 +68,7 @@ def test_a_filter_that_fits_nothing_says_what_there_is_without_reading_the_runs(
     monkeypatch.setattr(Repository, "runs", lambda *_, **__: pytest.fail("runs were read"))
     monkeypatch.setattr(Repository, "runs_at", lambda *_: pytest.fail("runs were read"))
     result = run("runs", "--workload", "nix", "--repository", stored)
-    assert "There are runs of dfsio-write, terasort on HD2, SS2." in result.stdout
+    assert "There are runs of TestDFSIO write, TeraSort on 2 hard disks (HD2), 2 SSDs (SS2)." in result.stdout
 
 
 def test_push_to_a_name_that_is_no_repository_makes_none_unless_asked(stored: Path, tmp_path: Path) -> None:

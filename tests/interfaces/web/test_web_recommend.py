@@ -76,7 +76,7 @@ def test_before_a_search_the_page_says_what_it_will_show_and_which_question_the_
     page = client.get("/recommend").text
     result = page.partition('<div class="result">')[2]
     assert "The search shows here" in result
-    assert "TeraSort of 1TB, daily, without a deadline or a budget" in result
+    assert "TeraSort of 1 TB, daily, without a deadline or a budget" in result
     assert "The search shows here" not in client.get("/recommend", params=FORM).text
 
 
@@ -84,7 +84,7 @@ def test_before_a_search_the_page_says_what_it_will_show_and_which_question_the_
 def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path) -> None:
     with client_of(root, first_search=True) as client:
         page = client.get("/recommend").text
-        assert "This is the answer for TeraSort of 1TB, daily, over 3 years, without a deadline or a budget" in page
+        assert "This is the answer for TeraSort of 1 TB, daily, over 3 years, without a deadline or a budget" in page
         (address,) = re.findall(r'data-address="/api/v1/recommend/(\w+)"', page)
         answer = over(client, address)["answer"]
         page = client.get("/recommend").text

@@ -12,6 +12,8 @@ from typing import Protocol
 from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
+from assay.model import LAYOUT_FACTOR
+from assay.text import layout_text, level_text
 
 HEIGHT_PX = 380
 WIDE = 5.0
@@ -22,6 +24,8 @@ LABELS_NARROW_MAX = 4
 only the Pareto front has names, and a legend names the layouts."""
 _AXIS_PX = 75
 """Width of the vertical axis with its title and labels, in pixels."""
+_LEGEND_ENTRY_PX = 200
+"""Width of one layout in the legend, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
 """Plot widths, in pixels, at which the positions of names change."""
 
@@ -134,8 +138,8 @@ def _quadrants(divide: QuadrantLines, x: Spec, y: Spec) -> list[Spec]:
 def _rows(points: Sequence[CostEffectivenessPoint]) -> list[Spec]:
     return [
         {
-            "label": p.label,
-            "layout": p.levels.get("layout", p.label),
+            "label": _title(p),
+            "layout": layout_text(p.levels.get(LAYOUT_FACTOR, p.label)),
             "time": p.time_s,
             "time_low": p.time_low_s,
             "time_high": p.time_high_s,
@@ -150,12 +154,33 @@ def _rows(points: Sequence[CostEffectivenessPoint]) -> list[Spec]:
     ]
 
 
+def _is_named_by_levels(point: CostEffectivenessPoint) -> bool:
+    return point.label == " ".join(point.levels.values())
+
+
+def _title(point: CostEffectivenessPoint) -> str:
+    """Return the levels of a point in words; the label of a point that is not named by its levels."""
+    if not _is_named_by_levels(point):
+        return point.label
+    return ", ".join(level_text(name, level) for name, level in point.levels.items())
+
+
 def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
-    """Return the points' names without the levels that all points share."""
+    """Return the points' names without the levels that all points share: ``SS2 InfiniBand``.
+
+    Layouts keep their code, because a layout in words leaves no room for the names of other points.
+    """
     varied = {name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1}
-    if not varied or any(p.label != " ".join(p.levels.values()) for p in points):
+    if not all(map(_is_named_by_levels, points)):
         return [p.label for p in points]
-    return [" ".join(level for name, level in p.levels.items() if name in varied) for p in points]
+    return [
+        " ".join(
+            level if name == LAYOUT_FACTOR else level_text(name, level)
+            for name, level in p.levels.items()
+            if name in (varied or p.levels)
+        )
+        for p in points
+    ]
 
 
 def _name_rows(points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
@@ -211,7 +236,7 @@ def _previous_positions(
     """Return hollow points at the costs before a price change, each with a line to its current position."""
     now = {p.label: float(p.cost) for p in rows}
     moved = [
-        {"label": p.label, "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
+        {"label": _title(p), "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
         for p in before
         if p.label in now and now[p.label] != float(p.cost)
     ]
@@ -258,7 +283,7 @@ def cost_effectiveness_chart(
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)
-    layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
+    layouts = list(dict.fromkeys(p.levels.get(LAYOUT_FACTOR, p.label) for p in points))
     held = before or points
     times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
     costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]]
@@ -267,10 +292,11 @@ def cost_effectiveness_chart(
     x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
     names = _name_rows(points, along, up, all_named=all_named)
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
-    legend: Spec | None = None if is_labelled else {"columns": max(2, width_px // 90)}
+    legend: Spec | None = None if is_labelled else {"columns": max(1, width_px // _LEGEND_ENTRY_PX)}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
-    colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(colours)}
+    in_words = {layout_text(name): colour for name, colour in colours.items()}
+    colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(in_words)}
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     layers: list[Spec] = [
         {
@@ -290,7 +316,7 @@ def cost_effectiveness_chart(
                     "field": "layout",
                     "type": "nominal",
                     "legend": legend,
-                    "scale": {"domain": layouts, "range": [shapes[name] for name in layouts]},
+                    "scale": {"domain": list(in_words), "range": [shapes[name] for name in layouts]},
                 },
                 "size": {
                     "field": "runs",

@@ -10,6 +10,7 @@ from typing import Protocol
 from assay.analysis.cost.tco import TcoRow
 from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, opacity_scale
+from assay.text import layout_text
 
 HEIGHT_PX = 300
 
@@ -34,12 +35,12 @@ def storage_costs(
     points: Sequence[StoragePoint], baseline: str, palette: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return a chart with a point for each layout of known capacity, and the baseline at (1, 1)."""
-    rows = [{"layout": baseline, "performance": 1.0, "capacity": 1.0}] + [
-        {"layout": p.layout, "performance": p.cost_per_performance, "capacity": p.cost_per_capacity}
+    rows = [{"layout": layout_text(baseline), "performance": 1.0, "capacity": 1.0}] + [
+        {"layout": layout_text(p.layout), "performance": p.cost_per_performance, "capacity": p.cost_per_capacity}
         for p in points
         if p.cost_per_capacity is not None
     ]
-    layouts = [row["layout"] for row in rows]
+    layouts = [baseline, *(p.layout for p in points if p.cost_per_capacity is not None)]
     x = {
         "field": "capacity",
         "type": "quantitative",
@@ -49,20 +50,21 @@ def storage_costs(
             "nice": True,
             "domainMax": 1.12 * max([1.0, *(p.cost_per_capacity or 0.0 for p in points)]),
         },
-        "title": f"Cost per capacity ({baseline} is 1)",
+        "title": f"Cost per capacity ({layout_text(baseline)} is 1)",
     }
     y = {
         "field": "performance",
         "type": "quantitative",
         "scale": {"zero": True, "nice": True},
-        "title": f"Cost per performance ({baseline} is 1)",
+        "title": f"Cost per performance ({layout_text(baseline)} is 1)",
     }
     named = {"type": "nominal", "field": "layout", "legend": None}
-    colours = {str(name): palette.get(str(name), PALETTE[-1]) for name in layouts}
+    colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
+    in_words = {layout_text(name): colour for name, colour in colours.items()}
     rule = {"type": "rule", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]}
     return chart(
-        f"Cost per capacity against cost per performance by layout, as shares of those of {baseline}",
+        f"Cost per capacity against cost per performance by layout, as shares of those of {layout_text(baseline)}",
         {
             "width": width_px,
             "height": HEIGHT_PX,
@@ -75,8 +77,11 @@ def storage_costs(
                     "encoding": {
                         "x": x,
                         "y": y,
-                        "color": {**named, "scale": colour_scale(colours)},
-                        "shape": {**named, "scale": {"domain": layouts, "range": [shapes[str(n)] for n in layouts]}},
+                        "color": {**named, "scale": colour_scale(in_words)},
+                        "shape": {
+                            **named,
+                            "scale": {"domain": list(in_words), "range": [shapes[name] for name in layouts]},
+                        },
                     },
                 },
                 {
@@ -95,17 +100,17 @@ def cost_bars(
     values = [
         {
             "workload": titles.get(row.workload, row.workload),
-            "layout": row.layout,
+            "layout": layout_text(row.layout),
             "cost": row.cost_per_job,
             "low": row.cost_per_job_low,
             "high": row.cost_per_job_high,
         }
         for row in rows
     ]
-    layouts = list(dict.fromkeys(row.layout for row in rows))
+    layouts = {layout_text(row.layout): row.layout for row in rows}
     currency = rows[0].currency if rows else ""
     x = {"type": "quantitative", "title": f"Cost per job ({currency})"}
-    colours = {layout: palette[layout] for layout in layouts}
+    colours = {words: palette[layout] for words, layout in layouts.items()}
     by_layout = {"field": "layout", "type": "nominal"}
     bars = {
         "mark": {"type": "bar"},
@@ -128,7 +133,7 @@ def cost_bars(
             "data": {"values": values},
             "encoding": {
                 "y": {"field": "workload", "type": "nominal", "sort": None, "title": None},
-                "yOffset": {"field": "layout", "type": "nominal", "sort": layouts},
+                "yOffset": {"field": "layout", "type": "nominal", "sort": list(layouts)},
             },
             "layer": [bars, interval],
         },

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -20,6 +21,7 @@ ROWS_SHOWN = 10
 """Maximum number of rows of a long table without ``--all``."""
 _FIGURE_MAX = 30
 """Maximum length of a cell that counts as a number, in characters."""
+_CODE = re.compile(r"\([A-Za-z]")
 _GAP = 2
 """Number of spaces between two columns."""
 _INDENT = "    "
@@ -149,7 +151,8 @@ def print_rows(
 
 
 def _is_figure(cell: str) -> bool:
-    return not cell or (cell[0] in "0123456789+-–−$€" and len(cell) <= _FIGURE_MAX)
+    """Return whether a cell is a number. A layout in words, ``2 SSDs (SS2)``, is text: it has a code in brackets."""
+    return not cell or (cell[0] in "0123456789+-–−$€" and len(cell) <= _FIGURE_MAX and not _CODE.search(cell))
 
 
 def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterable[int]) -> int:

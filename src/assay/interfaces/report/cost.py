@@ -162,7 +162,10 @@ def _chart(
 def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
     rows: Rows = [
         (
-            *(row.levels.get(name, numbers.NO_VALUE) for name in view.by),
+            *(
+                titles.level_text(name, row.levels[name]) if name in row.levels else numbers.NO_VALUE
+                for name in view.by
+            ),
             f"{row.n} of {row.n_all}" if row.n != row.n_all else str(row.n),
             numbers.seconds(row.time_s),
             amounts.money(float(row.rate_per_h), view.currency),
@@ -174,7 +177,7 @@ def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
         for row in view.rows
     ]
     columns = (
-        *(language.capitalised(name) for name in view.by),
+        *map(titles.column_title, view.by),
         "#Runs",
         "#Time (s)",
         "#Price per hour",

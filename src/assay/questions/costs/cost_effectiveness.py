@@ -51,7 +51,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.store import Repository
-from assay.text import joined, money
+from assay.text import level_text, money
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,11 @@ class CostEffectivenessRow:
         return " ".join(self.levels.values())
 
     @property
+    def title(self) -> str:
+        """The levels in words: ``1 SSD (SSD), InfiniBand, m1000-01``."""
+        return ", ".join(level_text(name, level) for name, level in self.levels.items())
+
+    @property
     def runs(self) -> int:
         """Number of selected runs."""
         return self.n
@@ -187,7 +192,7 @@ class JobCostEffectiveness:
         if not self.rows:
             return ""
         if len(self.rows) == 1:
-            return f"Nothing to compare with: {self.rows[0].label} is the only row with a price."
+            return f"Nothing to compare with: {self.rows[0].title} is the only row with a price."
         sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
         if sentence is None:
             return "Not compared: no two runs of different rows are equal in everything else."
@@ -208,9 +213,13 @@ class JobCostEffectiveness:
         return sentence
 
     def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:
-        """Return the first rows with their mean costs: ``SSD IB m1000-01 ($0.61)``."""
-        texts = [f"{row.label} ({money(float(row.cost), self.currency)})" for row in rows[:ROWS_NAMED]]
-        return joined([*texts, *([f"{len(rows) - ROWS_NAMED} more"] if len(rows) > ROWS_NAMED else [])])
+        """Return the first rows with their mean costs: ``1 SSD (SSD), InfiniBand, m1000-01 ($0.61)``."""
+        texts = [f"{row.title} ({money(float(row.cost), self.currency)})" for row in rows[:ROWS_NAMED]]
+        return "; ".join([*texts, *([f"{len(rows) - ROWS_NAMED} more"] if len(rows) > ROWS_NAMED else [])])
+
+    def title_of(self, label: str) -> str:
+        """Return the row with this label in words; other texts are returned unchanged."""
+        return next((row.title for row in self.rows if row.label == label), label)
 
     @property
     def quadrants(self) -> Quadrants | None:

@@ -91,12 +91,11 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
     smallest_p = smallest_reachable_p(few, few)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
-        reach = "no rank test is possible" if few < 2 else "no rank test can reach 5 %"
-        smallest = f" (its smallest p is {smallest_p:.2g})" if few > 1 else ""
+        rank_test = f"can't reach 5 % (its smallest p is {smallest_p:.2g})" if few > 1 else "needs more runs"
         yield Caveat(
             CaveatKind.FEW_RUNS,
-            f"{plural(few, 'run')} per option: {reach}{smallest}. "
-            "The interval assumes that the logarithms of run times are normally distributed.",
+            f"With {plural(few, 'run')} per option, the interval assumes that the logarithms of run times are normally "
+            f"distributed. A rank test, which does not assume it, {rank_test}.",
         )
     if len(decision.shared_workloads) == 1:
         workload = workload_title(decision.shared_workloads[0])
@@ -167,7 +166,7 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     shown = by_share if len(by_share) <= _NAMED else [*by_share[: _NAMED - 1], by_share[-1]]
     texts = [f"{lost[name]:,} of {all_runs[name]:,} with {compared_option(decision, name)}" for name in shown]
     yield Caveat(
-        CaveatKind.EXCLUDED_UNEVENLY, f"Options lose different shares of their runs: {joined(texts)} do not count."
+        CaveatKind.EXCLUDED_UNEVENLY, f"The share of runs that do not count differs between options: {joined(texts)}."
     )
 
 

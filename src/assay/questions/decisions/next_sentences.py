@@ -10,24 +10,32 @@ CLUSTERS_NAMED = 3
 
 
 def next_sentences(decision: Decision) -> tuple[str, ...]:
-    """Return each proposal of a decision as a sentence."""
-    return tuple(_sentence(decision, runs) for runs in decision.next_runs)
+    """Return each proposal of a decision: the runs and their time, their effect on the interval, and what that shows.
+
+    Where the headline states an effect by storage class, the text says that the proposal is for all classes together.
+    """
+    together = "For all storage classes together: " if decision.storage_effects else ""
+    return tuple(f"{together}{_proposal(decision, runs)}" for runs in decision.next_runs)
 
 
-def _sentence(decision: Decision, runs: FurtherRuns) -> str:
+def _proposal(decision: Decision, runs: FurtherRuns) -> str:
     title = workload_title(runs.workload)
     where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
     names = joined([_option(decision, option) for option in runs.options])
-    duration = f"(about {about_duration(runs.duration_s)})"
+    duration = f"about {about_duration(runs.duration_s)}"
     if runs.new_groups:
-        per_group = " each" if runs.groups > 1 else ""
-        what = f"{runs.groups} more matched group{'s' if runs.groups != 1 else ''} of {title} with {names}{where} "
-        what += f"(1 run of the missing option{per_group}, about {about_duration(runs.duration_s)})"
+        count, need, each = runs.groups, *(("need", " each") if runs.groups > 1 else ("needs", ""))
+        what = f"{_more(count, 'matched group')} of {title} with {names}{where} {need} "
+        what += f"1 run of the missing option{each} ({duration})"
     else:
+        count, take = runs.repetitions, "take" if runs.repetitions > 1 else "takes"
         in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
-        more = f"{runs.repetitions} more repetition{'s' if runs.repetitions != 1 else ''}"
-        what = f"{more} of {title} with {names}{where}{in_each} {duration}"
-    return f"{what} would {_effect(decision, runs, title)}."
+        what = f"{_more(count, 'repetition')} of {title} with {names}{where}{in_each} {take} {duration}"
+    return f"{what}. {'They' if count > 1 else 'It'} would {_effect(decision, runs, title)}."
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count} more {noun}{'s' if count != 1 else ''}"
 
 
 def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
@@ -38,7 +46,7 @@ def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
     narrower = f"bring the 95 % interval{of_workload}{now} to about ±{_share(runs.expected_half_width)}"
     equivalence = f"equivalence within {100 * decision.margin:g} %"
     aim = equivalence if runs.aim is RunGoal.EQUIVALENCE else "the difference"
-    return f"{narrower}, and show {aim} if the ratio stays at {format_ratio(runs.ratio)}×"
+    return f"{narrower}. That shows {aim} if the ratio stays at {format_ratio(runs.ratio)}×"
 
 
 def _share(half_width: float) -> str:

@@ -71,6 +71,12 @@ def compared_option(decision: Decision, level: str) -> str:
     return option_text(decision.factor, level)
 
 
+def baseline_text(factor: str, level: str) -> str:
+    """Return a baseline for the head of a table: ``Ethernet``, ``1 hard disk (HDD) + InfiniBand``."""
+    pairs = zip(factor.split(" + "), level.split(" + "), strict=True) if " + " in factor else [(factor, level)]
+    return " + ".join(level_text(*pair) for pair in pairs)
+
+
 def options_text(factor: str, levels: Sequence[str]) -> str:
     """Return options as a list in a sentence: ``Ethernet and InfiniBand``, ``2, 4 and 8 containers per worker``."""
     *others, last = levels

@@ -21,7 +21,7 @@ from assay.questions.decisions.sentences import (
     headline,
     shared_by_leaders,
 )
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.values import Decision, StorageEffects
 from assay.text import joined, plural, workload_title
 
 COSTS_NAMED = 2
@@ -157,6 +157,8 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     if not answer.decisions:
         return ""
     first = answer.decisions[0]
+    if answer.question.name != CHEAPEST and first.storage_effects is not None:
+        return _storage_confidence(first, first.storage_effects)
     if answer.question.name == CHEAPEST:
         decided = first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
     else:
@@ -165,6 +167,14 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
     return f"{'decided at 95 %' if decided else 'undecided'}{scope}"
+
+
+def _storage_confidence(decision: Decision, by_storage: StorageEffects) -> str:
+    """Return the confidence in a headline by storage class, and whether all classes together have a verdict."""
+    headline_effects = [effect for effect in by_storage.effects if effect.workload == by_storage.differs_on[0]]
+    scopes = dict.fromkeys(scope_text(effect.time.scope) for effect in headline_effects)
+    pooled = "decided" if _has_verdict(decision) else "undecided"
+    return f"difference between storage classes decided at 95 %, {joined(list(scopes))}; all classes together {pooled}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,8 @@ def evidence(decision: Decision) -> str:
     if not named:
         briefs = [_short_result(decision, option) for option in compared[:OPTIONS_NAMED]]
         more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
-        return capitalised(f"{'; '.join(briefs)}{more}.") + _disks(decision)
+        together = "with all storage classes together: " if decision.storage_effects else ""
+        return capitalised(f"{together}{'; '.join(briefs)}{more}.") + _disks(decision)
     assert best.time is not None
     text = f"{_storage_evidence(decision)}{capitalised(time_text(best.time))}."
     text += f"{_spread(decision, best.option)}{_left_out(decision)}{_disks(decision)}"
@@ -286,7 +287,7 @@ def _left_out(decision: Decision) -> str:
     names = [workload_title(name) for name in _compared_workloads(decision) if name not in shared]
     if not names or len(shared) < 2:
         return ""
-    return f" Left out, as not every option has an interval there, or as the job only makes input: {joined(names)}."
+    return f" The mean excludes {joined(names)}: an option has no interval there, or the job only generates input."
 
 
 def _disks(decision: Decision) -> str:
@@ -299,7 +300,7 @@ def _disks(decision: Decision) -> str:
     )
     kinds = [disks.kind for disks in decision.disks.compared]
     text = "" if len(kinds) == 1 and kinds[0] in _NAMED_BY_OPTION else f" The disks are {joined(compared)}."
-    return f"{text} Left out, without a matched group of these options: {joined(left_out)}." if left_out else text
+    return f"{text} No matched group compares these options on {joined(left_out)}." if left_out else text
 
 
 def _tie_text(decision: Decision, option: OptionResult) -> str:

@@ -17,11 +17,7 @@ LIMIT_TITLES = {
     Resource.NO_TASK: "node idle",
     Resource.NONE: "no bottleneck found",
 }
-_BOUND_TITLES = {
-    "disks": "infinitely fast disks",
-    "network": "an infinitely fast network",
-    "cpu": "infinitely fast CPUs",
-}
+_BOUND_TITLES = {"disks": "disks cost no time", "network": "the network cost no time", "cpu": "the CPUs cost no time"}
 
 
 def limit_title(limit: str) -> str:
@@ -46,7 +42,7 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     bounds = [
         (_BOUND_TITLES[entry.freed], f"{tenths(entry.least_s)} s", f"{entry.gain_max:.2f}") for entry in limits.bounds
     ]
-    headers = ("with", "at least", "times as fast at most")
+    headers = ("if", "minimum time", "maximum speedup")
     return by_phase, TextTable(
         f"bounds of the {limits.origin} {tenths(limits.duration_s)} s", headers, tuple(bounds), limits.rests_on
     )

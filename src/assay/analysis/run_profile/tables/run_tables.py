@@ -166,7 +166,7 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
     hidden = len(breakdown.overlaps) - len(shown)
     if overlaps and hidden:
         notes.append(f"and {hidden} shorter overlap{'s' if hidden > 1 else ''}")
-    headers = ("phase (s)", "begins", "ends", "active", "alone", "its part", "share")
+    headers = ("phase (s)", "begins", "ends", "active", "alone", "attributed", "share of run time")
     return TextTable(title, headers, tuple(rows), tuple(notes))
 
 

@@ -32,6 +32,7 @@ from assay.questions.costs.years_of_use import JobCostRequest
 from assay.questions.decisions.option_words import context_text
 from assay.text import (
     NO_VALUE,
+    column_title,
     level_text,
     money,
     money_interval,
@@ -39,6 +40,7 @@ from assay.text import (
     probability,
     runs_flagged,
     seconds,
+    settings_text,
     workload_title,
 )
 
@@ -46,7 +48,7 @@ from assay.text import (
 def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
     return (
         NO_VALUE if row.rank is None else str(row.rank),
-        *(row.levels.get(name, NO_VALUE) for name in view.by),
+        *(level_text(name, row.levels[name]) if name in row.levels else NO_VALUE for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
         *((str(row.flagged),) if view.flagged else ()),
         seconds(row.time_s),
@@ -59,19 +61,19 @@ def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, 
     )
 
 
-def _switching_price_text(price: float | None, winner: str | None, currency: str) -> str:
-    return NO_VALUE if price is None else f"{money(price, currency)}: {winner}"
+def _switching_price_text(price: float | None, winner: str | None, view: JobCostEffectiveness) -> str:
+    return NO_VALUE if price is None or winner is None else f"{money(price, view.currency)}: {view.title_of(winner)}"
 
 
-def _switching_price_cells(row: SwitchingPriceRow, currency: str) -> tuple[str, ...]:
-    low, high = float(row.price.low), float(row.price.high)
+def _switching_price_cells(row: SwitchingPriceRow, view: JobCostEffectiveness) -> tuple[str, ...]:
+    low, high, currency = float(row.price.low), float(row.price.high), view.currency
     return (
         row.price.name,
         row.price.per,
         money(float(row.price.amount), currency),
         money_interval(low, high, currency) if low < high else NO_VALUE,
-        _switching_price_text(row.below, row.below_winner, currency),
-        _switching_price_text(row.above, row.above_winner, currency),
+        _switching_price_text(row.below, row.below_winner, view),
+        _switching_price_text(row.above, row.above_winner, view),
     )
 
 
@@ -115,7 +117,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     click.echo()
     headers = (
         "Rank",
-        *(name.capitalize() for name in view.by),
+        *map(column_title, view.by),
         "Runs",
         *(("Flagged",) if view.flagged else ()),
         "Time (s)",
@@ -133,14 +135,12 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     chosen = [row for row in view.rows if row.configuration]
     if view.take != "all" and chosen:
         click.echo()
-        texts = [
-            (row.label, ", ".join(f"{k}={level_text(k, v)}" for k, v in row.configuration.items())) for row in chosen
-        ]
+        texts = [(row.title, settings_text(row.configuration)) for row in chosen]
         print_rows(("Row", "Configuration"), texts, limit=limit, title="Other settings that differ between the rows")
     click.echo()
     print_rows(
         ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
-        [_switching_price_cells(row, view.currency) for row in view.break_even_prices],
+        [_switching_price_cells(row, view) for row in view.break_even_prices],
         limit=limit,
         title="Details: the price at which another row has the lowest mean cost, all other prices equal",
     )
@@ -163,7 +163,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
 @click.option(
     "--years",
     type=click.FloatRange(min=0, min_open=True, max=100),
-    help="Instead: jobs per day, jobs over this many years of 365 days, and cost per job of each layout.",
+    help="Print the costs over this many years of 365 days: jobs per day, number of jobs, cost per job of each layout.",
 )
 @click.option(
     "--by", help="Factors whose levels make up a row, joined by commas. Default: layout, network and cluster."

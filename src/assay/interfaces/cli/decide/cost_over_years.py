@@ -17,6 +17,7 @@ from assay.text import (
     NO_VALUE,
     column_title,
     count,
+    layout_text,
     level_text,
     money,
     money_interval,
@@ -34,22 +35,28 @@ def _print(view: CostView, limit: int | None) -> None:
         shared = f"; all have {', '.join(view.shared_settings)}" if view.shared_settings else ""
         click.echo(f"Jobs differ in {' · '.join(view.varied_settings)}{shared}.\n")
     results = [
-        (view.titles[r.workload], r.layout, seconds(r.runtime_s), rate(view.aggregate_mb_per_s(r)), str(r.n))
+        (
+            view.titles[r.workload],
+            layout_text(r.layout),
+            seconds(r.runtime_s),
+            rate(view.aggregate_mb_per_s(r)),
+            str(r.n),
+        )
         for r in view.rows
     ]
-    headers = ("Workload", "Layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs")
+    headers = ("Workload", "Storage layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs")
     print_rows(headers, results, limit=limit, title="Results")
     click.echo()
     jobs = [
-        (view.titles[r.workload], r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs))
+        (view.titles[r.workload], layout_text(r.layout), seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs))
         for r in view.rows
     ]
     over = f"Jobs in {view.years:g} years"
-    print_rows(("Workload", "Layout", "Run time (s)", "Jobs per day", over), jobs, limit=limit, title=over)
+    print_rows(("Workload", "Storage layout", "Run time (s)", "Jobs per day", over), jobs, limit=limit, title=over)
     click.echo()
     lines = [
         (
-            layout,
+            layout_text(layout),
             line.name,
             str(line.count),
             money(float(line.amount), view.currency),
@@ -59,12 +66,12 @@ def _print(view: CostView, limit: int | None) -> None:
         for line in (*bill.items,)
     ]
     title = f"Prices: {view.book} of {view.date} ({view.source})"
-    print_rows(("Layout", "Item", "Number", "Unit price", "Total"), lines, limit=limit, title=title)
+    print_rows(("Storage layout", "Item", "Number", "Unit price", "Total"), lines, limit=limit, title=title)
     click.echo()
     costs = [
         (
             view.titles[r.workload],
-            r.layout,
+            layout_text(r.layout),
             money(float(r.price), r.currency),
             count(r.jobs),
             money(r.cost_per_job, r.currency),
@@ -72,7 +79,7 @@ def _print(view: CostView, limit: int | None) -> None:
         )
         for r in view.rows
     ]
-    columns = ("Workload", "Layout", "Price", over, "Cost per job", "95 % interval")
+    columns = ("Workload", "Storage layout", "Price", over, "Cost per job", "95 % interval")
     print_rows(columns, costs, limit=limit, title="Cost per job")
 
 
@@ -83,7 +90,7 @@ def _print_performance(view: CostView, limit: int | None) -> None:
     click.echo()
     rows = [
         (
-            p.layout,
+            layout_text(p.layout),
             ratio(p.price_ratio),
             ratio(p.mean_gain),
             str(p.workloads),
@@ -94,7 +101,7 @@ def _print_performance(view: CostView, limit: int | None) -> None:
         for p in view.performance
     ]
     headers = (
-        "Layout",
+        "Storage layout",
         "Price ratio",
         "Mean gain",
         "Workloads",
@@ -102,7 +109,7 @@ def _print_performance(view: CostView, limit: int | None) -> None:
         "Capacity (TB)",
         "Cost per capacity",
     )
-    title = f"Cost per performance and per capacity, relative to {view.baseline}"
+    title = f"Cost per performance and per capacity, relative to {layout_text(view.baseline)}"
     print_rows(headers, rows, limit=limit, title=title)
 
 
@@ -124,6 +131,6 @@ def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int
     _print(view, limit)
     _print_performance(view, limit)
     for layout, why in view.unpriced.items():
-        click.echo(f"left out: {layout}: {why}")
+        click.echo(f"left out: {layout_text(layout)}: {why}")
     if costs.excluded:
         click.echo(f"{runs_flagged(costs.excluded)}, and left out.")

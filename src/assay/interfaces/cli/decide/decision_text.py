@@ -13,7 +13,7 @@ from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import compared_option
+from assay.questions.decisions.option_words import baseline_text, compared_option
 from assay.questions.decisions.question_sentences import QuestionView
 from assay.questions.decisions.sentences import (
     basis_text,
@@ -51,7 +51,8 @@ def print_decision(
     click.echo()
     results = sorted(decision.results, key=lambda result: result.time is None)
     priced = any(result.cost for result in results)
-    headers = ["Workload", "Option", "Verdict", f"Speedup vs {decision.baseline}", "95 % interval", "Runs", "Scope"]
+    speedup = f"Speedup vs {baseline_text(decision.factor, decision.baseline)}"
+    headers = ["Workload", "Option", "Verdict", speedup, "95 % interval", "Runs", "Scope"]
     headers += ["Cost ratio", "95 % interval"] if priced else []
     print_rows(headers, [_cells(decision, result, priced=priced) for result in results], limit=rows)
     click.echo()

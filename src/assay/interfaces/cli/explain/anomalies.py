@@ -19,7 +19,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.json_values import json_value
-from assay.text import NO_VALUE, plural, run_id_text, seconds
+from assay.text import NO_VALUE, layout_text, plural, run_id_text, seconds, workload_title
 
 if TYPE_CHECKING:
     from assay.analysis.statistics import RunTable
@@ -50,14 +50,22 @@ def anomalies(
         print_json(json_value(outliers.anomalies))
         return
     cells = [
-        (run_id_text(run.run_id), run.workload or NO_VALUE, run.layout or NO_VALUE, run.kind, run.reason)
+        (run_id_text(run.run_id), _workload(run.workload), _layout(run.layout), run.kind, run.reason)
         for run in outliers.anomalies
     ]
     click.echo(anomalies_sentence(outliers))
     if not cells:
         return
     click.echo("Every command counts them; --exclude-flagged leaves their times out of costs and claims.\n")
-    print_rows(("Run", "Workload", "Layout", "Kind", "Reason"), cells, limit=rows)
+    print_rows(("Run", "Workload", "Storage layout", "Kind", "Reason"), cells, limit=rows)
+
+
+def _workload(name: str | None) -> str:
+    return workload_title(name) if name else NO_VALUE
+
+
+def _layout(name: str | None) -> str:
+    return layout_text(name) if name else NO_VALUE
 
 
 def _print_two_opinions(
@@ -72,8 +80,8 @@ def _print_two_opinions(
     cells = [
         (
             run_id_text(run.run_id),
-            run.workload or NO_VALUE,
-            run.layout or NO_VALUE,
+            _workload(run.workload),
+            _layout(run.layout),
             run.kind,
             run.flagged_by,
             seconds(run.predicted_s),
@@ -85,4 +93,6 @@ def _print_two_opinions(
     click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.looked_at:,} valid runs: {counts}.")
     if cells:
         click.echo()
-        print_rows(("Run", "Workload", "Layout", "Kind", "Flagged by", "Predicted (s)", "Reason"), cells, limit=rows)
+        print_rows(
+            ("Run", "Workload", "Storage layout", "Kind", "Flagged by", "Predicted (s)", "Reason"), cells, limit=rows
+        )

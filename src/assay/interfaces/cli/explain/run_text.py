@@ -17,8 +17,9 @@ from assay.analysis.run_profile.tables.run_tables import (
 )
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.common import aligned
-from assay.model import Phase, Run, TaskAttempt
-from assay.text import TextTable, plural, tenths
+from assay.model import LAYOUT_FACTOR, Phase, Run, TaskAttempt
+from assay.questions.decisions.option_words import context_text
+from assay.text import TextTable, layout_text, plural, tenths, workload_title
 
 _WIDTH = 80
 """Maximum length of a line of notes, in characters."""
@@ -29,8 +30,9 @@ _ENVIRONMENT_LINES_MAX = 40
 
 
 def configuration_text(run: Run) -> str:
-    """Return the layout and the other factors' levels: ``HD2 dfs.blocksize=64MB``."""
-    return " ".join([run.layout, *(f"{name}={level}" for name, level in run.levels.items() if name != "layout")])
+    """Return the layout and the other factors' levels in words: ``2 hard disks (HD2), HDFS block size 64 MB``."""
+    others = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR}
+    return ", ".join(filter(None, [layout_text(run.layout), context_text(others)]))
 
 
 def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
@@ -75,7 +77,7 @@ def part_lines(
 def _header(run: Run) -> Iterator[str]:
     yield f"run {run.run_id}"
     where = f" on {configuration}" if (configuration := configuration_text(run).strip()) else ""
-    yield f"{run.workload}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
+    yield f"{workload_title(run.workload)}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
     if run.cause:
         yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
     yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"

@@ -23,7 +23,7 @@ from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
 from assay.questions.runs.runs import in_order_of_start, levels_in, run_json, selected
 from assay.questions.trust.flags import flagged_runs, flags_in, outlier_kinds
 from assay.store import Repository, short_length
-from assay.text import workload_named
+from assay.text import layout_text, workload_named, workload_title
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
 _FIRST = ("run", "workload", "configuration", "duration")
@@ -33,7 +33,7 @@ _START = _HEADERS[1]
 @click.command(cls=AssayCommand)
 @where_option
 @click.option("--workload", help="Only runs of this workload.")
-@click.option("--layout", help="Only runs on this layout.")
+@click.option("--layout", help="Only runs on this layout, by its code in brackets: HD2.")
 @click.option("--status", type=click.Choice([status.value for status in RunStatus]), help="Only runs with this status.")
 @click.option("--outliers", "--odd", "odd", is_flag=True, help="Only runs that are flagged as outliers.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only this many of the newest runs.")
@@ -83,7 +83,8 @@ def runs(
             "  → `assay demo` measures hard disks against SSDs on this machine; `assay run PLAN` executes a plan."
         )
     else:
-        workloads, layouts = (", ".join(sorted(levels_in(flagged.table, name))) for name in ("workload", "layout"))
+        workloads = ", ".join(workload_title(name) for name in sorted(levels_in(flagged.table, "workload")))
+        layouts = ", ".join(layout_text(name) for name in sorted(levels_in(flagged.table, "layout")))
         click.echo(f"No run matches.\n  → There are runs of {workloads} on {layouts}.")
 
 
@@ -94,7 +95,7 @@ def _row(run: Run, id_length: int, outlier: str | None) -> tuple[str, ...]:
     return (
         run.run_id[:id_length],
         run.started_at[:19].replace("T", " "),
-        run.workload,
+        workload_title(run.workload),
         configuration_text(run),
         str(run.repetition),
         f"{status}, {outlier}" if outlier else status,

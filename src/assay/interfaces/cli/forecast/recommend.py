@@ -195,6 +195,7 @@ _HEADERS = (
 
 
 def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
+    from assay.analysis.run_profile.tables.limits_tables import limit_title
     from assay.questions.recommendation.sentences import shares_of
     from assay.text import interval_s, money, seconds
 
@@ -205,6 +206,6 @@ def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
         seconds(choice.day_s),
         interval_s(choice.day_low_s, choice.day_high_s),
         money(choice.day_cost, answer.currency),
-        ", ".join(dict.fromkeys(work.limit for work in choice.times)),
+        ", ".join(dict.fromkeys(limit_title(work.limit) for work in choice.times)),
         *shares_of(choice, answer),
     )

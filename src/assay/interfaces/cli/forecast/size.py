@@ -111,6 +111,7 @@ _HEADERS = ("Shape", "Time (s)", "90 %", "Per hour", "Per job", "90 %", "limit",
 
 
 def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
+    from assay.analysis.run_profile.tables.limits_tables import limit_title
     from assay.text import NO_VALUE, interval_s, money, money_interval, probability, seconds
 
     return (
@@ -120,7 +121,7 @@ def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
         money(shape.rate_per_h, answer.currency),
         money(shape.job_cost, answer.currency),
         money_interval(shape.job_cost_low, shape.job_cost_high, answer.currency),
-        shape.limit,
+        limit_title(shape.limit),
         NO_VALUE if shape.keeps_probability is None else probability(shape.keeps_probability),
         shape.origin,
     )

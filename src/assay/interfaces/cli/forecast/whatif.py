@@ -89,7 +89,7 @@ def whatif(
 
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.text import interval_s, plural, seconds
+    from assay.text import interval_s, plural, seconds, workload_title
 
     click.secho(answer.sentence, bold=True)
 
@@ -100,7 +100,7 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     rows = []
     for row in answers:
         cells = [
-            row.workload,
+            workload_title(row.workload),
             row.configuration,
             str(row.n_measured),
             seconds(row.measured_s),
@@ -116,13 +116,16 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
     for refused in answer.refused:
         remedy = f" ({refused.remedy})" if refused.remedy else ""
-        click.echo(f"- not possible for {refused.workload} on {refused.configuration}: {refused.reason}{remedy}")
+        where = f"{workload_title(refused.workload)} on {refused.configuration}"
+        click.echo(f"- not possible for {where}: {refused.reason}{remedy}")
     if answer.runs_without_plan:
         click.echo(f"- {plural(answer.runs_without_plan, 'measured run')} omitted: no plan or cluster file is stored")
     for reason in dict.fromkeys(row.cost_unknown for row in answers if row.cost_unknown):
         click.echo(f"- no cost: {reason}")
     for assumption in dict.fromkeys(text for row in answers for text in row.assumptions):
-        names = [f"{row.workload} on {row.configuration}" for row in answers if assumption in row.assumptions]
+        names = [
+            f"{workload_title(row.workload)} on {row.configuration}" for row in answers if assumption in row.assumptions
+        ]
         named = "" if len(names) == len(answers) else f"{', '.join(dict.fromkeys(names))}: "
         click.echo(f"- {named}{assumption}")
 

@@ -5,6 +5,7 @@ search on the server; the same address then shows its progress and its answer. P
 so the address contains the key of the search instead.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -118,6 +119,11 @@ class WorkFields:
     size: str = ""
     often: str = ""
     options: str = ""
+
+    @property
+    def size_text(self) -> str:
+        """The size as in sentences: ``1 TB``."""
+        return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", self.size)
 
 
 def _fields_of(works: Sequence[str], rows: int) -> list[WorkFields]:
