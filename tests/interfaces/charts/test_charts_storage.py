@@ -20,9 +20,12 @@ class Point:
 
 def test_layouts_are_listed_next_to_the_baseline() -> None:
     spec = storage_costs([Point("SS2", 0.6, 3.1), Point("HS5", 0.8, None)], "HD2", {"HD2": "#0072B2", "SS2": "#D55E00"})
-    assert [(row["layout"], row["capacity"]) for row in spec["data"]["values"]] == [("HD2", 1.0), ("SS2", 3.1)]
+    assert [(row["layout"], row["capacity"]) for row in spec["data"]["values"]] == [
+        ("2 hard disks (HD2)", 1.0),
+        ("2 SSDs (SS2)", 3.1),
+    ]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION)
-    assert "Cost per capacity (HD2 is 1)" in svg
+    assert "Cost per capacity (relative to 2 hard disks (HD2))" in svg
     assert "#D55E00" in svg
 
 

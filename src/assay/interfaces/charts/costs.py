@@ -41,22 +41,18 @@ def storage_costs(
         if p.cost_per_capacity is not None
     ]
     layouts = [baseline, *(p.layout for p in points if p.cost_per_capacity is not None)]
+    largest = max([1.0, *(p.cost_per_capacity or 0.0 for p in points)])
     x = {
         "field": "capacity",
         "type": "quantitative",
-        # Leaves room for the name of the rightmost point.
-        "scale": {
-            "zero": True,
-            "nice": True,
-            "domainMax": 1.12 * max([1.0, *(p.cost_per_capacity or 0.0 for p in points)]),
-        },
-        "title": f"Cost per capacity ({layout_text(baseline)} is 1)",
+        "scale": {"zero": True, "nice": True, "domainMax": 1.12 * largest},
+        "title": f"Cost per capacity (relative to {layout_text(baseline)})",
     }
     y = {
         "field": "performance",
         "type": "quantitative",
         "scale": {"zero": True, "nice": True},
-        "title": f"Cost per performance ({layout_text(baseline)} is 1)",
+        "title": f"Cost per performance (relative to {layout_text(baseline)})",
     }
     named = {"type": "nominal", "field": "layout", "legend": None}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
@@ -85,7 +81,13 @@ def storage_costs(
                     },
                 },
                 {
-                    "mark": {"type": "text", "align": "left", "dx": 10, "dy": -8},
+                    # Names of points in the right half are left of their points: the chart's edge does not cut them.
+                    "mark": {
+                        "type": "text",
+                        "align": {"expr": f"datum.capacity > {largest / 2:g} ? 'right' : 'left'"},
+                        "dx": {"expr": f"datum.capacity > {largest / 2:g} ? -10 : 10"},
+                        "dy": -8,
+                    },
                     "encoding": {"x": x, "y": y, "text": {"field": "layout"}},
                 },
             ],
