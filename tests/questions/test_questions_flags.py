@@ -173,7 +173,7 @@ def test_the_headline_names_rows_with_lower_means_that_no_matched_run_compares(t
     assert cheap.verdict is RowVerdict.NOT_COMPARED
     assert view.headline.startswith("Of 2 rows with matched runs: ")
     assert "the only other option compared costs more. 1 of 3 rows are not compared with these" in view.headline
-    assert f"Their means can be lower: HDD al-9 (${cheap.cost:.4f}" in view.headline
+    assert f"Some of their means are lower: 1 hard disk (HDD), al-9 (${cheap.cost:.4f}" in view.headline
 
 
 def test_cost_and_decide_exclude_the_same_implausible_runs_and_print_the_same_sentence(tmp_path: Path) -> None:

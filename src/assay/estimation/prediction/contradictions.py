@@ -52,7 +52,7 @@ def _far_off(model: TimeModel) -> list[str]:
         return []
     return [
         f"{far:,} of {len(off):,} configurations differ from similar ones by more than a factor of "
-        f"{CONTRADICTION_RATIO_MIN:g}: are their times in other units, or is it other work? "
+        f"{CONTRADICTION_RATIO_MIN:g}. Their times may have other units, or their work may differ "
         "(`assay anomalies --second-opinion` lists them)"
     ]
 

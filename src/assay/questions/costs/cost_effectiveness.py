@@ -201,15 +201,15 @@ class JobCostEffectiveness:
         if apart:
             if any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
                 sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
-            sentence += f" {len(apart)} of {len(self.rows)} rows are not compared with these: too few of their runs, "
-            sentence += "or none, are equal in everything else."
+            sentence += f" {len(apart)} of {len(self.rows)} rows are not compared with these, because too few "
+            sentence += "or none of their runs are equal in everything else."
         first = min((row.cost for row in ranked if row.rank == 1), default=Decimal(0))
         for further in self.further_decisions:
-            sentence += f" Among themselves: {cheapest_sentence(further, count_others=False)}"
+            sentence += f" Compared with each other: {cheapest_sentence(further, count_others=False)}"
         if lower := [row for row in apart if row.cost < first]:
-            sentence += f" Their means can be lower: {self._named(lower)}."
+            sentence += f" Some of their means are lower: {self._named(lower)}."
         if lower := [row for row in ranked if row.rank != 1 and row.cost < first]:
-            sentence += f" A lower mean over runs with other settings, not over matched runs: {self._named(lower)}."
+            sentence += f" Over runs that are not matched, the mean is lower: {self._named(lower)}."
         return sentence
 
     def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:

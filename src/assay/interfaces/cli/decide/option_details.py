@@ -68,8 +68,8 @@ def _print_counts(view: SpeedupView) -> None:
     statuses = view.runs_by_status
     not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
     click.echo(
-        f"{plural(sum(statuses.values()), 'run')} read{not_valid}. A valid run counts where an otherwise equal run of "
-        "another level exists; --json counts for each comparison those that do not."
+        f"{plural(sum(statuses.values()), 'run')} read{not_valid}. A valid run counts if an otherwise equal run of "
+        "another level exists. --json has the number of runs that do not count, by comparison."
     )
 
 
