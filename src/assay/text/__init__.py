@@ -10,6 +10,7 @@ from assay.text.table import TextTable
 from assay.text.titles import (
     column_title,
     level_text,
+    levels_text,
     origin_badge,
     origins_text,
     run_id_text,

@@ -122,6 +122,11 @@ def settings_text(levels: Mapping[str, str]) -> str:
     )
 
 
+def levels_text(levels: Mapping[str, str]) -> str:
+    """Return levels in words without the names of their factors: ``1 SSD (SSD), InfiniBand, m1000-01``."""
+    return ", ".join(level_text(name, level) for name, level in levels.items())
+
+
 def setting_text(setting: str) -> str:
     """Return ``dfs.blocksize 67108864`` as shown to users: ``HDFS block size 64 MiB``."""
     name, _, level = setting.partition(" ")

@@ -82,7 +82,8 @@ def test_a_configuration_has_one_colour_in_all_charts() -> None:
             ):
                 for level, colour in zip(domain, scale["range"], strict=True):
                     colours.setdefault(level, set()).add(colour)
-    assert colours == {"HD2": {PALETTE[0]}, "SS2": {PALETTE[1]}}
+    names = ("HD2", "2 hard disks (HD2)"), ("SS2", "2 SSDs (SS2)")
+    assert colours == {name: {PALETTE[number]} for number, pair in enumerate(names) for name in pair}
 
 
 def test_every_quantitative_axis_names_its_unit() -> None:

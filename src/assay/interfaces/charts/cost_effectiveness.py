@@ -13,7 +13,7 @@ from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
 from assay.model import LAYOUT_FACTOR
-from assay.text import layout_text, level_text
+from assay.text import layout_text, level_text, levels_text
 
 HEIGHT_PX = 380
 WIDE = 5.0
@@ -160,9 +160,7 @@ def _is_named_by_levels(point: CostEffectivenessPoint) -> bool:
 
 def _title(point: CostEffectivenessPoint) -> str:
     """Return the levels of a point in words; the label of a point that is not named by its levels."""
-    if not _is_named_by_levels(point):
-        return point.label
-    return ", ".join(level_text(name, level) for name, level in point.levels.items())
+    return levels_text(point.levels) if _is_named_by_levels(point) else point.label
 
 
 def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:

@@ -51,7 +51,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.store import Repository
-from assay.text import level_text, money
+from assay.text import levels_text, money
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class CostEffectivenessRow:
     @property
     def title(self) -> str:
         """The levels in words: ``1 SSD (SSD), InfiniBand, m1000-01``."""
-        return ", ".join(level_text(name, level) for name, level in self.levels.items())
+        return levels_text(self.levels)
 
     @property
     def runs(self) -> int:

@@ -41,7 +41,7 @@ from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
 from assay.questions.decisions.sentences import cost_headline
 from assay.questions.runs.runs import comparable, levels_in
-from assay.text import level_text, origin_badge
+from assay.text import level_text, levels_text, origin_badge
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -221,6 +221,7 @@ def _job_costs(context: Context, asked: CostPageState) -> dict[str, Any]:
     return {
         "job_cost": job_cost,
         "before": {row.label: row for row in before.rows} if changes else {},
+        "title_of": {row.label: levels_text(row.levels) for row in [*before.rows, *job_cost.rows]},
         "chart": chart,
         "jobs": [(name, _job_title(in_book[name]), name == job) for name in jobs],
         "prices": _prices(before, job_cost, prices_in(book)),
