@@ -32,6 +32,7 @@ from assay.specs import load_prices
 from assay.store import Repository
 from assay.store.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters
 from assay.store.formats.aloja.price_book import price_book_text
+from assay.text import levels_text
 from builders import make_run
 from paths import ROOT
 
@@ -241,9 +242,8 @@ def test_alojas_clusters_cost_what_alojas_formula_says(
 def test_rows_have_titles_in_words_and_labels_of_codes(tmp_path: Path) -> None:
     text = price_book_text(parse_clusters(CLUSTERS), source="list.csv", date="2015-10-01")
     (view,) = views([aloja_run(1, "rack-01", "SS2", "IB"), aloja_run(2, "rack-01", "HS5")], tmp_path, text)
-    titles = {row.label: row.title for row in view.rows}
+    titles = {row.label: levels_text(row.levels) for row in view.rows}
     assert titles == {"SS2 IB": "2 SSDs (SS2), InfiniBand", "HS5 ETH": "5 hard disks + 1 SSD (HS5), Ethernet"}
-    assert view.title_of("SS2 IB") == "2 SSDs (SS2), InfiniBand"
 
 
 @pytest.mark.parametrize("cluster", ["shell-03", "none-04", "stand-in-05", "rack-99"])

@@ -121,11 +121,6 @@ class CostEffectivenessRow:
         return " ".join(self.levels.values())
 
     @property
-    def title(self) -> str:
-        """The levels in words: ``1 SSD (SSD), InfiniBand, m1000-01``."""
-        return levels_text(self.levels)
-
-    @property
     def runs(self) -> int:
         """Number of selected runs."""
         return self.n
@@ -192,7 +187,7 @@ class JobCostEffectiveness:
         if not self.rows:
             return ""
         if len(self.rows) == 1:
-            return f"Nothing to compare with: {self.rows[0].title} is the only row with a price."
+            return f"Nothing to compare with: {levels_text(self.rows[0].levels)} is the only row with a price."
         sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
         if sentence is None:
             return "Not compared: no two runs of different rows are equal in everything else."
@@ -214,12 +209,8 @@ class JobCostEffectiveness:
 
     def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:
         """Return the first rows with their mean costs: ``1 SSD (SSD), InfiniBand, m1000-01 ($0.61)``."""
-        texts = [f"{row.title} ({money(float(row.cost), self.currency)})" for row in rows[:ROWS_NAMED]]
+        texts = [f"{levels_text(row.levels)} ({money(float(row.cost), self.currency)})" for row in rows[:ROWS_NAMED]]
         return "; ".join([*texts, *([f"{len(rows) - ROWS_NAMED} more"] if len(rows) > ROWS_NAMED else [])])
-
-    def title_of(self, label: str) -> str:
-        """Return the row with this label in words; other texts are returned unchanged."""
-        return next((row.title for row in self.rows if row.label == label), label)
 
     @property
     def quadrants(self) -> Quadrants | None:

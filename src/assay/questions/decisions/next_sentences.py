@@ -24,9 +24,9 @@ def _proposal(decision: Decision, runs: FurtherRuns) -> str:
     names = joined([_option(decision, option) for option in runs.options])
     duration = f"about {about_duration(runs.duration_s)}"
     if runs.new_groups:
-        count, need, each = runs.groups, *(("need", " each") if runs.groups > 1 else ("needs", ""))
-        what = f"{_more(count, 'matched group')} of {title} with {names}{where} {need} "
-        what += f"1 run of the missing option{each} ({duration})"
+        count, need = runs.groups, "need" if runs.groups > 1 else "needs"
+        missing = f"1 run of the missing option{' each' if runs.groups > 1 else ''}"
+        what = f"{_more(count, 'matched group')} of {title} with {names}{where} {need} {missing} ({duration})"
     else:
         count, take = runs.repetitions, "take" if runs.repetitions > 1 else "takes"
         in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""

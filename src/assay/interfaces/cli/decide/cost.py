@@ -34,6 +34,7 @@ from assay.text import (
     NO_VALUE,
     column_title,
     level_text,
+    levels_text,
     money,
     money_interval,
     plural,
@@ -62,7 +63,10 @@ def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, 
 
 
 def _switching_price_text(price: float | None, winner: str | None, view: JobCostEffectiveness) -> str:
-    return NO_VALUE if price is None or winner is None else f"{money(price, view.currency)}: {view.title_of(winner)}"
+    if price is None:
+        return NO_VALUE
+    title = next(levels_text(row.levels) for row in view.rows if row.label == winner)
+    return f"{money(price, view.currency)}: {title}"
 
 
 def _switching_price_cells(row: SwitchingPriceRow, view: JobCostEffectiveness) -> tuple[str, ...]:
@@ -135,7 +139,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     chosen = [row for row in view.rows if row.configuration]
     if view.take != "all" and chosen:
         click.echo()
-        texts = [(row.title, settings_text(row.configuration)) for row in chosen]
+        texts = [(levels_text(row.levels), settings_text(row.configuration)) for row in chosen]
         print_rows(("Row", "Configuration"), texts, limit=limit, title="Other settings that differ between the rows")
     click.echo()
     print_rows(
