@@ -96,7 +96,7 @@ def test_names_lead_to_these_pages_and_a_ranking_row_to_its_runs(client: TestCli
     assert 'href="/clusters/rack"' in run.text
     assert 'href="/clusters/rack"' in client.get("/runs").text
     cost = client.get("/cost?workload=terasort").text
-    link = re.search(r'href="(/runs\?[^"]*)" aria-label="Runs of HD2', cost)
+    link = re.search(r'href="(/runs\?[^"]*)" aria-label="Runs of 2 hard disks', cost)
     assert link is not None
     listed = client.get(link[1].replace("&amp;", "&"))
     assert "<b>7</b> of 9 runs match" in listed.text
