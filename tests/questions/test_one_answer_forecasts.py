@@ -92,7 +92,9 @@ def test_a_change_that_one_configuration_refuses_is_answered_for_the_others(tmp_
     with client_of(root) as client:
         page = client.get("/whatif", params={"data": "1TB"}).text
     for row in plain["refused"]:
-        assert f"- not possible for {row['workload']} on {row['configuration']}: {row['reason']}" in shown
+        assert (
+            f"- not possible for {workload_title(row['workload'])} on {row['configuration']}: {row['reason']}" in shown
+        )
         assert f"Not possible for {workload_title(row['workload'])} on {row['configuration']}" in page
 
 

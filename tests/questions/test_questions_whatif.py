@@ -25,6 +25,7 @@ from assay.questions.decisions.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
 from assay.specs.document import document_of
 from assay.store import Repository
+from assay.text.titles import workload_title
 from benchmark_support import benchmark
 from builders import build_repository
 from paths import EXAMPLES
@@ -85,7 +86,7 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     assert "-0%" not in text
     for answer in plain:
         miss = [words for words in answer["assumptions"] if words.startswith("the simulated time of the measured runs")]
-        assert f"- {answer['workload']} on {answer['configuration']}: {miss[0]}" in text
+        assert f"- {workload_title(answer['workload'])} on {answer['configuration']}: {miss[0]}" in text
     grown = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
     assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])
 

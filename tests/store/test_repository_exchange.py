@@ -121,7 +121,7 @@ def test_a_run_is_selected_by_the_id_of_its_source_and_keeps_it_when_exported(tm
     )
     here = ["--repository", str(tmp_path / "r")]
     assert CliRunner().invoke(assay, ["import", str(path), *here]).exit_code == 0
-    assert "terasort" in CliRunner().invoke(assay, ["show", "84766", *here]).output
+    assert "TeraSort" in CliRunner().invoke(assay, ["show", "84766", *here]).output
     text = CliRunner().invoke(assay, ["export", "csv", *here]).output
     assert [row["source_id"] for row in csv.DictReader(io.StringIO(text))] == ["84766"]
 
