@@ -108,6 +108,7 @@ def test_a_click_on_a_second_of_the_run_shows_its_stacks(
         assert str(shown.get_attribute("aria-label")).endswith(": 1.5 s, 100.0 % of the phase")
         assert page.locator('#code .flame g[aria-label*="DFS.read"]').count() == 0
         page.get_by_role("button", name="Whole run").click()
+        page.get_by_text("Only 3.0 to 4.0 s").wait_for(state="hidden")
         page.locator("#code .flame select").select_option("reduce")
         page.locator('#code .flame g[aria-label*="DFS.read"]').wait_for()
         watched.check()

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
+from assay.interfaces.charts.drawing.style import FULL_PX, INK, NARROW_PX, PALETTE, Spec, chart, colour_scale, log_axis
 from assay.model import LAYOUT_FACTOR
 from assay.text import layout_text, level_text, levels_text
 
@@ -24,8 +24,8 @@ LABELS_NARROW_MAX = 4
 only the Pareto front has names, and a legend names the layouts."""
 _AXIS_PX = 75
 """Width of the vertical axis with its title and labels, in pixels."""
-_LEGEND_ENTRY_PX = 200
-"""Width of one layout in the legend, in pixels."""
+_LEGEND_SYMBOL_PX, _LEGEND_CHARACTER_PX = 30, 7
+"""Widths of a symbol with its margins and of a character in the legend, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
 """Plot widths, in pixels, at which the positions of names change."""
 
@@ -290,7 +290,9 @@ def cost_effectiveness_chart(
     x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
     names = _name_rows(points, along, up, all_named=all_named)
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
-    legend: Spec | None = None if is_labelled else {"columns": max(1, width_px // _LEGEND_ENTRY_PX)}
+    entry_px = _LEGEND_SYMBOL_PX + _LEGEND_CHARACTER_PX * max(len(layout_text(name)) for name in layouts)
+    # A page shrinks a wide chart to a phone's width, with the same columns.
+    legend: Spec | None = None if is_labelled else {"columns": max(1, NARROW_PX // entry_px)}
     colours = {name: palette.get(name, PALETTE[-1]) for name in layouts}
     shapes = shapes_of({**colours, **palette})
     in_words = {layout_text(name): colour for name, colour in colours.items()}
