@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import RenamedOption, all_option, json_option, print_json, print_rows, row_limit
+from assay.interfaces.cli.common import F, RenamedOption, all_option, json_option, print_json, print_rows, row_limit
 from assay.interfaces.cli.terminal import send_control
 from assay.questions.recommendation.request import (
     CONFIDENCE,
@@ -27,6 +27,27 @@ from assay.questions.recommendation.request import (
 if TYPE_CHECKING:
     from assay.questions.recommendation.recommend import Choice, Recommendation
     from assay.questions.recommendation.search import Progress
+
+
+def search_options(command: F) -> F:
+    """Add the limits of a search: ``--simulations``, ``--seed`` and ``--jobs``."""
+    for option in (
+        click.option(
+            "--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores."
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws."
+        ),
+        click.option(
+            "--simulations",
+            type=click.IntRange(1, 100_000),
+            default=SIMULATIONS,
+            show_default=True,
+            help="Maximum number of clusters to simulate.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(cls=AssayCommand)
@@ -72,15 +93,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Minimum share of draws in which every constraint is kept.",
 )
-@click.option(
-    "--simulations",
-    type=click.IntRange(1, 100_000),
-    default=SIMULATIONS,
-    show_default=True,
-    help="Maximum number of clusters to simulate.",
-)
-@click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores.")
+@search_options
 @click.option(
     "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: the one shipped with assay."
 )

@@ -10,8 +10,7 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_rows
-from assay.interfaces.cli.forecast.recommend import search_progress
-from assay.questions.recommendation.request import SEED, SIMULATIONS
+from assay.interfaces.cli.forecast.recommend import search_options, search_progress
 
 if TYPE_CHECKING:
     from assay.questions.recommendation.size import Shape, SizeAnswer
@@ -24,15 +23,7 @@ if TYPE_CHECKING:
 @click.option("--grow", default="1x", show_default=True, metavar="FACTOR", help="Future data per data in the log: 3x.")
 @click.option("--catalogue", type=click.Path(path_type=Path), help="Hardware catalogue (YAML) to choose from.")
 @click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML).")
-@click.option(
-    "--simulations",
-    type=click.IntRange(1, 100_000),
-    default=SIMULATIONS,
-    show_default=True,
-    help="Maximum number of clusters to simulate.",
-)
-@click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores.")
+@search_options
 @json_option
 def size(
     logs: tuple[Path, ...],
