@@ -27,7 +27,7 @@ from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
 from assay.analysis.statistics import InferenceScope, Verdict
-from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import DecisionRequest
 

@@ -30,7 +30,7 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.runs.run_table import Column, RunTable, coded, table_of
 from assay.model import Run
 from assay.model.runs.imported import foreign_run
-from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import CostVerdict, DecisionRequest
 

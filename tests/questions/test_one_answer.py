@@ -19,15 +19,13 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.report.decisions import ROWS_MAX
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
-from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.curve import curve_of
-from assay.questions.decisions.curve_text import curve_table
-from assay.questions.decisions.option_words import compared_option
-from assay.questions.decisions.question_sentences import QuestionView, view_of
-from assay.questions.decisions.sentences import (
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.curve_text import curve_table
+from assay.questions.decisions.sentences.decision_sentences import (
     answer_of,
     basis_text,
     cost_headline,
@@ -36,6 +34,8 @@ from assay.questions.decisions.sentences import (
     interval_text,
     row_verdict,
 )
+from assay.questions.decisions.sentences.option_words import compared_option
+from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in

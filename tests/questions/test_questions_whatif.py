@@ -21,7 +21,7 @@ from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.questions.decisions.option_words import change_text
+from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
 from assay.specs.document import document_of
 from assay.store import Repository

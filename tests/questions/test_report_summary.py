@@ -11,8 +11,8 @@ from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
 from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
 from assay.model import Energy, LineItem, PriceBook
 from assay.model.runs.run import Run
-from assay.questions.decisions.amount_sentences import amount_sentences
-from assay.questions.decisions.sentences import cost_headline, evidence, headline
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.decision_sentences import cost_headline, evidence, headline
 from assay.questions.report.values import Report
 from builders import price_book, runs_with, study_runs
 from report_support import document_of, report_on

@@ -23,7 +23,7 @@ from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.comparisons.speedup_tables import tables_of
 from assay.questions.costs.job_cost import cost_view
-from assay.questions.decisions.costs import run_costs
+from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.report.configurations import ObservedOf, TraceOf, configuration_details

@@ -20,7 +20,7 @@ from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.questions.clusters.cluster_facts import first_facts
 from assay.questions.costs.job_cost import cost_view, counts_of
-from assay.questions.decisions.costs import run_costs
+from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.values import CostVerdict, Decision, DecisionRequest
 from builders import make_run, price_book, runs_with, study_runs

@@ -18,7 +18,7 @@ from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.questions.comparisons.result_sentences import caveat_of_result
-from assay.questions.decisions.sentences import headline
+from assay.questions.decisions.sentences.decision_sentences import headline
 from builders import runs_with
 from report_support import report_on
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from assay.questions.comparisons.speedup import SpeedupView
     from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
     from assay.questions.costs.years_of_use import JobCosts
-    from assay.questions.decisions.question_sentences import QuestionView
-    from assay.questions.decisions.sentences import DecisionAnswer
+    from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer
+    from assay.questions.decisions.sentences.question_sentences import QuestionView
     from assay.questions.runs.code_profile import CodeProfile
     from assay.questions.runs.run_quality import AnomalousRuns
     from assay.questions.runs.scatter import ScatterView
@@ -104,7 +104,7 @@ class OpenedRepository(Forecasts):
     ) -> Answer[tuple[QuestionView, ...]]:
         """Answer the six questions of a buyer: storage, network, disks, nodes, containers and cheapest."""
         from assay.questions.decisions.answers import answer_questions
-        from assay.questions.decisions.question_sentences import view_of
+        from assay.questions.decisions.sentences.question_sentences import view_of
         from assay.questions.decisions.values import DecisionRequest
 
         flagged, _ = self._selected(where)
@@ -136,8 +136,8 @@ class OpenedRepository(Forecasts):
         from assay.questions.decisions.answers import answer_question
         from assay.questions.decisions.ask import decisions_of
         from assay.questions.decisions.buyer import question_named
-        from assay.questions.decisions.question_sentences import view_of
-        from assay.questions.decisions.sentences import answer_of
+        from assay.questions.decisions.sentences.decision_sentences import answer_of
+        from assay.questions.decisions.sentences.question_sentences import view_of
         from assay.questions.decisions.values import DecisionRequest
 
         flagged, table = self._selected(where)
@@ -190,7 +190,7 @@ class OpenedRepository(Forecasts):
 
         from assay.interfaces.python.charts import speedup_charts
         from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
-        from assay.questions.decisions.sentences import answer_of
+        from assay.questions.decisions.sentences.decision_sentences import answer_of
 
         _, table = self._selected(where)
         names = tuple(name.strip() for name in text(factor, "factor").split(","))
@@ -285,7 +285,7 @@ class OpenedRepository(Forecasts):
         from assay.interfaces.python.charts import decision_charts
         from assay.questions.costs.cost_json import cost_over_years_json
         from assay.questions.costs.years_of_use import JobCostRequest, job_costs
-        from assay.questions.decisions.sentences import headline
+        from assay.questions.decisions.sentences.decision_sentences import headline
 
         flagged, table = self._selected(where)
         rounded: Any = one_of(rounding, ("none", "paper"), "rounding")

@@ -23,13 +23,20 @@ from assay.interfaces.report.output.document import (
     with_code,
 )
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, missing_amounts
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.curve_text import curve_table
 from assay.questions.decisions.forest import forest_rows
-from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import compared_option, option_text
-from assay.questions.decisions.sentences import basis_text, cost_headline, evidence, headline, question, row_verdict
+from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, missing_amounts
+from assay.questions.decisions.sentences.curve_text import curve_table
+from assay.questions.decisions.sentences.decision_sentences import (
+    basis_text,
+    cost_headline,
+    evidence,
+    headline,
+    question,
+    row_verdict,
+)
+from assay.questions.decisions.sentences.next_sentences import next_sentences
+from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report

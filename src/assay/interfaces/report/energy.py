@@ -7,7 +7,7 @@ In: a report. Out: a chapter, if the price book states the power of the hardware
 from assay.interfaces.report.output.document import Chapter, Line, Paragraph
 from assay.interfaces.report.tables import shortened, table
 from assay.model import YEAR_H
-from assay.questions.decisions.option_words import compared_option
+from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.report.values import Report
 from assay.text import NO_VALUE, money, scale_text, workload_title
 

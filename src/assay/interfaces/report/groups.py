@@ -11,7 +11,7 @@ from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.charts.network import comparison_network, is_readable
 from assay.interfaces.report.output.document import Block, Chapter, Heading, Paragraph, ReportFigure
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.decisions.sentences import question
+from assay.questions.decisions.sentences.decision_sentences import question
 from assay.questions.report.values import Report
 from assay.text import column_title, joined, origin_badge, plural, slug, workload_title
 

@@ -27,7 +27,7 @@ from assay.interfaces.report.output.document import (
 from assay.interfaces.report.tables import shortened, table
 from assay.model.runs.throughput import GATED_AGGREGATE, JOB_THROUGHPUT, PER_STREAM
 from assay.questions.comparisons.result_sentences import exclusions_text, name_of
-from assay.questions.decisions.sentences import result_sentence
+from assay.questions.decisions.sentences.decision_sentences import result_sentence
 from assay.questions.report.request import Fact
 from assay.questions.report.values import ConfigurationDetails, Report, ReportSection, RunView
 from assay.text import NO_VALUE, language, numbers, ratios, titles

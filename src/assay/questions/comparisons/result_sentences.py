@@ -13,7 +13,7 @@ from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupRe
 from assay.analysis.comparison.sessions import inconclusive_by_sessions
 from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
-from assay.questions.decisions.option_words import option_text, workload_in_context
+from assay.questions.decisions.sentences.option_words import option_text, workload_in_context
 from assay.text import TextTable, capitalised, joined, plural, ratio, share
 
 _REASONS = {

@@ -24,7 +24,7 @@ from assay.analysis.statistics import RunTable, counts_by
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, WarningCode
-from assay.questions.decisions.sentences import DecisionAnswer
+from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer
 from assay.store import Repository
 
 RUNS_PER_LEVEL_MAX = 50

@@ -46,9 +46,9 @@ from assay.questions.clusters.cluster_facts import FactsByHardware, facts_by_har
 from assay.questions.costs.cost_runs import ChosenRuns, Take, choose, spread_of_rows, valid_runs
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.buyer import varied
-from assay.questions.decisions.costs import RunCosts, run_costs
+from assay.questions.decisions.costs.run_costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.sentences import cheapest_sentence
+from assay.questions.decisions.sentences.decision_sentences import cheapest_sentence
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.store import Repository
 from assay.text import levels_text, money

@@ -16,10 +16,10 @@ from assay.model import LAYOUT_FACTOR
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order
-from assay.questions.decisions.costs import run_costs
+from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.option_words import compared_option
-from assay.questions.decisions.sentences import headline, row_verdict
+from assay.questions.decisions.sentences.decision_sentences import headline, row_verdict
+from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.decisions.storage_effects import storage_effects_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.runs.runs import selected

@@ -24,12 +24,12 @@ from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.statistics import RunTable, require_factor
 from assay.analysis.statistics.sessions import SessionSpread
-from assay.questions.decisions.baseline_cost import baseline_costs_of, energy_use_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.caveats import caveats_of, in_order
-from assay.questions.decisions.cheapest import cheapest_of
 from assay.questions.decisions.compared_disks import compared_disks
-from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.costs.baseline_cost import baseline_costs_of, energy_use_of
+from assay.questions.decisions.costs.cheapest import cheapest_of
+from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.further_runs import further_runs
 from assay.questions.decisions.headline import OptionRow, headline_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest

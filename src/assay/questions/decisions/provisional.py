@@ -7,7 +7,7 @@ show nothing about their spread. The decision over all repetitions replaces it.
 from dataclasses import dataclass
 
 from assay.model import Run, RunStatus
-from assay.questions.decisions.option_words import option_text
+from assay.questions.decisions.sentences.option_words import option_text
 from assay.text import ratio, seconds, workload_title
 
 

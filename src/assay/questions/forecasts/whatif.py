@@ -39,7 +39,7 @@ from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import CONTAINERS, PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
-from assay.questions.decisions.option_words import change_text, context_text
+from assay.questions.decisions.sentences.option_words import change_text, context_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.runs.plans import recorded_plan, refuse_another_scale, run_files
 from assay.questions.runs.runs import selected

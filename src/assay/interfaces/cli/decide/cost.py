@@ -29,7 +29,7 @@ from assay.questions.costs.cost_effectiveness import (
 )
 from assay.questions.costs.cost_json import cost_effectiveness_json
 from assay.questions.costs.years_of_use import JobCostRequest
-from assay.questions.decisions.option_words import context_text
+from assay.questions.decisions.sentences.option_words import context_text
 from assay.text import (
     NO_VALUE,
     column_title,

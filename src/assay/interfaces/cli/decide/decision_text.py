@@ -9,13 +9,10 @@ import click
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.common import print_rows, print_table
-from assay.questions.decisions.amount_sentences import amount_sentences
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.curve_text import curve_table
-from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import baseline_text, compared_option
-from assay.questions.decisions.question_sentences import QuestionView
-from assay.questions.decisions.sentences import (
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.curve_text import curve_table
+from assay.questions.decisions.sentences.decision_sentences import (
     basis_text,
     cost_headline,
     evidence,
@@ -24,6 +21,9 @@ from assay.questions.decisions.sentences import (
     question,
     row_verdict,
 )
+from assay.questions.decisions.sentences.next_sentences import next_sentences
+from assay.questions.decisions.sentences.option_words import baseline_text, compared_option
+from assay.questions.decisions.sentences.question_sentences import QuestionView
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.text import NO_VALUE, level_text, origin_badge, plural, ratio, workload_title
 

@@ -142,7 +142,7 @@ def report(
     if bundle is not None:
         _packed(bundle, opened, table, document, answer, plan, prices)
     if as_json:
-        from assay.questions.decisions.sentences import answer_of
+        from assay.questions.decisions.sentences.decision_sentences import answer_of
         from assay.questions.json_values import json_value
 
         decisions = [answer_of(decision) for decision in answer.decisions]

@@ -18,7 +18,7 @@ from assay.analysis.run_profile.tables.run_tables import (
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.common import aligned
 from assay.model import LAYOUT_FACTOR, Phase, Run, TaskAttempt
-from assay.questions.decisions.option_words import context_text
+from assay.questions.decisions.sentences.option_words import context_text
 from assay.text import TextTable, layout_text, plural, tenths, workload_title
 
 _WIDTH = 80

@@ -23,7 +23,7 @@ from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, pub
 from assay.questions.costs.changed_prices import changed_book
 from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
 from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_costs
-from assay.questions.decisions.sentences import answer_of
+from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.runs.runs import selected
 from assay.questions.runs.scatter import ScatterRequest, ScatterView, scatter

@@ -39,7 +39,7 @@ from assay.questions.costs.changed_prices import changed_book, items_by_name, pr
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
-from assay.questions.decisions.sentences import cost_headline
+from assay.questions.decisions.sentences.decision_sentences import cost_headline
 from assay.questions.runs.runs import comparable, levels_in
 from assay.text import level_text, levels_text, origin_badge
 

@@ -26,7 +26,7 @@ from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_
 from assay.model import Origin, PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
-from assay.questions.decisions.question_sentences import QuestionView, view_of
+from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.forecasts.whatif import Anchor
 from assay.questions.forecasts.whatif_page import Control, controls_of
 

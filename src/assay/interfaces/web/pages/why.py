@@ -15,7 +15,7 @@ from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.why import AskedWhy, cached_pair, has_explanation, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
-from assay.questions.decisions.option_words import compared_option
+from assay.questions.decisions.sentences.option_words import compared_option
 from assay.text import titles
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)

@@ -24,9 +24,9 @@ from assay.interfaces.web.rendering.vega import Script, versions
 from assay.questions.comparisons.code_difference import difference_notes, difference_sentence, difference_tables
 from assay.questions.comparisons.flame_graphs import DIFFERENCE_TEXT, WIDTH_TEXT
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
-from assay.questions.decisions.curve_text import curve_table
-from assay.questions.decisions.option_words import compared_option, option_text
-from assay.questions.decisions.sentences import basis_text, row_verdict
+from assay.questions.decisions.sentences.curve_text import curve_table
+from assay.questions.decisions.sentences.decision_sentences import basis_text, row_verdict
+from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.runs import task_durations
 from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables
 from assay.text import amounts, language, layout_text, meanings, metric_text, metric_title, numbers, ratios, titles

@@ -18,8 +18,8 @@ from assay.questions.comparisons.why import WhyQuestion, of_decision
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.forest import forest_rows
-from assay.questions.decisions.question_sentences import QuestionView, view_of
-from assay.questions.decisions.sentences import DecisionAnswer, answer_of
+from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer, answer_of
+from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.decisions.values import Decision
 
 WHYS_SHOWN = 4

@@ -15,7 +15,7 @@ from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
 from assay.analysis.statistics import Ints, RunTable, offsets_in
 from assay.model import YEAR_H
-from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.headline import OptionRow
 from assay.questions.decisions.values import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
 

@@ -6,12 +6,10 @@ from shlex import quote
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
-from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
-from assay.questions.decisions.next_sentences import about_duration, next_sentences
-from assay.questions.decisions.option_words import option_text, options_text
-from assay.questions.decisions.sentences import (
+from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
+from assay.questions.decisions.sentences.decision_sentences import (
     DecisionAnswer,
     answer_of,
     cheapest_sentence,
@@ -21,6 +19,8 @@ from assay.questions.decisions.sentences import (
     headline,
     shared_by_leaders,
 )
+from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
+from assay.questions.decisions.sentences.option_words import option_text, options_text
 from assay.questions.decisions.values import Decision, StorageEffects
 from assay.text import joined, plural, workload_title
 

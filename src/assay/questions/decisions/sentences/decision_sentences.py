@@ -8,10 +8,10 @@ from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text,
 from assay.analysis.statistics import Verdict
 from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin
 from assay.model.clusters import layout_code
-from assay.questions.decisions.amount_sentences import CostAmounts, amount_sentences, priced_option
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.next_sentences import next_sentences
-from assay.questions.decisions.option_words import COUNTED, compared_option, option_text, option_verb
+from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, priced_option
+from assay.questions.decisions.sentences.next_sentences import next_sentences
+from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, option_verb
 from assay.questions.decisions.values import (
     CostRatio,
     CostVerdict,
