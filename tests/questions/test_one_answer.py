@@ -398,8 +398,8 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     answer = client.post("/api/v1/tco", json={}).json()
     page = text_of(client.get("/cost?view=years").text)
     assert plain["narrowed"] == answer["narrowed"] == {"network": "ETH"}
-    assert [row["n"] for row in plain["rows"]] == [row["runs"] for row in answer["rows"]] == [4, 4]
-    assert [row["cost_per_job"] for row in plain["rows"]] == [row["cost_per_job"] for row in answer["rows"]]
+    assert [row["n"] for row in plain["rows"]] == [4, 4]
+    assert plain["rows"] == answer["rows"]
     repository = Repository.open(root)
     decision = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout", prices=book, years=3))[0]
     assert decision.runs == 14

@@ -113,7 +113,7 @@ def test_a_name_that_no_run_has_is_answered_with_those_that_there_are(
 
 def test_findings_and_anomalies_answer_on_the_same_runs(folder: Path) -> None:
     answer = json.loads(invoke(findings, "--json", "--repository", str(folder)).output)
-    by_name = {item["name"]: item for item in answer["measured"]}
+    by_name = {item["name"]: item for item in answer["by_origin"]["measured"]}
     assert any(item["answer"] == "supported" and "SSD" in item["claim"] for item in by_name.values())
     assert "SUPPORTED" in invoke(findings, "--repository", str(folder)).output
     odd = invoke(anomalies, "--repository", str(folder))
@@ -187,7 +187,7 @@ def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
     shown = invoke(changes, *repository)
     assert "2026-03-13" in shown.output
     assert "1 change in 1 configuration" in shown.output
-    (history,) = json.loads(invoke(changes, "--json", *repository).output)
+    (history,) = json.loads(invoke(changes, "--json", *repository).output)["histories"]
     assert history["changes"][0]["ratio"]["value"] == pytest.approx(151 / 101, rel=0.01)
 
 

@@ -1,28 +1,71 @@
-"""Test that the API gives the JSON of the command: one table of questions for all interfaces, one row per address."""
+"""Test that the API gives the JSON of the command: one table of questions for all interfaces, one address for each."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+import assay
 from assay.specs import load_prices
-from question_table import PRICES, QUESTIONS, printed, question_repositories
+from question_table import (
+    CATALOGUE,
+    HARDWARE_PRICES,
+    PROFILED_RUN,
+    QUESTIONS,
+    SIMULATED,
+    Question,
+    printed,
+    question_repositories,
+)
+from simulator_support import measured_repository, needs_simulator
 from web_support import client_of
 
 pytestmark = pytest.mark.slow
 ADDRESSES = {
+    "runs": "export?form=json",
+    "runs, selected": "export?form=json&where=layout=HD5&limit=2",
     "questions": "questions",
     "decide": "decisions?factor=storage",
     "decide, a factor": "decisions?factor=layout&baseline=HD5&where=network=IB",
     "decide, no decision": "decisions?factor=nodes",
+    "speedup": "speedup?by=network",
     "scatter": "scatter?x=gc_s&y=duration_s&by=layout",
+    "changes": "changes",
+    "gate": "gate?baseline=2026-03-11&ignore=build",
+    "anomalies": "anomalies?limit=1000",
+    "findings": "findings",
     "limits": "runs/0/limits",
+    "profile": f"runs/{PROFILED_RUN}/code-profile",
+    "profile, a second of a phase": f"runs/{PROFILED_RUN}/code-profile?phase=reduce&at_s=3.5",
     "tasks": "runs/0/task-durations",
     "explain": "matters?by=layout",
+    "predict": "predict?where=workload=terasort&where=layout=SSD",
+    "next": "next?runs=3",
+    "enough_runs": "enough-runs?cluster=c8&precision=0.2",
+    "whatif": "whatif?set=layout=SS2&where=layout=HD2",
 }
 """Question of the table to its address below ``/api/v1``."""
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cost": ("cost", {}),
+    "cost_over_years": ("tco", {"years": 3, "rounding": "paper"}),
+    "recommend": (
+        "recommend",
+        {
+            "workloads": ["terasort:100GB:daily"],
+            "catalogue_text": Path(CATALOGUE).read_text(),
+            "prices_text": Path(HARDWARE_PRICES).read_text(),
+            "simulations": 20,
+        },
+    ),
+}
+"""Question of the table to its address and the body of its request."""
+SEARCH_S_MAX = 120.0
+"""Maximum duration of a search, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +73,54 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return question_repositories(tmp_path_factory.mktemp("rest"))
 
 
-@pytest.mark.parametrize("name", ADDRESSES)
-def test_the_api_has_the_json_of_the_command(name: str, repositories: dict[str, Path]) -> None:
-    question = QUESTIONS[name]
-    root = repositories[question.repository]
-    book = load_prices(Path(PRICES)) if "--prices" in question.words else None
-    answer = client_of(root, book=book).get(f"/api/v1/{ADDRESSES[name]}")
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return measured_repository(tmp_path_factory.mktemp("simulated") / "r").root
+
+
+def _client(question: Question, root: Path) -> TestClient:
+    words = question.words
+    book = load_prices(Path(words[words.index("--prices") + 1])) if "--prices" in words else None
+    return client_of(root, book=book)
+
+
+def _answered(client: TestClient, name: str) -> Any:
+    """Return the API's answer to a question; of a search, its answer after the end."""
+    path, body = REQUESTS[name] if name in REQUESTS else (ADDRESSES[name], None)
+    answer = client.get(f"/api/v1/{path}") if body is None else client.post(f"/api/v1/{path}", json=body)
     assert answer.status_code == 200, answer.text
-    assert answer.json() == json.loads(printed(*question.words, "--repository", root, "--json"))
+    if name != "recommend":
+        return answer.json()
+    end_s = time.monotonic() + SEARCH_S_MAX
+    while not (state := client.get(f"/api/v1/recommend/{answer.json()['key']}").json())["over"]:
+        assert time.monotonic() < end_s
+        time.sleep(0.1)
+    assert state["problem"] is None
+    return state["answer"]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_api_has_the_json_of_the_command(name: str, repositories: dict[str, Path]) -> None:
+    question, root = QUESTIONS[name], repositories[QUESTIONS[name].repository]
+    expected = json.loads(printed(*question.words, "--repository", root, "--json"))
+    assert _answered(_client(question, root), name) == expected
+
+
+@needs_simulator
+@pytest.mark.parametrize("name", SIMULATED)
+def test_the_api_has_the_simulated_json_of_the_command(name: str, measured: Path) -> None:
+    question = SIMULATED[name]
+    at = () if name == "recommend" else ("--repository", measured)
+    with _client(question, measured) as client:  # it stops the simulators
+        assert _answered(client, name) == json.loads(printed(*question.words, *at, "--json"))
+
+
+def test_the_api_compares_runs_as_the_command(repositories: dict[str, Path]) -> None:
+    runs = {run.layout: run.run_id for run in assay.open(repositories["bsc"]).runs().value}
+    first, second = list(runs.values())[:2]
+    answer = client_of(repositories["bsc"]).get("/api/v1/sides", params={"run": [first, second]})
+    assert answer.json() == json.loads(printed("compare", first, second, "--repository", repositories["bsc"], "--json"))
+
+
+def test_every_question_has_an_address() -> None:
+    assert {*ADDRESSES, *REQUESTS} == {*QUESTIONS, *SIMULATED}

@@ -365,9 +365,7 @@ class OpenedRepository(Forecasts):
         from assay.questions.trust.changes import changes_of, changes_sentence
 
         view = changes_of(selected(self._store.table(), conditions(where)))
-        return Answer(
-            view, changes_sentence(view), json_values=lambda: json_value(view.histories), rows=rows.change_rows
-        )
+        return Answer(view, changes_sentence(view), json_values=lambda: json_value(view), rows=rows.change_rows)
 
     def gate(
         self, baseline: str, max_slowdown: float = 0.05, where: Where = (), *, ignore: str | Sequence[str] = ()
@@ -401,7 +399,8 @@ class OpenedRepository(Forecasts):
             outliers,
             anomalies_sentence(outliers),
             shown=("run_id", "workload", "layout", "kind", "reason"),
-            json_values=lambda: json_value(outliers.anomalies),
+            json_values=lambda: json_value(outliers),
+            rows=rows.of("anomalies"),
         )
 
     def findings(
@@ -417,6 +416,6 @@ class OpenedRepository(Forecasts):
             view,
             findings_sentence(view),
             shown=("origin", "claim", "answer", "source"),
-            json_values=lambda: json_value(view.by_origin),
+            json_values=lambda: json_value(view),
             rows=rows.finding_rows,
         )

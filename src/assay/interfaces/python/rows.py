@@ -48,12 +48,12 @@ def cost_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         job = " ".join(view["job"].values())
         for row in view["rows"]:
             plain = {name: value for name, value in row.items() if name != "rate"}
-            yield {"job": job, "currency": view["currency"], "label": " ".join(row["levels"].values()), **plain}
+            yield {"job": job, "currency": view["currency"], **plain}
 
 
-def change_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def change_rows(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield each change with the configuration that changed."""
-    for history in values:
+    for history in values["histories"]:
         for change in history["changes"]:
             yield {"configuration": history["configuration"], "runs": history["runs"], **change}
 
@@ -64,8 +64,8 @@ def gate_rows(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**row, "configuration": ", ".join(row["configuration"].values())}
 
 
-def finding_rows(values: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def finding_rows(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield each finding with its origin."""
-    for origin, findings in values.items():
+    for origin, findings in values["by_origin"].items():
         for finding in findings:
             yield {"origin": origin, **finding}

@@ -1,4 +1,4 @@
-"""Costs as JSON values, the same for ``--json`` and the Python API."""
+"""Costs as JSON values, the same for ``--json``, the REST API and the Python API."""
 
 from typing import Any
 
@@ -9,8 +9,14 @@ from assay.questions.json_values import json_value
 
 def cost_effectiveness_json(view: JobCostEffectiveness) -> dict[str, Any]:
     """Return the costs of one job per run, with the headline and the price per hour of each item."""
-    plain: dict[str, Any] = json_value(view) | {"headline": view.headline, "note": view.note}
+    plain: dict[str, Any] = json_value(view) | {
+        "headline": view.headline,
+        "note": view.note,
+        "quadrants": json_value(view.quadrants),
+        "size_recorded": view.size_recorded,
+    }
     for row, shown in zip(plain["rows"], view.rows, strict=True):
+        row["label"] = shown.label
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
             item["per_h"] = json_value(priced.per_h)
     return plain

@@ -39,8 +39,7 @@ def findings(
     opened, _, table = read_flagged(repository, where)
     view = findings_view(opened, table, book, exclude_flagged=exclude_flagged)
     if as_json:
-        print_json(json_value(view.by_origin))
-        _print_flagged(view, to_stderr=True)
+        print_json(json_value(view))
         return
     click.echo(f"{findings_sentence(view)}\n")
     for origin, items in view.by_origin.items():
@@ -56,7 +55,7 @@ def findings(
     _print_flagged(view)
 
 
-def _print_flagged(view: FindingsView, *, to_stderr: bool = False) -> None:
+def _print_flagged(view: FindingsView) -> None:
     if view.flagged:
         how = "they count; --exclude-flagged leaves them out" if view.flagged_count else "left out"
-        click.echo(f"{runs_flagged(view.flagged)}: {how}.", err=to_stderr)
+        click.echo(f"{runs_flagged(view.flagged)}: {how}.")

@@ -47,7 +47,7 @@ def anomalies(
         return
     outliers = anomalous_runs(opened, flagged, table, None)
     if as_json:
-        print_json(json_value(outliers.anomalies))
+        print_json(json_value(outliers))
         return
     cells = [
         (run_id_text(run.run_id), _workload(run.workload), _layout(run.layout), run.kind, run.reason)

@@ -36,7 +36,7 @@ def changes(limit: int | None, every: bool, where: tuple[str, ...], as_json: boo
     _, table = read_table(repository, where)
     answer = changes_of(table)
     if as_json:
-        print_json(json_value(answer.histories))
+        print_json(json_value(answer))
         return
     cells = [
         (

@@ -5,14 +5,10 @@ Field names end in their units. Amounts of money are in the response's ``currenc
 
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
-from assay.analysis.cost.pareto import Quadrants
 from assay.analysis.run_profile.series import Series, SeriesName
 from assay.model import Run, TaskAttempt
-from assay.questions.costs.cost_effectiveness import RowVerdict
-from assay.questions.costs.job_cost import CostPerformance, JobCostRatio
-from assay.questions.decisions.values import Decision
 from assay.questions.runs.overview import RunCounts
 
 _TASK_FIELDS: Any = {
@@ -125,67 +121,6 @@ class CostQuestion(Model):
     seed: int = Field(0, ge=0, le=2**31)
 
 
-class CostRow(Model):
-    """Time and cost of one configuration."""
-
-    rank: int | None = Field(description="1 for the cheapest and its ties; null without a verdict.")
-    verdict: RowVerdict
-    label: str
-    levels: dict[str, str]
-    configuration: dict[str, str]
-    runs: int = Field(validation_alias="n")
-    runs_all: int = Field(validation_alias="n_all")
-    flagged: int = Field(description="Runs whose times are flagged as outliers.")
-    time_s: float
-    time_low_s: float | None
-    time_high_s: float | None
-    rate_per_h: float
-    cost: float
-    cost_low: float | None
-    cost_high: float | None
-    borrowed: bool = Field(description="Whether the interval uses pooled spread, because the row has few runs.")
-    on_pareto_front: bool
-    pareto_front_probability: float | None
-
-
-class SwitchingPriceField(Model):
-    """The price of an item at which another configuration becomes the cheapest; null if there is none."""
-
-    name: str = Field(validation_alias=AliasPath("price", "name"))
-    per: str = Field(validation_alias=AliasPath("price", "per"))
-    amount: float = Field(validation_alias=AliasPath("price", "amount"))
-    within_range: bool = Field(description="Whether the switching price is within the range of plausible prices.")
-    below: float | None
-    below_winner: str | None
-    above: float | None
-    above_winner: str | None
-
-
-class CostEffectivenessAnswer(Model):
-    """Time and cost of one job's configurations."""
-
-    job: dict[str, str]
-    book: str
-    currency: str
-    date: str
-    source: str
-    by: list[str]
-    take: str
-    rows: list[CostRow]
-    break_even_prices: list[SwitchingPriceField]
-    quadrants: Quadrants | None = Field(description="Limits between fast and slow, cheap and expensive.")
-    unpriced: dict[str, str]
-    set_apart: dict[str, str] = Field(description="Rows without a rank, with the reason: an implausible data size.")
-    left_out: int
-    flagged: int
-    flagged_count: bool
-    size_recorded: bool
-    decision: Decision | None = Field(description="The cheapest row, over matched groups.")
-    headline: str = Field(description="The same in words.")
-    note: str | None = Field(description="Caveat on the absolute times and amounts of a lab.")
-    draws: int
-
-
 class TcoQuestion(Model):
     """A request to price years of use. Nothing is stored."""
 
@@ -196,37 +131,3 @@ class TcoQuestion(Model):
     years: float = Field(3, gt=0, le=100, allow_inf_nan=False)
     rounding: Literal["none", "paper"] = "none"
     baseline: ShortText | None = None
-
-
-class TcoLine(Model):
-    """One workload on one layout over the years."""
-
-    workload: str
-    layout: str
-    runs: int = Field(validation_alias="n")
-    runtime_s: float
-    jobs_per_day: float
-    jobs: float
-    price: float
-    cost_per_job: float
-    cost_per_job_low: float | None
-    cost_per_job_high: float | None
-
-
-class Tco(Model):
-    """Jobs and cost over years."""
-
-    book: str
-    currency: str
-    date: str
-    years: float
-    rounding: str
-    baseline: str
-    note: str | None
-    rows: list[TcoLine]
-    ratios: list[JobCostRatio] = Field(description="The rows of the decision on layouts.")
-    performance: list[CostPerformance]
-    unpriced: dict[str, str]
-    narrowed: dict[str, str] = Field(
-        {}, description="Factors with the level that rows are limited to, because a layout has one price."
-    )

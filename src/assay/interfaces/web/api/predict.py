@@ -23,7 +23,7 @@ from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
 from assay.questions.forecasts.importance import ImportanceView, combined_factors, what_matters_by
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.next_plan import CLUSTER, next_plan
-from assay.questions.forecasts.next_runs import NextRunsAnswer, budget_of, next_runs_by
+from assay.questions.forecasts.next_runs import Characterisation, NextRunsAnswer, budget_of, characterise, next_runs_by
 from assay.questions.forecasts.prediction import Prediction, predicted_by
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
 from assay.questions.recommendation.search import Progress
@@ -168,6 +168,21 @@ def get_next(
         lambda table: next_runs_by(
             cached_model(context), context.store.repository, table, where, about, budget_of(f"{runs}runs")
         ),
+    )
+
+
+@router.get("/enough-runs")
+def get_enough_runs(
+    context: ContextOf,
+    cluster: Annotated[str, Query(min_length=1, max_length=300)],
+    precision: Annotated[float, Query(ge=0.01, le=0.9, description="Median error: 0.1 is 10 %.")] = 0.1,
+    where: Where = [],  # noqa: B006
+) -> Characterisation:
+    """Count the runs on a cluster that are enough to predict its other runs."""
+    repository = context.store.repository
+    return context.store.answer(
+        ("enough runs", cluster, precision, tuple(where)),
+        lambda _: characterise(repository, cluster, precision, tuple(where)),
     )
 
 

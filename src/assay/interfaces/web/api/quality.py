@@ -1,4 +1,4 @@
-"""Serve the quality of runs: causes of invalid runs, trace coverage, repetitions still needed, and outliers."""
+"""Serve the quality of runs: causes of invalid runs, trace coverage, missing repetitions, outliers and slowdowns."""
 
 from typing import Annotated
 
@@ -18,6 +18,9 @@ from assay.questions.runs.run_quality import (
     traced_rows,
     why_not_valid,
 )
+from assay.questions.trust.changes import ChangesView, changes_of
+from assay.questions.trust.gate import SLOWDOWN_MAX, GateRequest, GateView
+from assay.questions.trust.gate import gate as gate_of
 from assay.store import Repository
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["quality"])
@@ -63,3 +66,29 @@ def anomalies(
         where,
         ("anomalies", limit),
     )
+
+
+@router.get("/changes")
+def changes(context: ContextOf, where: Where = []) -> ChangesView:  # noqa: B006
+    """Find when configurations became faster or slower."""
+    return context.ask(lambda _, table: changes_of(table), where, "changes")
+
+
+@router.get("/gate")
+def gate(
+    context: ContextOf,
+    baseline: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=300,
+            description="A time, COLUMN=LEVEL, or the beginning of a run's or campaign's id.",
+        ),
+    ],
+    max_slowdown: Annotated[float, Query(ge=0, le=10, description="Permitted slowdown: 0.05 is 5 %.")] = SLOWDOWN_MAX,
+    ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ from run to run.")] = [],  # noqa: B006
+    where: Where = [],  # noqa: B006
+) -> GateView:
+    """Check whether a configuration is slower than permitted since a baseline. ``passed`` is the answer."""
+    request = GateRequest(baseline, max_slowdown, tuple(where), tuple(ignore))
+    return context.store.answer(request, lambda _: gate_of(context.store.repository, request))

@@ -7,21 +7,22 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.models import CostEffectivenessAnswer, CostQuestion, FigureRow, Tco, TcoQuestion
+from assay.interfaces.web.api.models import CostQuestion, FigureRow, TcoQuestion
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
 from assay.questions.comparisons.findings import FindingsView, findings_view
 from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_speedups, speedup_view
 from assay.questions.costs.changed_prices import changed_book
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
+from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, JobCostEffectiveness, cost_effectiveness
+from assay.questions.costs.cost_json import cost_effectiveness_json, cost_over_years_json
 from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_costs
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans
@@ -160,9 +161,9 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
 class CheapestView:
     """Cost of runs with the server's price book."""
 
-    ranked: tuple[CostEffectivenessAnswer, ...] = ()
+    ranked: tuple[JobCostEffectiveness, ...] = ()
     """Cost of each job, ranked by configuration."""
-    unpriced: tuple[CostEffectivenessAnswer, ...] = ()
+    unpriced: tuple[JobCostEffectiveness, ...] = ()
     """Jobs without a price in the book."""
     problem: AssayError | None = None
     """The error, if the runs could not be priced."""
@@ -173,7 +174,7 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
     if context.book is None:
         return CheapestView()
     try:
-        every = cost(context, CostQuestion(where=list(where)))
+        every = run_costs(context, CostQuestion(where=list(where)))
     except AssayError as error:
         return CheapestView(problem=error)
     return CheapestView(
@@ -182,22 +183,24 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
     )
 
 
-@router.post("/cost")
-def cost(context: ContextOf, asked: CostQuestion) -> list[CostEffectivenessAnswer]:
-    """Price runs: ranking, Pareto front with probabilities, switching prices. Nothing is stored."""
+def run_costs(context: Context, asked: CostQuestion) -> list[JobCostEffectiveness]:
+    """Return the cost of each job, ranked by configuration; cached until the runs change."""
     day = checked_date(asked.on, "on") if asked.on else None
 
-    def make(table: RunTable) -> list[CostEffectivenessAnswer]:
+    def make(table: RunTable) -> list[JobCostEffectiveness]:
         request = CostEffectivenessRequest(
             tuple(asked.by), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged
         )
         chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
-        return [
-            CostEffectivenessAnswer.model_validate(view)
-            for view in cost_effectiveness(context.store.repository, chosen, book, request, table)
-        ]
+        return cost_effectiveness(context.store.repository, chosen, book, request, table)
 
     return context.store.answer(("cost", asked.model_dump_json()), make)
+
+
+@router.post("/cost")
+def cost(context: ContextOf, asked: CostQuestion) -> list[dict[str, Any]]:
+    """Price runs, as `assay cost --json`: ranking, Pareto front, switching prices. Nothing is stored."""
+    return [cost_effectiveness_json(view) for view in run_costs(context, asked)]
 
 
 def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
@@ -219,10 +222,9 @@ def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
 
 
 @router.post("/tco")
-def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
-    """Return jobs per day and over years, and the cost of one, by workload and layout. Nothing is stored."""
-    costs = tco_answer(context, asked)
-    return Tco.model_validate(costs.view).model_copy(update={"narrowed": costs.narrowed})
+def tco(context: ContextOf, asked: TcoQuestion) -> dict[str, Any]:
+    """Price a job over years of use, as `assay cost --years N --json`. Nothing is stored."""
+    return cost_over_years_json(tco_answer(context, asked))
 
 
 @router.get("/campaigns")

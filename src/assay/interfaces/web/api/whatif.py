@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query
 from assay.execution.planning.plan_files.changed_plan import Change, parse_question
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api.plan import cluster_files
-from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf
+from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.costs.changed_prices import changed_book
 from assay.questions.forecasts.whatif import Anchors, WhatIfAnswer, WhatIfQuestion, anchors_of, answer_of
 from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices, fitting_clusters
@@ -26,14 +26,16 @@ Changes = Annotated[
 ]
 
 
-def cached_anchors(context: Context, cluster: str = "") -> Anchors:
-    """Return the anchors of all measured configurations: their measured runs with their simulation. Cached.
+def cached_anchors(context: Context, cluster: str = "", where: Sequence[str] = ()) -> Anchors:
+    """Return the anchors of the measured configurations that match: their measured runs with their simulation. Cached.
 
     ``cluster``: name of a cluster file on the server to use instead of the stored files.
     """
     ask, repository = context.simulators.simulate, context.store.repository
-    asked = WhatIfQuestion((), cluster=_cluster_text(context, cluster))
-    return context.store.answer(("anchors", cluster), lambda table: anchors_of(repository, table, asked, ask))
+    asked = WhatIfQuestion((), tuple(where), cluster=_cluster_text(context, cluster))
+    return context.store.answer(
+        ("anchors", cluster, tuple(where)), lambda table: anchors_of(repository, table, asked, ask)
+    )
 
 
 def cached_choices(context: Context, cluster: str = "") -> tuple[AnchorChoice, ...]:
@@ -74,7 +76,7 @@ def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
 
 
 @router.get("/whatif")
-def get_whatif(context: ContextOf, changes: Changes = (), run: RunId = "") -> WhatIfAnswer:
+def get_whatif(context: ContextOf, changes: Changes = (), run: RunId = "", where: Where = []) -> WhatIfAnswer:  # noqa: B006
     """Predict the times of measured configurations after changes: simulated, and anchored on their measured runs."""
-    anchors = cached_anchors(context)
+    anchors = cached_anchors(context, where=where)
     return answer_on(context, anchors.of_target(run) if run else anchors, parse_question(changes), {})

@@ -22,13 +22,7 @@ from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.costs import cost_bars, storage_costs
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import views as api_views
-from assay.interfaces.web.api.models import (
-    CostEffectivenessAnswer,
-    CostQuestion,
-    CostRow,
-    SwitchingPriceField,
-    TcoQuestion,
-)
+from assay.interfaces.web.api.models import CostQuestion, TcoQuestion
 from assay.interfaces.web.pages.cost_asked import CostPageState, asked_from
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
@@ -36,6 +30,7 @@ from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters.price_book import UNKNOWN
 from assay.questions.costs.changed_prices import changed_book, items_by_name, prices_in
+from assay.questions.costs.cost_effectiveness import CostEffectivenessRow, JobCostEffectiveness, SwitchingPriceRow
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
@@ -46,7 +41,7 @@ from assay.text import level_text, levels_text, origin_badge
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
 
-def row_where(job_cost: CostEffectivenessAnswer, row: CostRow) -> list[tuple[str, str]]:
+def row_where(job_cost: JobCostEffectiveness, row: CostEffectivenessRow) -> list[tuple[str, str]]:
     """Return the query parameters that list the runs of a row."""
     return [("where", f"{name}={text}") for name, text in {**job_cost.job, **row.levels, "status": "valid"}.items()]
 
@@ -86,7 +81,7 @@ class PriceField:
     now: float
     most: float
     """Upper end of the slider."""
-    break_even: SwitchingPriceField | None = None
+    break_even: SwitchingPriceRow | None = None
     """Switching price; None in the view of years, which has no switching prices."""
 
     @property
@@ -181,12 +176,12 @@ def _where(asked: CostPageState) -> list[str]:
     return [f"{name}={asked.state[name]}" for name in ("workload", "cluster", DEVICE_CLASS) if asked.state.get(name)]
 
 
-def job_text(job_cost: CostEffectivenessAnswer) -> str:
+def job_text(job_cost: JobCostEffectiveness) -> str:
     """Return origin, scale and data size of a job as text for an address; they distinguish the jobs of a workload."""
     return ", ".join(f"{text}" for name, text in job_cost.job.items() if name != "workload")
 
 
-def _job_title(job_cost: CostEffectivenessAnswer) -> str:
+def _job_title(job_cost: JobCostEffectiveness) -> str:
     """Return origin, scale and data size of a job as a title: ``simulated, lab 1/20, 100 MB``."""
     job = {name: text for name, text in job_cost.job.items() if name not in ("workload", "origin", "lab_scale")}
     where = origin_badge(job_cost.job.get("origin", ""), job_cost.job.get("lab_scale"))
@@ -205,13 +200,13 @@ def _job_costs(context: Context, asked: CostPageState) -> dict[str, Any]:
         take=state["take"],
         exclude_flagged=bool(state.get("unflagged")),
     )
-    in_book = {job_text(job_cost): job_cost for job_cost in api_views.cost(context, question)}
+    in_book = {job_text(job_cost): job_cost for job_cost in api_views.run_costs(context, question)}
     now = (
-        {job_text(p): p for p in api_views.cost(context, question.model_copy(update={"changes": changes}))}
+        {job_text(p): p for p in api_views.run_costs(context, question.model_copy(update={"changes": changes}))}
         if changes
         else in_book
     )
-    jobs = sorted(in_book, key=lambda job: (not in_book[job].rows, -sum(row.runs_all for row in in_book[job].rows)))
+    jobs = sorted(in_book, key=lambda job: (not in_book[job].rows, -sum(row.n_all for row in in_book[job].rows)))
     job = state["job"] if state.get("job") in in_book else jobs[0]
     job_cost, before = now[job], in_book[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
@@ -232,22 +227,22 @@ def _job_costs(context: Context, asked: CostPageState) -> dict[str, Any]:
 
 
 def _prices(
-    before: CostEffectivenessAnswer, job_cost: CostEffectivenessAnswer, book_prices: Mapping[str, float]
+    before: JobCostEffectiveness, job_cost: JobCostEffectiveness, book_prices: Mapping[str, float]
 ) -> tuple[PriceField, ...]:
     """Return the editable prices of the rows, closest to their switching price first.
 
     The prices of the book define the order, so a price stays in its place while you change it.
     """
-    now = {item.name: item for item in job_cost.break_even_prices}
+    now = {item.price.name: item for item in job_cost.break_even_prices}
     fields = []
     for was in sorted(before.break_even_prices, key=_distance):
-        price_now = now.get(was.name, was)
+        name, amount = was.price.name, float(was.price.amount)
+        price_now = now.get(name, was)
+        amount_now = float(price_now.price.amount)
         ends = [end for end in (was.below, was.above, price_now.below, price_now.above) if end is not None]
-        most = max(
-            [2 * book_prices.get(was.name, was.amount), price_now.amount, *(1.25 * end for end in ends)], default=1.0
-        )
-        in_book = book_prices.get(was.name, was.amount)
-        fields.append(PriceField(was.name, was.per, in_book, price_now.amount, most or 1.0, price_now))
+        in_book = book_prices.get(name, amount)
+        most = max([2 * in_book, amount_now, *(1.25 * end for end in ends)])
+        fields.append(PriceField(name, was.price.per, in_book, amount_now, most or 1.0, price_now))
     return tuple(fields)
 
 
@@ -255,14 +250,15 @@ def _plain(amount: float) -> str:
     return f"{int(amount)}" if amount == int(amount) else repr(amount)
 
 
-def _distance(price: SwitchingPriceField) -> float:
+def _distance(price: SwitchingPriceRow) -> float:
     """Return the logarithm of the factor by which a price must change until another row is the cheapest."""
     ends = [end for end in (price.below, price.above) if end is not None]
     if not ends:
         return math.inf
-    if not price.amount:
+    amount = float(price.price.amount)
+    if not amount:
         return _FREE_PRICE_DISTANCE
-    return min(abs(math.log(max(end, 1e-9) / price.amount)) for end in ends)
+    return min(abs(math.log(max(end, 1e-9) / amount)) for end in ends)
 
 
 def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
