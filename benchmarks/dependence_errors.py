@@ -29,7 +29,7 @@ from assay.analysis.outliers.anomalies import find_anomalies
 from assay.analysis.statistics import InferenceScope, Verdict
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import DecisionRequest
+from assay.questions.decisions.decision import DecisionRequest
 
 NO_VALUE = float("nan")
 Ask = Callable[[Rng, float], "Outcome"]

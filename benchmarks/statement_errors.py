@@ -32,7 +32,7 @@ from assay.model import Run
 from assay.model.runs.imported import foreign_run
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import CostVerdict, DecisionRequest
+from assay.questions.decisions.decision import CostVerdict, DecisionRequest
 
 SCATTER = 0.05
 Rng = np.random.Generator

@@ -12,9 +12,9 @@ import pytest
 from assay.analysis.statistics import Verdict, table_of
 from assay.model import Origin, Run
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import Decision, DecisionRequest, RunGoal
 from assay.questions.decisions.further_runs import FURTHER_MAX, PROPOSALS_MAX
 from assay.questions.decisions.sentences.next_sentences import next_sentences
-from assay.questions.decisions.values import Decision, DecisionRequest, RunGoal
 from builders import interleaved, make_run
 
 

@@ -23,6 +23,7 @@ from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.curve import curve_of
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import (
@@ -36,7 +37,6 @@ from assay.questions.decisions.sentences.decision_sentences import (
 )
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices

@@ -18,8 +18,8 @@ from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_q
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.question_sentences import answer_sentence, next_command, next_step, view_of
-from assay.questions.decisions.values import DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository

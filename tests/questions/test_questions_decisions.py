@@ -25,10 +25,10 @@ from assay.model.runs.run_status import RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import CaveatKind, Decision, DecisionRequest
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import answer_of, cost_headline, evidence, headline
 from assay.questions.decisions.sentences.option_words import baseline_text, option_text, workload_in_context
-from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.specs.prices import prices_of
 from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs

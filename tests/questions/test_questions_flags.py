@@ -22,8 +22,8 @@ from assay.questions.costs.cost_effectiveness import (
 )
 from assay.questions.costs.job_cost import cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decision import CaveatKind, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import cheapest_sentence
-from assay.questions.decisions.values import CaveatKind, DecisionRequest
 from assay.questions.runs.run_quality import anomalous_runs
 from assay.questions.runs.runs import RunPageRequest, run_page, selected
 from assay.questions.trust.flags import FlagCount, flag_count, flags, flags_in, flags_of_run

@@ -15,10 +15,10 @@ from assay.questions.decisions.answers import answer_question
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import Decision, DecisionRequest, FurtherRuns, RunGoal
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.question_sentences import view_of
-from assay.questions.decisions.values import Decision, DecisionRequest, FurtherRuns, RunGoal
 from assay.questions.trust.flags import flags_in
 from builders import build_repository, interleaved, make_run
 

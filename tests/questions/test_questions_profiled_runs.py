@@ -17,7 +17,7 @@ from assay.interfaces.cli.main import assay
 from assay.model import PROFILED
 from assay.model.runs.run import Run
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import DecisionRequest
+from assay.questions.decisions.decision import DecisionRequest
 from assay.store import Repository
 from builders import build_repository, interleaved, make_run
 from simulator_support import measured_repository, needs_simulator

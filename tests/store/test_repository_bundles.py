@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from assay.foundation.errors import RepositoryError
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import CacheState, Check, Phase, Run
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import CacheState, Check, Run
 from assay.model.runs.run_status import RunStatus
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace

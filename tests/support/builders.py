@@ -12,7 +12,8 @@ from typing import Any
 from assay.model.clusters.layout_code import named
 from assay.model.clusters.price_book import LineItem, PriceBook
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import CacheState, Check, Phase, Run
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import CacheState, Check, Run
 from assay.model.runs.run_status import RunStatus
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode

@@ -25,7 +25,7 @@ from assay.questions.comparisons.speedup_tables import tables_of
 from assay.questions.costs.job_cost import cost_view
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.report.configurations import ObservedOf, TraceOf, configuration_details
 from assay.questions.report.method import method_facts
 from assay.questions.report.provenance import provenance_of

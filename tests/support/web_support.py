@@ -18,7 +18,8 @@ from assay.interfaces.web.server.connections import ConnectionLimits
 from assay.interfaces.web.server.security import AccessRole, read_tokens
 from assay.interfaces.web.server.server import server
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import Check, Phase
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import Check
 from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from builders import make_run, make_trace, study_runs

@@ -85,7 +85,8 @@ from assay.model.runs.environment import (
 from assay.model.runs.imported import SOURCE_ID_LENGTH_MAX, ImportedRun, SkippedItem, foreign_run
 from assay.model.runs.job import Executor, Job, Stage
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import RUN_SCHEMA_VERSION, SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Check, Phase, Run
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import RUN_SCHEMA_VERSION, SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Check, Run
 from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
 from assay.model.runs.stream import CountedStream

@@ -23,7 +23,7 @@ from assay.model import Origin, Run, WarningCode
 from assay.questions.comparisons.result_sentences import caveat_of_result, sentence
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import CaveatKind, DecisionRequest
+from assay.questions.decisions.decision import CaveatKind, DecisionRequest
 from benchmark_support import benchmark
 from builders import interleaved, make_run
 

@@ -29,7 +29,8 @@ from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import ClusterFacts, Network, NetworkKind
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import Phase, Run
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.model.runs.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode

@@ -13,7 +13,7 @@ from assay.questions.comparisons.comparison import comparison_view
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.questions.comparisons.why import is_explained, observed_runs_of, of_decision, of_result, pair_of
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import DecisionRequest
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.report.build import report_of
 from assay.questions.report.request import ReportRequest
 from assay.store import Repository

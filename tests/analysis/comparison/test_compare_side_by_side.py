@@ -16,8 +16,8 @@ from assay.model.runs.origin import Origin
 from assay.model.runs.run_status import RunStatus
 from assay.questions.comparisons.result_sentences import different_jobs_text, side_sentence
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import headline
-from assay.questions.decisions.values import DecisionRequest
 from builders import build_repository, make_run, runs_with, study_runs
 from web_support import client_of, filled
 

@@ -22,7 +22,7 @@ from assay.questions.clusters.cluster_facts import first_facts
 from assay.questions.costs.job_cost import cost_view, counts_of
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.values import CostVerdict, Decision, DecisionRequest
+from assay.questions.decisions.decision import CostVerdict, Decision, DecisionRequest
 from builders import make_run, price_book, runs_with, study_runs
 
 RUNTIMES = {("read", "HDD"): 1756.0, ("read", "SSD"): 485.0, ("write", "HDD"): 5131.0, ("write", "SSD"): 1319.0}

@@ -16,7 +16,7 @@ from assay.analysis.run_profile.run_detail import detail_metrics, replication_of
 from assay.analysis.run_profile.tables.environment_tables import ROWS_MAX, environment_tables
 from assay.analysis.run_profile.tables.run_tables import purposes_table
 from assay.analysis.run_profile.tasks import ATTEMPTS_SHOWN_MAX, lanes, summarise_kinds, timeline
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
 from builders import WORKERS, make_run

@@ -42,7 +42,7 @@ from assay.interfaces.charts.speedups import named_speedups, speedup_domain, spe
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.charts.tuning import tuning_course
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.questions.clusters.clusters import HistoryPoint
 from assay.questions.clusters.hardware import DeviceRow, NodeRow
 from assay.questions.costs.job_cost import cost_view

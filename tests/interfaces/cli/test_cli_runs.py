@@ -16,7 +16,8 @@ import pytest
 
 from assay.interfaces.cli.explain.run_text import phase_bars
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import CacheState, Check, Phase, Run
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import CacheState, Check, Run
 from assay.model.runs.run_status import RunStatus
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.questions.runs.complete_run import read_complete_run, with_figures

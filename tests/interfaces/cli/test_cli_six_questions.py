@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from assay.interfaces.cli.main import assay
 from assay.questions.decisions.answers import answer_questions
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.values import DecisionRequest
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository

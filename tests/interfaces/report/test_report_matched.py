@@ -21,7 +21,7 @@ from assay.interfaces.report.output.html import html
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
-from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.report.combinations import combined_times
 from assay.store import Repository
 from assay.text.ratios import format_ratio

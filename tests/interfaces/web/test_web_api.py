@@ -14,7 +14,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.model.runs.imported import ImportedRun, foreign_run
-from assay.model.runs.run import Check, Phase
+from assay.model.runs.phase import Phase
+from assay.model.runs.run import Check
 from assay.store import Repository
 from assay.store.bundles.bundle import write_sums
 from assay.store.exchange.remote import digest_header, digest_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.model.runs.origin import Origin
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.specs.prices import prices_of
 from assay.store import Repository
 from builders import PRICES_YAML, make_run

@@ -21,8 +21,8 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.web.rendering.navigation import AREAS
 from assay.interfaces.web.server.app import create_app
 from assay.questions.decisions.answers import answer_questions
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.values import DecisionRequest
 from assay.questions.trust.flags import flags_in
 from assay.specs.prices import load_prices
 from assay.store import Repository

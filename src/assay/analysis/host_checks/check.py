@@ -1,6 +1,7 @@
 """Define what a host check is: a row with a criterion, a probe that reads a survey, and a rule that grades the value.
 
-In: the survey of a host and its description in the cluster file. Out: findings with a grade. Pure.
+In: the survey of a host and its description in the cluster file. Out: findings with a grade
+(``model/clusters/host_checks.py``). Pure.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

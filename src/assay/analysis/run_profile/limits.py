@@ -1,7 +1,7 @@
 """Find the resource that limited a measured run, by second and phase, and the maximum speedup from faster resources.
 
-In: a run, its attempts, its trace. Out: :class:`Limits`. It needs neither a simulator nor other
-runs. :mod:`.bounds` computes the maximum speedup.
+In: a run, its attempts, its trace. Out: :class:`Limits`. It needs neither a simulator nor other runs. :mod:`.bounds`
+computes the maximum speedup; :mod:`.job_limits` finds the limit of a job of which there is only a log.
 """
 
 from collections import Counter

@@ -22,9 +22,9 @@ from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import show_questions
 from assay.model import ImportedRun, PriceBook, Run
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import view_of
-from assay.questions.decisions.values import DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.private_fields import PublicRuns, private_columns, public_parts, public_runs

@@ -104,8 +104,8 @@ class OpenedRepository(Forecasts):
     ) -> Answer[tuple[QuestionView, ...]]:
         """Answer the six questions of a buyer: storage, network, disks, nodes, containers and cheapest."""
         from assay.questions.decisions.answers import answer_questions
+        from assay.questions.decisions.decision import DecisionRequest
         from assay.questions.decisions.sentences.question_sentences import view_of
-        from assay.questions.decisions.values import DecisionRequest
 
         flagged, _ = self._selected(where)
         request = DecisionRequest(where=conditions(where), prices=price_book(prices) if prices is not None else None)
@@ -136,9 +136,9 @@ class OpenedRepository(Forecasts):
         from assay.questions.decisions.answers import answer_question
         from assay.questions.decisions.ask import decisions_of
         from assay.questions.decisions.buyer import question_named
+        from assay.questions.decisions.decision import DecisionRequest
         from assay.questions.decisions.sentences.decision_sentences import answer_of
         from assay.questions.decisions.sentences.question_sentences import view_of
-        from assay.questions.decisions.values import DecisionRequest
 
         flagged, table = self._selected(where)
         book = price_book(prices) if prices is not None else None

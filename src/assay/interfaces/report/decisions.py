@@ -23,8 +23,9 @@ from assay.interfaces.report.output.document import (
     with_code,
 )
 from assay.interfaces.report.tables import shortened, table
+from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import (
@@ -37,7 +38,6 @@ from assay.questions.decisions.sentences.decision_sentences import (
 )
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
-from assay.questions.decisions.values import CostRatio, Decision, TimeRatio
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
 from assay.text import NO_VALUE, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title

@@ -10,6 +10,7 @@ from typing import Any
 from assay.model.runs.environment import Environment
 from assay.model.runs.job import Executor, Job, Stage
 from assay.model.runs.origin import Origin
+from assay.model.runs.phase import Phase
 from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.model.runs.warning import CodedWarning
 
@@ -26,20 +27,6 @@ class Check:
     name: str
     passed: bool
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A labelled interval of a run: setup, map, shuffle, merge, reduce, cleanup. Phases may overlap."""
-
-    name: str
-    start_s: float
-    end_s: float
-
-    @property
-    def duration_s(self) -> float:
-        """Length of the interval in seconds."""
-        return self.end_s - self.start_s
 
 
 @dataclass(frozen=True, slots=True)

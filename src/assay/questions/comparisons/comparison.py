@@ -16,8 +16,8 @@ from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import combined_or_named, match, session_spread
 from assay.analysis.comparison.result import SpeedupResult, with_verdicts
 from assay.analysis.statistics import Ints, RunTable, counts_by
+from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer, answer_of
-from assay.questions.decisions.values import Decision
 from assay.store import Repository
 from assay.text import column_title, plural
 

@@ -13,7 +13,7 @@ from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
 from assay.analysis.statistics import Mask, RunTable
-from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.runs import selected
 from assay.store import Repository

@@ -48,8 +48,8 @@ from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.buyer import varied
 from assay.questions.decisions.costs.run_costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import cheapest_sentence
-from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.store import Repository
 from assay.text import levels_text, money
 

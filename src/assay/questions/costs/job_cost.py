@@ -21,8 +21,8 @@ from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
 from assay.model.runs.throughput import GATED_AGGREGATE
+from assay.questions.decisions.decision import CostVerdict, Decision
 from assay.questions.decisions.sentences.option_words import context_of, workload_in_context
-from assay.questions.decisions.values import CostVerdict, Decision
 from assay.store import Repository
 from assay.text import column_title, level_text, workload_title
 

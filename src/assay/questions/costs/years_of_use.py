@@ -18,7 +18,7 @@ from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.costs.job_cost import CostView, cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.runs.runs import levels_in, selected
 from assay.store import Repository
 

@@ -23,7 +23,7 @@ from assay.questions.decisions.buyer import (
     levels_of_factor,
     recording_factors,
 )
-from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository

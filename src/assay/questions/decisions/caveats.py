@@ -12,8 +12,8 @@ from assay.analysis.comparison.matched import CLUSTER, GROUPS_MIN, MatchedGroups
 from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, has_level, smallest_reachable_p
 from assay.model import WORKERS_FACTOR, Origin, RunStatus
 from assay.questions.decisions.costs.run_costs import RunCosts
+from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.text import joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}

@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.comparison.factors.disk_counts import DISK_KIND, DISKS
 from assay.analysis.comparison.matched import MatchedGroups
 from assay.analysis.statistics import Ints, Mask, counts_by
-from assay.questions.decisions.values import ComparedDisks, DiskRuns
+from assay.questions.decisions.decision import ComparedDisks, DiskRuns
 
 
 def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -> ComparedDisks | None:

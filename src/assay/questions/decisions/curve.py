@@ -10,7 +10,7 @@ from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.comparison.factors.scalability import ScalabilityLaw, fit_law
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.buyer import parallelism_factors
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.decision import Decision
 from assay.text import format_interval, format_ratio
 
 LEVELS_MIN = 3

@@ -30,9 +30,9 @@ from assay.questions.decisions.compared_disks import compared_disks
 from assay.questions.decisions.costs.baseline_cost import baseline_costs_of, energy_use_of
 from assay.questions.decisions.costs.cheapest import cheapest_of
 from assay.questions.decisions.costs.run_costs import RunCosts
+from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.decisions.further_runs import further_runs
 from assay.questions.decisions.headline import OptionRow, headline_of
-from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.text import capitalised
 
 

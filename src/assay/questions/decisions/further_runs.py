@@ -26,8 +26,8 @@ from assay.analysis.comparison.matched import GROUPS_MIN
 from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
 from assay.analysis.statistics import ABSENT, ALPHA, RUNS_MIN, InferenceScope, Ints, Verdict, satterthwaite
 from assay.model import Origin
+from assay.questions.decisions.decision import Decision, FurtherRuns, RunGoal
 from assay.questions.decisions.headline import OptionRow
-from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 
 PROPOSALS_MAX = 3
 """Maximum number of proposals for one decision."""

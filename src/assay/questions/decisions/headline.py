@@ -21,7 +21,7 @@ from assay.analysis.comparison.matched import combine
 from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
 from assay.analysis.statistics import ALPHA, Estimate, InferenceScope, Verdict, holm_where_known, verdict_of
 from assay.questions.decisions.costs.break_even_price import cost_ratio
-from assay.questions.decisions.values import CostRatio, OptionResult, TimeRatio, WorkloadResult
+from assay.questions.decisions.decision import CostRatio, OptionResult, TimeRatio, WorkloadResult
 from assay.workloads.catalogue import generates_input
 
 _SCOPES = (

@@ -21,8 +21,8 @@ from assay.analysis.comparison.option_estimates import OptionEstimates, PairEsti
 from assay.analysis.statistics import ALPHA, RunTable, holm_where_known, satterthwaite, two_sided_p
 from assay.analysis.statistics.sessions import SessionSpread
 from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.decision import Decision, StorageEffect, StorageEffects
 from assay.questions.decisions.headline import mean_of, time_ratio, time_verdict
-from assay.questions.decisions.values import Decision, StorageEffect, StorageEffects
 
 _OF_STORAGE = (LAYOUT_FACTOR, DEVICE_CLASS, DISKS)
 """Factors that are storage themselves."""

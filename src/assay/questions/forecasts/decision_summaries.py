@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from assay.analysis.comparison.matched import STRATA
 from assay.analysis.statistics import RunTable
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline
 from assay.questions.decisions.sentences.next_sentences import next_sentences
-from assay.questions.decisions.values import DecisionRequest
 from assay.store import Repository
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.analysis.run_profile.job_shares import JobShares, job_shares
+from assay.analysis.run_profile.job_limits import JobShares, job_shares
 from assay.analysis.run_profile.memory_need import MemoryNeed, memory_need
 from assay.estimation.profiles.log_profile import data_bytes_of, log_profile
 from assay.estimation.simulator.pool import SimulatorPool

@@ -16,7 +16,7 @@ from assay.analysis.run_profile.tasks import timeline
 from assay.analysis.run_profile.traffic import disk_traffic, grid_step_s
 from assay.analysis.statistics import RunTable
 from assay.model import Run, Trace
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.decision import Decision
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import ConfigurationDetails, ReportSection, RunTraffic, RunView
 from assay.questions.runs.complete_run import CompleteRun

@@ -11,7 +11,7 @@ from assay.analysis.statistics.sessions import SessionSpread
 from assay.model import CodedWarning
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.questions.comparisons.speedup_tables import tables_of
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.decision import Decision
 from assay.questions.report.combinations import combined_times
 from assay.questions.report.selection import runs_of_decision
 from assay.questions.report.values import DecisionGroups, GroupDetails

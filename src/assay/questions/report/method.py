@@ -11,8 +11,8 @@ import numpy as np
 
 from assay.analysis.statistics import RunTable, counts_by
 from assay.model import Origin, Run
+from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.option_words import option_text
-from assay.questions.decisions.values import Decision
 from assay.questions.report.request import Fact
 from assay.questions.report.selection import present_levels
 from assay.text import joined, plural, scale_text

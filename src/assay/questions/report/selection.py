@@ -8,7 +8,7 @@ import numpy as np
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import combined_or_named
 from assay.analysis.statistics import ABSENT, RunTable
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.decision import Decision
 
 
 def with_factor(table: RunTable, factor: str) -> RunTable:

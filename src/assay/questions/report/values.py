@@ -27,9 +27,9 @@ from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import SpeedupTable
 from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
+from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.option_words import option_text, workload_in_context
 from assay.questions.decisions.sentences.question_sentences import QuestionView
-from assay.questions.decisions.values import Decision
 from assay.questions.forecasts.whatif import WhatIfAnswer
 from assay.questions.report.request import Fact, ReportRequest
 from assay.store.campaigns.plan_texts import PlanText

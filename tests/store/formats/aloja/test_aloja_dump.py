@@ -10,7 +10,7 @@ import aloja_mini
 from aloja_mini import FIRST, SECOND, dump, reduce_times, sar, task
 from assay.execution.observation.traces import cpu_busy_shares, device_totals
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.model.runs.run_status import RunStatus
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.store.formats.aloja.dump import FORMAT

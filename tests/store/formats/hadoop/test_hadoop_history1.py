@@ -7,7 +7,7 @@ import pytest
 import aloja_mini
 from aloja_mini import START_S, history
 from assay.foundation.errors import FormatError
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.store.formats.hadoop.history1 import parse_hadoop1_history
 from assay.store.formats.hadoop.jhist import phases
 from mutation import fuzz_count, mutations

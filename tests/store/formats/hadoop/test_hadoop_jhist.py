@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import jhist_samples as samples
 from assay.foundation.errors import FormatError
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.store.formats.hadoop.jhist import JobHistory, parse_jhist, phases
 from effort import examples
 from paths import ROOT

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import spark_samples as samples
 from assay.foundation.errors import FormatError
 from assay.model.runs.imported import ImportedRun, SkippedItem
-from assay.model.runs.run import Phase
+from assay.model.runs.phase import Phase
 from assay.model.runs.run_status import RunStatus
 from assay.store.formats.source import Source, sources_in
 from assay.store.formats.spark import codecs as spark_codecs

@@ -25,9 +25,9 @@ from assay.interfaces.cli.decide.decision_text import print_decisions
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.buyer import factor_of_details, question_named
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository

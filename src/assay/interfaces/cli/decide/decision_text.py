@@ -10,6 +10,7 @@ import click
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.common import print_rows, print_table
 from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import (
@@ -24,7 +25,6 @@ from assay.questions.decisions.sentences.decision_sentences import (
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import baseline_text, compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView
-from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.text import NO_VALUE, level_text, origin_badge, plural, ratio, workload_title
 
 

@@ -13,9 +13,9 @@ from assay.analysis.statistics import RunTable
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.values import Decision, DecisionRequest
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 

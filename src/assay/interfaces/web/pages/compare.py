@@ -28,7 +28,7 @@ from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.code_difference import ComparedProfiles
 from assay.questions.comparisons.side_by_side import Of, disk_traffic_of_runs, occupancy_of_runs
 from assay.questions.decisions.buyer import question_of_factor
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.decision import Decision
 from assay.questions.runs.code_profile import has_recordings
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of

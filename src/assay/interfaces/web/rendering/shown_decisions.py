@@ -17,10 +17,10 @@ from assay.model import LAYOUT_FACTOR
 from assay.questions.comparisons.why import WhyQuestion, of_decision
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST
-from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.chart_rows import forest_rows
+from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.values import Decision
 
 WHYS_SHOWN = 4
 """Maximum number of links to pairs of runs below a decision."""

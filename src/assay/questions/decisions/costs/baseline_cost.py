@@ -16,8 +16,8 @@ from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
 from assay.analysis.statistics import Ints, RunTable, offsets_in
 from assay.model import YEAR_H
 from assay.questions.decisions.costs.run_costs import RunCosts
+from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
 from assay.questions.decisions.headline import OptionRow
-from assay.questions.decisions.values import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
 
 _JOULES_PER_KWH = 3.6e6
 

@@ -9,7 +9,7 @@ import math
 
 from assay.analysis.comparison.option_estimates import PairEstimate
 from assay.analysis.statistics import ALPHA
-from assay.questions.decisions.values import CostRatio, CostVerdict
+from assay.questions.decisions.decision import CostRatio, CostVerdict
 
 
 def cost_ratio(

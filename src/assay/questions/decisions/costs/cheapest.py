@@ -9,8 +9,8 @@ its verdict against the baseline does not separate the two, so that the two stat
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
+from assay.questions.decisions.decision import Cheapest, CostVerdict, OptionResult
 from assay.questions.decisions.headline import tie_with
-from assay.questions.decisions.values import Cheapest, CostVerdict, OptionResult
 
 
 def cheapest_of(

@@ -7,8 +7,8 @@ of the ratio.
 
 from dataclasses import dataclass
 
+from assay.questions.decisions.decision import CaveatKind, CostVerdict, Decision, OptionResult
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.questions.decisions.values import CaveatKind, CostVerdict, Decision, OptionResult
 from assay.text import money, money_interval, plural, scale_text, workload_title
 
 

@@ -9,10 +9,7 @@ from assay.analysis.statistics import Verdict
 from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin
 from assay.model.clusters import layout_code
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, priced_option
-from assay.questions.decisions.sentences.next_sentences import next_sentences
-from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, option_verb
-from assay.questions.decisions.values import (
+from assay.questions.decisions.decision import (
     CostRatio,
     CostVerdict,
     Decision,
@@ -21,6 +18,9 @@ from assay.questions.decisions.values import (
     TimeRatio,
     WorkloadResult,
 )
+from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, priced_option
+from assay.questions.decisions.sentences.next_sentences import next_sentences
+from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, option_verb
 from assay.text import (
     capitalised,
     column_title,

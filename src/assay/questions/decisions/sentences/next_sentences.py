@@ -1,8 +1,8 @@
 """Proposals of further runs in sentences."""
 
 from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.decision import Decision, FurtherRuns, RunGoal
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.questions.decisions.values import Decision, FurtherRuns, RunGoal
 from assay.text import format_ratio, joined, layout_text, plural, workload_title
 
 CLUSTERS_NAMED = 3

@@ -15,7 +15,7 @@ from assay.model import (
     counted_resources,
     parameters_that,
 )
-from assay.questions.decisions.values import Decision
+from assay.questions.decisions.decision import Decision
 from assay.text import column_title, disk_noun, joined, level_text, meanings, plural, workload_title
 
 _CLASSES = {

@@ -8,6 +8,7 @@ from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
+from assay.questions.decisions.decision import Decision, StorageEffects
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.sentences.decision_sentences import (
     DecisionAnswer,
@@ -21,7 +22,6 @@ from assay.questions.decisions.sentences.decision_sentences import (
 )
 from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
 from assay.questions.decisions.sentences.option_words import option_text, options_text
-from assay.questions.decisions.values import Decision, StorageEffects
 from assay.text import joined, plural, workload_title
 
 COSTS_NAMED = 2

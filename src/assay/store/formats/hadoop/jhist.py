@@ -1,7 +1,7 @@
 """Read a MapReduce job from its job history file: outcome, counters, task attempts and phases.
 
 In: the bytes of a ``.jhist`` file (Hadoop 2 or 3, JSON or binary) and the origin of times. Out: a :class:`JobHistory`,
-and from it the job's :class:`~assay.model.runs.run.Phase` intervals. Times in the file are milliseconds of the
+and from it the job's :class:`~assay.model.runs.phase.Phase` intervals. Times in the file are milliseconds of the
 ApplicationMaster's clock; here they are seconds. Unneeded events and fields are skipped, so histories of later versions
 stay readable.
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.decision import Decision, TimeRatio
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.questions.decisions.values import Decision, TimeRatio
 from assay.text import capitalised, layout_text, plural, workload_title
 
 OPTIONS_SHOWN = 6
