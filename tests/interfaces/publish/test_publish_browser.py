@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser_support import watched_page
+from assay.store import Repository
+from browser_support import CHART_TEXTS, watched_page
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from question_table import BSC, PRICES, printed
 
 if TYPE_CHECKING:
@@ -77,4 +79,21 @@ def test_a_download_is_the_published_file(browser: Browser, bsc: Path) -> None:
         with page.expect_download() as awaited:
             page.get_by_role("link", name="runs.csv").click()
         assert awaited.value.path().read_bytes() == (bsc.parent / "site" / "downloads" / "runs.csv").read_bytes()
+        watched.check()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_list_leads_to_the_page_of_a_run_with_its_timeline(browser: Browser, tmp_path: Path, width: int) -> None:
+    store, run = Repository.create(tmp_path / "r"), hybrid_run()
+    store.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
+    printed("publish", tmp_path / "site", "--repository", store.root)
+    with watched_page(browser, (tmp_path / "site").as_uri(), width) as watched:
+        page = watched.open("/runs.html")
+        page.locator("#runs tbody a").first.click()
+        page.wait_for_selector("#over-time.drawn svg")
+        assert page.url.endswith(f"/runs/{run.run_id}.html")
+        assert page.evaluate(CHART_TEXTS) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("link", name="Explore").click()
+        assert page.locator("#matching").inner_text() == "1 of 1 runs match"
         watched.check()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from click.testing import CliRunner, Result
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.interfaces.publish.site_folder import LISTING, SiteFile, write_site
-from assay.model import Check
+from assay.model import Check, Trace
 from assay.store import Repository
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from question_table import BSC, PRICES, printed
@@ -78,6 +79,37 @@ def test_the_downloads_have_every_run_and_can_be_pulled(bsc: Path, site: Path, t
         assert {run.run_id for run in Repository.open(tmp_path / name).runs()} == runs.keys()
     asked = ("decide", "storage", "--prices", PRICES, "--json", "--repository")
     assert printed(*asked, tmp_path / "pulled") == printed(*asked, bsc)
+
+
+def test_every_run_has_a_page_with_the_answers_of_the_command(tmp_path: Path) -> None:
+    store = Repository.create(tmp_path / "r")
+    run = hybrid_run()
+    store.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
+    assert published(store.root, tmp_path / "site").exit_code == 0
+    page = (tmp_path / "site" / "runs" / f"{run.run_id}.html").read_text()
+    words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    limits = printed("show", run.run_id, "--limits", "--repository", store.root)
+    assert limits.splitlines()[0] in words
+    chart = json.loads(re.search(r'data-for="over-time">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    titles = " ".join(panel["title"]["text"] for panel in chart["vconcat"])
+    assert "Tasks, a lane for each container" in titles
+    assert "Network sent" in titles
+    assert '"linked":"all"' in (tmp_path / "site" / "data" / "runs.js").read_text()
+
+
+def test_the_page_of_a_long_run_on_many_nodes_is_small(tmp_path: Path) -> None:
+    trace, times_s = Trace(), [float(second) for second in range(7200)]
+    for node in range(40):
+        for subject, metric in (("disk:sda", "read_bytes"), ("disk:sda", "write_bytes"), ("cpu", "user_s")):
+            values = [second * 1e6 * (1 + node) + 1e5 * (node + math.sin(second)) / 3 for second in times_s]
+            trace.append_series(times_s, values, f"w{node:02}", subject, metric, counter=True)
+    store = Repository.create(tmp_path / "r")
+    run = replace(hybrid_run(), duration_s=7200.0)
+    store.publish(run, trace=trace)
+    assert published(store.root, tmp_path / "site").exit_code == 0
+    page = tmp_path / "site" / "runs" / f"{run.run_id}.html"
+    assert 100_000 < page.stat().st_size < 1_000_000
+    assert "busiest of 40" in page.read_text()
 
 
 def test_a_second_publication_writes_only_what_changed(bsc: Path, tmp_path: Path) -> None:

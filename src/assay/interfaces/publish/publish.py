@@ -4,6 +4,7 @@ In: a repository, the selected runs, a price book. Out: a folder with pages that
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,17 @@ from typing import Any, Final
 
 import msgspec
 
-from assay.analysis.statistics import RunTable
+from assay.analysis.statistics import ANOMALY, NO_ANOMALY, RunTable
 from assay.foundation.units import format_bytes
 from assay.foundation.version import __version__
 from assay.interfaces.publish.assets import asset_files
 from assay.interfaces.publish.downloads import csv_bytes, json_bytes, package_bytes, parquet_bytes
 from assay.interfaces.publish.explorer import explorer_data
+from assay.interfaces.publish.run_pages import run_pages
 from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, write_site
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import show_questions
-from assay.model import ImportedRun, PriceBook, Run
+from assay.model import ImportedRun, PriceBook, Run, TaskAttempt, Trace
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
@@ -62,12 +64,26 @@ class _Site:
     rendering: Rendering
     public: PublicRuns
     answers: tuple[QuestionAnswer, ...]
+    traced: frozenset[str]
+    """Ids of runs with task attempts or a trace."""
 
     def page(self, name: str, path: str, **values: Any) -> bytes:
         """Return a page from its template. ``path``: its path in the site."""
         root = "../" * path.count("/")
         shared = {"root": root, "site_title": self.request.title, "version": __version__, "here": path}
         return self.rendering.html(name, **shared, **values).encode()
+
+    @property
+    def shared(self) -> str:
+        """Everything that all pages of runs depend on."""
+        return json.dumps([self.request.title, self.request.keep_private, sorted(self.public.names)])
+
+    def observed(self, run: Run) -> tuple[tuple[TaskAttempt, ...], Trace]:
+        """Return the task attempts and the trace of a run, without private fields; both empty if it has none."""
+        if run.run_id not in self.traced:
+            return (), Trace()
+        tasks, trace = tuple(self.repository.tasks(run.run_id)), self.repository.trace(run.run_id)
+        return (tasks, trace) if self.request.keep_private else public_parts(tasks, trace)
 
 
 def publish_site(
@@ -82,20 +98,32 @@ def publish_site(
     public = PublicRuns(tuple(runs), (), frozenset()) if request.keep_private else public_runs(runs)
     asked = DecisionRequest(where=request.where, prices=request.prices)
     answers = answer_questions(repository, table, asked)
-    site = _Site(repository, table, request, Rendering(), public, answers)
+    traced = frozenset(repository.traced_runs(or_tasks=True))
+    site = _Site(repository, table, request, Rendering(), public, answers, traced)
     return write_site(request.folder, [*asset_files(site.rendering), *_site_files(site)], progress), public
 
 
 def _site_files(site: _Site) -> Iterator[SiteFile]:
+    linked = frozenset(run.run_id for run in site.public.runs)
     private = private_columns(site.table, site.public.names) if site.public.names else []
     yield SiteFile("index.html", lambda: _decide_page(site))
     yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
-    yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private, frozenset()))
+    yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private, linked))
+    yield from run_pages(site.public.runs, _outliers(site), site.observed, site.page, site.shared)
     yield SiteFile("downloads/runs.csv", lambda: csv_bytes(site.public.runs))
     yield SiteFile("downloads/runs.parquet", lambda: parquet_bytes(site.public.runs), key=_key_of(site.public.runs))
     yield SiteFile("downloads/decisions.json", lambda: json_bytes(decisions_json(site.answers)))
     yield SiteFile(f"downloads/{_PACKAGE}", lambda: _package(site), key=_key_of(site.public.runs))
     yield SiteFile("data.html", lambda: _data_page(site))
+
+
+def _outliers(site: _Site) -> dict[str, str]:
+    """Return the kind of each run that is an outlier, by its id."""
+    kinds = site.table.columns.get(ANOMALY)
+    if kinds is None:
+        return {}
+    ids = site.repository.ids_at(site.table, range(len(site.table)))
+    return {run_id: kind for row, run_id in enumerate(ids) if (kind := kinds.text(row)) not in (None, NO_ANOMALY)}
 
 
 def decisions_json(answers: Sequence[QuestionAnswer]) -> dict[str, Any]:
@@ -134,17 +162,10 @@ def _data_page(site: _Site) -> bytes:
 
 
 def _package(site: _Site) -> bytes:
-    observed = site.repository.traced_runs(or_tasks=True)
-
     def items() -> Iterator[ImportedRun]:
         for run in site.public.runs:
-            if run.run_id not in observed:
-                yield ImportedRun(run.run_id, run.run_id, run)
-                continue
-            tasks, trace = tuple(site.repository.tasks(run.run_id)), site.repository.trace(run.run_id)
-            if not site.request.keep_private:
-                tasks, trace = public_parts(tasks, trace)
-            yield ImportedRun(run.run_id, run.run_id, run, tasks, trace)
+            tasks, trace = site.observed(run)
+            yield ImportedRun(run.run_id, run.run_id, run, tasks, trace if len(trace) else None)
 
     return package_bytes(site.public.runs, items)
 

@@ -3,8 +3,7 @@
 In: the id of a run, and the span to show. Out: HTML, or a Vega-Lite specification for a zoomed chart.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,26 +11,13 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from assay.analysis.outliers.anomalies import Anomaly
-from assay.analysis.run_profile.limits import Limits, limit_spans
-from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.tables.environment_tables import environment_tables
 from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
 from assay.analysis.run_profile.tables.run_tables import run_sections
-from assay.analysis.run_profile.tables.trace_views import (
-    GROUPS,
-    TRACE_VIEWS,
-    busiest,
-    coinciding,
-    groups_of,
-    lines_of,
-    names_shown,
-    views_of,
-    windows_for,
-)
-from assay.analysis.run_profile.tasks import timeline
+from assay.analysis.run_profile.tables.trace_views import GROUPS, groups_of, views_of
 from assay.interfaces.charts.drawing.style import PALETTE, Spec
 from assay.interfaces.charts.durations import duration_histograms
-from assay.interfaces.charts.one_run import Lines, OverTime, over_time
+from assay.interfaces.charts.run_over_time import SHOWN_AT_FIRST, Span, run_over_time
 from assay.interfaces.charts.runs import request_sizes
 from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import runs as api_runs
@@ -43,28 +29,11 @@ from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.trust.flags import flags_of_run
-from assay.text import joined
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 LogName = Annotated[str, Path(max_length=500)]
-SHOWN_AT_FIRST = ("cpu", "disk", "net")
 METHODS_SHOWN = 10
 """Number of methods of a profile that are visible without a click."""
-COINCIDING_NAMED = 4
-"""Maximum number of names in the note on lines that coincide."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The part of a run that its chart shows.
-
-    ``shown``: groups of panels. ``node``: None for all nodes. ``start_s`` and ``end_s``: seconds from the run's start.
-    """
-
-    shown: tuple[str, ...]
-    node: str | None
-    start_s: float | None
-    end_s: float | None
 
 
 def _span(
@@ -94,7 +63,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         run=close.run,
         groups=groups_of(views),
         span=span,
-        over_time=_over_time(context, close, span, limits),
+        over_time=_over_time(context, close, span),
         nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
@@ -124,44 +93,11 @@ def _requests(close: CompleteRun, colours_of: Mapping[str, str]) -> Spec | None:
     return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
 
 
-def _over_time(context: Context, close: CompleteRun, span: Span, limits: Limits | None) -> Spec | None:
-    """Return the chart of the run over time; None without phases, tasks or trace."""
-    shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
-    lines = _lines(close, span)
-    code = api_profiles.get_code_over_time(context, run.run_id) if has_times(close.logs) and not span.node else None
-    if not (run.phases or shown.placed or lines or code):
-        return None
-    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(drawn.task.end_s for drawn in shown.placed)])
-    start_s = span.start_s or 0.0
-    end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
-    left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
-    title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
-    spans = limit_spans(limits) if limits is not None and span.node is None else ()
-    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines, spans, code))
-
-
-def _lines(close: CompleteRun, span: Span) -> list[Lines]:
-    panels, windows, there = [], windows_for(close.trace), views_of([close.trace])
-    for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
-        view = TRACE_VIEWS[name]
-        if view.group not in span.shown:
-            continue
-        series = lines_of(close.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows)
-        groups = coinciding(series)
-        most = busiest([group[0] for group in groups])
-        title = f"{view.title}, the {len(most)} busiest of {len(groups)}" if len(most) < len(groups) else view.title
-        title += "".join(_note(group) for group in groups if len(group) > 1 and group[0] in most)
-        nodes, devices = names_shown(close.trace, view)
-        panels.append(Lines(title, most, nodes, devices))
-    return panels
-
-
-def _note(group: Sequence[Series]) -> str:
-    """Return a note that names the lines of a group, which coincide."""
-    names = [f"{line.node} {line.subject.partition(':')[2]}".strip() for line in group]
-    if len(names) > COINCIDING_NAMED:
-        names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]
-    return f"; {joined(names)} coincide"
+def _over_time(context: Context, close: CompleteRun, span: Span) -> Spec | None:
+    """Return the chart of the run over time, with its code if it was profiled."""
+    timed = has_times(close.logs) and not span.node
+    code = api_profiles.get_code_over_time(context, close.run.run_id) if timed else None
+    return run_over_time(close, span, limits_of_complete_run(close), code)
 
 
 @router.get("/runs/{run_id}/tasks")
@@ -178,7 +114,7 @@ def tasks(
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
     """Send the chart of a span of the run: what zooming asks for."""
     close = api_runs.close_view(context, run_id)
-    chart = _over_time(context, close, span, limits_of_complete_run(close))
+    chart = _over_time(context, close, span)
     if chart is None:
         raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
     return chart

@@ -1,0 +1,87 @@
+"""Draw one run over time from all contents of its bundle: limits, phases, tasks, code and lines of its trace.
+
+In: a :class:`CompleteRun` and the span to show. Out: a Vega-Lite specification for the run's page, served or published.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.analysis.run_profile.limits import Limits, limit_spans
+from assay.analysis.run_profile.series import Series
+from assay.analysis.run_profile.tables.trace_views import (
+    GROUPS,
+    TRACE_VIEWS,
+    busiest,
+    coinciding,
+    lines_of,
+    names_shown,
+    views_of,
+    windows_for,
+)
+from assay.analysis.run_profile.tasks import timeline
+from assay.interfaces.charts.drawing.style import Spec
+from assay.interfaces.charts.one_run import Lines, OverTime, over_time
+from assay.questions.runs.code_over_time import CodeOverTime
+from assay.questions.runs.complete_run import CompleteRun
+from assay.text import joined
+
+SHOWN_AT_FIRST = ("cpu", "disk", "net")
+COINCIDING_NAMED = 4
+"""Maximum number of names in the note on lines that coincide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The part of a run that its chart shows.
+
+    ``shown``: groups of panels. ``node``: None for all nodes. ``start_s`` and ``end_s``: seconds from the run's start.
+    ``windows_max``: maximum number of spans of time whose points are kept; None for as many as fit one drawing.
+    """
+
+    shown: tuple[str, ...] = SHOWN_AT_FIRST
+    node: str | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    windows_max: int | None = None
+
+
+def run_over_time(
+    close: CompleteRun, span: Span, limits: Limits | None, code: CodeOverTime | None = None
+) -> Spec | None:
+    """Return the chart of the run over time; None without phases, tasks, trace or code."""
+    shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
+    lines = _lines(close, span)
+    if not (run.phases or shown.placed or lines or code):
+        return None
+    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(drawn.task.end_s for drawn in shown.placed)])
+    start_s = span.start_s or 0.0
+    end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
+    left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
+    title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
+    spans = limit_spans(limits) if limits is not None and span.node is None else ()
+    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines, spans, code))
+
+
+def _lines(close: CompleteRun, span: Span) -> list[Lines]:
+    panels, there = [], views_of([close.trace])
+    windows = min(windows_for(close.trace), span.windows_max or windows_for(close.trace))
+    for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
+        view = TRACE_VIEWS[name]
+        if view.group not in span.shown:
+            continue
+        series = lines_of(close.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows)
+        groups = coinciding(series)
+        most = busiest([group[0] for group in groups])
+        title = f"{view.title}, the {len(most)} busiest of {len(groups)}" if len(most) < len(groups) else view.title
+        title += "".join(_note(group) for group in groups if len(group) > 1 and group[0] in most)
+        nodes, devices = names_shown(close.trace, view)
+        panels.append(Lines(title, most, nodes, devices))
+    return panels
+
+
+def _note(group: Sequence[Series]) -> str:
+    """Return a note that names the lines of a group, which coincide."""
+    names = [f"{line.node} {line.subject.partition(':')[2]}".strip() for line in group]
+    if len(names) > COINCIDING_NAMED:
+        names = [*names[: COINCIDING_NAMED - 1], f"{len(names) - COINCIDING_NAMED + 1} more"]
+    return f"; {joined(names)} coincide"

@@ -1,0 +1,92 @@
+"""Make the page of each run of a site: its facts, what limited it, and its phases, tasks and devices over time.
+
+In: runs without private fields. Out: a file ``runs/ID.html`` for each, which a browser loads when a visitor opens it.
+The size of a page is bounded: lines of a trace keep the first, last, lowest and highest point of :data:`WINDOWS_MAX`
+spans of time, and numbers of charts have five digits. The page says how many lines and nodes it leaves out.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from assay.analysis.run_profile.run_detail import run_detail
+from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
+from assay.analysis.run_profile.tables.run_tables import run_sections
+from assay.foundation.version import __version__
+from assay.interfaces.charts.run_over_time import Span, run_over_time
+from assay.interfaces.publish.site_folder import SiteFile
+from assay.model import Run, TaskAttempt, Trace
+from assay.questions.runs.complete_run import CompleteRun
+from assay.questions.runs.limits import limits_of_complete_run
+
+WINDOWS_MAX = 120
+"""Maximum number of spans of time whose points a published line keeps."""
+DIGITS = 5
+"""Number of significant digits of the numbers in a published chart."""
+_SECTIONS = (
+    ("time", "jobs", "stages", "stage sums", "executors", "tasks"),
+    ("data", "disks", "purposes", "nodes"),
+    ("configuration", "metrics", "caches", "simulation", "sources"),
+)
+"""Sections of a run's page, in order."""
+
+
+class SitePage(Protocol):
+    """Makes a page from its template."""
+
+    def __call__(self, name: str, path: str, **values: Any) -> bytes:
+        """Return the page at ``path``."""
+        ...
+
+
+Observed = Callable[[Run], tuple[tuple[TaskAttempt, ...], Trace]]
+"""Returns the task attempts and the trace of a run, without private fields."""
+
+
+def run_pages(
+    runs: tuple[Run, ...], outliers: Mapping[str, str], observed: Observed, page: SitePage, shared: str
+) -> Iterator[SiteFile]:
+    """Yield the page of each run. ``outliers``: kind of outlier by run id. ``shared``: text that all pages show."""
+    for run in runs:
+        kind = outliers.get(run.run_id, "")
+        digest = hashlib.sha256(f"{__version__} {shared} {kind} ".encode() + msgspec.json.encode(run))
+        yield SiteFile(
+            page_name(run),
+            lambda run=run, kind=kind: _run_page(run, kind, observed, page),  # type: ignore[misc]
+            key=digest.hexdigest(),
+        )
+
+
+def page_name(run: Run) -> str:
+    """Return the path of a run's page in the site."""
+    return f"runs/{run.run_id}.html"
+
+
+def _run_page(run: Run, outlier: str, observed: Observed, page: SitePage) -> bytes:
+    tasks, trace = observed(run)
+    complete = CompleteRun(run, tasks, trace, run_detail(run, tasks, trace))
+    limits = limits_of_complete_run(complete)
+    chart = run_over_time(complete, Span(windows_max=WINDOWS_MAX), limits)
+    sections = run_sections(run, complete.detail, {})
+    return page(
+        "site_run",
+        page_name(run),
+        run=run,
+        outlier=outlier,
+        over_time=rounded(chart) if chart else None,
+        phases=sections.get("phases"),
+        limited=limit_sentence(limits) if limits else None,
+        limits=limit_sections(limits) if limits else (),
+        sections=[[sections[name] for name in names if name in sections] for names in _SECTIONS],
+    )
+
+
+def rounded(value: Any) -> Any:
+    """Return a chart with numbers of :data:`DIGITS` significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: rounded(item) for name, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
