@@ -115,3 +115,8 @@ class PriceBook:
     amortisation: Amortisation | None = None
     maintenance: Decimal = Decimal(0)
     energy: Energy | None = None
+
+    @property
+    def has_purchases(self) -> bool:
+        """Whether the book prices a purchase, which costs the same while the hardware is idle."""
+        return any(item.period_h is None and (item.amount or item.high) for item in self.items)

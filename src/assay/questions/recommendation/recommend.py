@@ -138,6 +138,8 @@ class Recommendation:
     """The most valuable to measure first."""
     value_of_perfect_information: float = 0.0
     draws: int = 0
+    purchased: bool = False
+    """Whether the price book prices purchases, which cost the same while the cluster is idle."""
     extrapolation: float = 1.0
     """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
 
@@ -154,6 +156,11 @@ class Recommendation:
             and self.runner_up is not None
             and (self.extrapolated or self.chosen.hardware_probability < self.confidence)
         )
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the chosen cluster is only the best estimate: it is too close to call, or extrapolated too far."""
+        return self.chosen is not None and (self.extrapolated or self.too_close)
 
 
 def recommend(
@@ -192,6 +199,7 @@ def recommend(
         origin=str(Origin.SIMULATED),
         seed=request.seed,
         profile=profile.name,
+        purchased=book.has_purchases,
         assumptions=(f"profile {profile.name}: {profile.learned.source}",),
     )
     if not len(search.store):

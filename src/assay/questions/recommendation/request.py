@@ -67,7 +67,7 @@ class RecommendRequest:
     capacity: str = ""
     years: float = YEARS
     minimize: Objective | None = None
-    """None: the price where there is a deadline, else the cost of a day's work."""
+    """None: see :meth:`objective`."""
     confidence: float = CONFIDENCE
     """Minimum share of draws in which the recommended cluster keeps every constraint."""
     simulations: int = SIMULATIONS
@@ -99,10 +99,12 @@ class RecommendRequest:
             raise SpecificationError("a deadline must be more than 0", where="deadline")
         return Constraints(_budget(self.budget, book), deadline_s, capacity_bytes, self.years)
 
-    def objective(self, constraints: Constraints) -> Objective:
-        """Return the objective, or the default for these constraints."""
-        default = Objective.DAY_COST if constraints.deadline_s is None else Objective.PRICE
-        return self.minimize or default
+    def objective(self, constraints: Constraints, book: PriceBook) -> Objective:
+        """Return the objective. Default: the price with a deadline, and where ``book`` prices a purchase, because
+        purchased hardware costs the same while it is idle; else the cost of a day's work.
+        """
+        by_price = constraints.deadline_s is not None or book.has_purchases
+        return self.minimize or (Objective.PRICE if by_price else Objective.DAY_COST)
 
 
 def _budget(text: str, book: PriceBook) -> float | None:

@@ -332,7 +332,7 @@ def start_search(
         candidates,
         works,
         constraints,
-        request.objective(constraints),
+        request.objective(constraints, book),
         profile,
         pool,
         prices,

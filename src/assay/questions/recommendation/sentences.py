@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from assay.foundation.units import format_bytes, format_duration
+from assay.model import YEAR_H
+from assay.questions.costs.mix import DAY_S
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
-from assay.text import NO_VALUE, money, money_interval, probability
+from assay.text import NO_VALUE, money, money_interval, probability, share
 
 OBJECTIVES = {
     Objective.PRICE: "the lowest price",
@@ -27,16 +29,29 @@ def constraints_text(constraints: Constraints, currency: str) -> str:
 
 
 def choice_text(choice: Choice, answer: Recommendation) -> str:
-    """Return one cluster with its price, and with time and cost of a day's work."""
+    """Return one cluster with its price, and with time and cost of a day's work.
+
+    Purchased hardware has a price per day, and the share of the day that the work takes.
+    """
     ends = ""
     if choice.bill_high > choice.bill_low * 1.0001:
         ends = f" ({money_interval(choice.bill_low, choice.bill_high, answer.currency)})"
-    day = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
-    return (
-        f"{choice.label}: {money(choice.bill, answer.currency)}{ends} over {answer.constraints.years:g} years; "
-        f"a day's work takes {format_duration(choice.day_s)} ({day}), and costs "
-        f"{money(choice.day_cost, answer.currency)}"
-    )
+    years = answer.constraints.years
+    bill = f"{money(choice.bill, answer.currency)}{ends} over {years:g} years"
+    interval = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
+    day = f"a day's work takes {format_duration(choice.day_s)} ({interval})"
+    if not answer.purchased:
+        return f"{choice.label}: {bill}; {day}, and costs {money(choice.day_cost, answer.currency)} at the hourly rent"
+    bill += f", {money(choice.bill / (years * YEAR_H / 24), answer.currency)} per day, used or idle"
+    day += f", {share(choice.day_s / DAY_S)} of a day"
+    if answer.objective is Objective.DAY_COST:
+        day += f", which is {money(choice.day_cost, answer.currency)} of the price"
+    return f"{choice.label}: {bill}; {day}"
+
+
+def choice_title(answer: Recommendation) -> str:
+    """Return what the chosen cluster is: ``Recommended``, or ``Best estimate`` where the draws do not decide."""
+    return "Best estimate" if answer.estimated else "Recommended"
 
 
 def headline(answer: Recommendation) -> Iterator[str]:
@@ -55,26 +70,30 @@ def headline(answer: Recommendation) -> Iterator[str]:
         both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
         others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of simulated draws"
         if answer.extrapolated:
-            others = "another candidate can be better than both"
+            others = "another candidate may be better"
         yield f"Too close to call between {chosen.label} and {runner_up.label}; {others}."
-    yield f"{'Best estimate' if answer.too_close else 'Recommended'}: {choice_text(chosen, answer)} (simulated)."
+    yield f"{choice_title(answer)}: {choice_text(chosen, answer)} (simulated)."
     if answer.extrapolated:
         yield (
-            f"No probability of {OBJECTIVES[answer.objective]} is stated beyond {EXTRAPOLATION_MAX:g} times the "
-            f"learned data per worker.{f' Constraints: {kept}.' if kept else ''}"
+            f"Above {EXTRAPOLATION_MAX:g} times the learned data per worker, assay states no probability of "
+            f"{OBJECTIVES[answer.objective]}.{f' Constraints: {kept}.' if kept else ''}"
         )
     else:
-        share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
+        best_share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
         keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
-        yield f"Its hardware has {OBJECTIVES[answer.objective]} in {share} of {answer.draws:,} simulated draws.{keeps}"
+        draws = f"{best_share} of {answer.draws:,} simulated draws"
+        yield f"Its hardware has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
     if runner_up is not None:
         best = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
         yield f"Runner-up: {choice_text(runner_up, answer)}{best}."
         if answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
-            yield "The runner-up is cheaper at these prices, but not in the mean over all draws, which sets the order."
+            yield (
+                f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
+                "prices, which sets the order."
+            )
     else:
-        share = f"{answer.confidence:.0%} of the draws"
-        yield f"There is no runner-up: no other hardware keeps every constraint in {share}."
+        draws = f"{answer.confidence:.0%} of the draws"
+        yield f"There is no runner-up: no other hardware keeps every constraint in {draws}."
 
 
 def front_title(answer: Recommendation) -> str:
@@ -97,5 +116,5 @@ def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
 
 def sentences(answer: Recommendation) -> Iterator[str]:
     """Yield the assumptions."""
-    yield f"prices: {answer.book}; a day's work costs its share, by the hour, of the price of the cluster"
+    yield f"prices: {answer.book}; the cost in use is the share of the cluster's price for the hours of a day's work"
     yield from answer.assumptions

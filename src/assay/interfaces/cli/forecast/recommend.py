@@ -80,8 +80,8 @@ def search_options(command: F) -> F:
     "minimize",
     cls=RenamedOption,
     type=click.Choice(["price", "job", "time"]),
-    help="Objective: the price over the years (default with a deadline), the cost of a day's work at hourly prices "
-    "(default without a deadline), or the time of a day's work.",
+    help="Objective: the price over the years (price), the cost of a day's work by the hour (job), or its time (time). "
+    "Default: job if all hardware is rented and there is no deadline, else price.",
 )
 @click.option(
     "--confidence",
@@ -199,7 +199,7 @@ _HEADERS = (
     "Price",
     "A day's work (s)",
     "90 %",
-    "costs",
+    "Cost in use",
     "limit",
     "Front in",
     "Best hardware in",

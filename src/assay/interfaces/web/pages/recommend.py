@@ -26,7 +26,7 @@ from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
-from assay.questions.recommendation.sentences import front_title, headline, sentences, shares_of
+from assay.questions.recommendation.sentences import choice_title, front_title, headline, sentences, shares_of
 from assay.specs.fields import unknown
 from assay.workloads.catalogue import workloads
 
@@ -200,6 +200,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "headline": list(headline(recommendation)),
         "extrapolated": bar_of_multiple(recommendation.extrapolation, "data per worker"),
         "front_title": front_title,
+        "choice_title": choice_title,
         "shares_of": shares_of,
         "sentences": list(sentences(recommendation)),
         "cost_chart": cost_effectiveness_chart(
