@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from assay.specs import load_prices
 from assay.store import Repository
+from assay.text import money
 from browser_support import CHART_TEXTS, watched_page
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from question_table import BSC, PRICES, printed
+from web_support import client_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -79,6 +82,45 @@ def test_a_download_is_the_published_file(browser: Browser, bsc: Path) -> None:
         with page.expect_download() as awaited:
             page.get_by_role("link", name="runs.csv").click()
         assert awaited.value.path().read_bytes() == (bsc.parent / "site" / "downloads" / "runs.csv").read_bytes()
+        watched.check()
+
+
+def _computed(page: Page) -> dict[str, tuple[float, str]]:
+    """Return the cost that the browser computed for each row, and the cell that shows it."""
+    rows = page.locator("section.job tbody tr").all()
+    names = [row.locator("th").inner_text().strip() for row in rows]
+    costs = [float(row.get_attribute("data-computed") or "nan") for row in rows]
+    return dict(zip(names, zip(costs, page.locator("[data-cost]").all_inner_texts(), strict=True), strict=True))
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_changed_price_gives_the_costs_of_the_server(browser: Browser, bsc: Path, width: int) -> None:
+    name, amount = "SSD in every worker", 3.0
+    (view,) = json.loads(printed("cost", "--prices", PRICES, "--repository", bsc, "--json"))
+    with watched_page(browser, (bsc.parent / "site").as_uri(), width) as watched:
+        page = watched.open("/cost.html")
+        at_book = list(_computed(page).values())
+        assert [cost for cost, _ in at_book] == pytest.approx([row["cost"] for row in view["rows"]])
+        assert [shown for _, shown in at_book] == [money(row["cost"], "USD") for row in view["rows"]]
+        assert view["headline"] in page.locator("section.job").inner_text()
+        page.get_by_label(f"{name}, USD per device-set-hour").fill(str(amount))
+        client = client_of(bsc, book=load_prices(Path(PRICES)))
+        (changed,) = client.post("/api/v1/cost", json={"changes": {name: amount}}).json()
+        wanted = sorted(row["cost"] for row in changed["rows"])
+        assert wanted[0] > at_book[0][0]
+        now = list(_computed(page).values())
+        assert [cost for cost, _ in now] == pytest.approx(wanted)
+        assert all(shown.startswith(money(cost, "USD")) for cost, shown in now)
+        assert view["headline"] not in page.locator("section.job").inner_text()
+        with watched_page(browser, (bsc.parent / "site").as_uri(), width) as other:
+            other.page.goto(page.url)
+            other.page.wait_for_selector("body[data-charts=drawn]")
+            assert list(_computed(other.page).values()) == now
+            other.page.get_by_label(f"{name}: slide").press("Home")
+            assert _computed(other.page)["1 SSD (SSD) Ethernet"][0] < at_book[0][0]
+            other.page.get_by_role("button", name="Back to the book's prices").click()
+            assert list(_computed(other.page).values()) == at_book
+            other.check()
         watched.check()
 
 

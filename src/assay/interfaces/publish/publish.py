@@ -13,16 +13,20 @@ from typing import Any, Final
 import msgspec
 
 from assay.analysis.statistics import ANOMALY, NO_ANOMALY, RunTable
+from assay.foundation.errors import AssayError
 from assay.foundation.units import format_bytes
 from assay.foundation.version import __version__
 from assay.interfaces.publish.assets import asset_files
+from assay.interfaces.publish.cost_page import cost_values
 from assay.interfaces.publish.downloads import csv_bytes, json_bytes, package_bytes, parquet_bytes
 from assay.interfaces.publish.explorer import explorer_data
 from assay.interfaces.publish.run_pages import run_pages
 from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, write_site
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import show_questions
-from assay.model import ImportedRun, PriceBook, Run, TaskAttempt, Trace
+from assay.interfaces.web.state.answering import palette
+from assay.model import LAYOUT_FACTOR, ImportedRun, PriceBook, Run, TaskAttempt, Trace
+from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
@@ -30,6 +34,7 @@ from assay.questions.decisions.sentences.question_sentences import view_of
 from assay.questions.json_values import json_value
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.private_fields import PublicRuns, private_columns, public_parts, public_runs
+from assay.questions.trust.flags import flags_in
 from assay.store import Repository
 
 DOWNLOADS: Final = (
@@ -70,13 +75,16 @@ class _Site:
     def page(self, name: str, path: str, **values: Any) -> bytes:
         """Return a page from its template. ``path``: its path in the site."""
         root = "../" * path.count("/")
-        shared = {"root": root, "site_title": self.request.title, "version": __version__, "here": path}
+        shared: dict[str, Any] = {"root": root, "site_title": self.request.title, "version": __version__, "here": path}
+        shared["priced"] = self.request.prices is not None
         return self.rendering.html(name, **shared, **values).encode()
 
     @property
     def shared(self) -> str:
         """Everything that all pages of runs depend on."""
-        return json.dumps([self.request.title, self.request.keep_private, sorted(self.public.names)])
+        return json.dumps(
+            [self.request.title, self.request.keep_private, self.request.prices is not None, sorted(self.public.names)]
+        )
 
     def observed(self, run: Run) -> tuple[tuple[TaskAttempt, ...], Trace]:
         """Return the task attempts and the trace of a run, without private fields; both empty if it has none."""
@@ -107,6 +115,8 @@ def _site_files(site: _Site) -> Iterator[SiteFile]:
     linked = frozenset(run.run_id for run in site.public.runs)
     private = private_columns(site.table, site.public.names) if site.public.names else []
     yield SiteFile("index.html", lambda: _decide_page(site))
+    if (book := site.request.prices) is not None:
+        yield SiteFile("cost.html", lambda: _cost_page(site, book))
     yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
     yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private, linked))
     yield from run_pages(site.public.runs, _outliers(site), site.observed, site.page, site.shared)
@@ -146,6 +156,15 @@ def _decide_page(site: _Site) -> bytes:
         book=site.request.prices,
         where=site.request.where,
     )
+
+
+def _cost_page(site: _Site, book: PriceBook) -> bytes:
+    shared = {"book": book, "colours": palette(site.table, LAYOUT_FACTOR)}
+    try:
+        views = cost_effectiveness(site.repository, site.table, book, all_runs=flags_in(site.repository).table)
+    except AssayError as error:
+        return site.page("site_cost", "cost.html", problem=error, **shared)
+    return site.page("site_cost", "cost.html", problem=None, **shared, **cost_values(views))
 
 
 def _data_page(site: _Site) -> bytes:
