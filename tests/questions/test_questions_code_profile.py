@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from assay.foundation.errors import FormatError
 from assay.interfaces.cli.main import assay
 from assay.model import Executor
-from assay.questions.runs.code_profile import code_profile
+from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
 from assay.store import Repository
 from builders import build_repository, make_run
 
@@ -53,23 +53,23 @@ def test_counts_of_all_phases_and_the_share_in_a_named_phase(repository: Reposit
 
 
 def test_one_phase_or_attempt_is_chosen_and_a_wrong_choice_lists_the_right_ones(repository: Repository) -> None:
-    answer = code_profile(repository, make_run(1).run_id, phase="reduce")
+    answer = code_profile(repository, make_run(1).run_id, CodeProfileRequest(phase="reduce"))
     assert (answer.total, answer.categories[0].category) == (30, "user code")
-    assert code_profile(repository, make_run(1).run_id, attempt="attempt_2").total == 5
+    assert code_profile(repository, make_run(1).run_id, CodeProfileRequest(attempt="attempt_2")).total == 5
     with pytest.raises(FormatError) as error:
-        code_profile(repository, make_run(1).run_id, phase="map")
+        code_profile(repository, make_run(1).run_id, CodeProfileRequest(phase="map"))
     assert "merge, reduce, unknown" in str(error.value.hint)
 
 
 def test_a_stage_has_the_samples_of_all_parts_in_which_it_ran(repository: Repository) -> None:
     run_id = make_run(3).run_id
-    totals = [code_profile(repository, run_id, stage=number).total for number in (0, 1)]
+    totals = [code_profile(repository, run_id, CodeProfileRequest(stage=number)).total for number in (0, 1)]
     assert totals == [9, 6]
-    assert code_profile(repository, run_id, node="worker2").total == 4
-    assert code_profile(repository, run_id, attempt="driver").phases == (("no-stage", 1),)
+    assert code_profile(repository, run_id, CodeProfileRequest(node="worker2")).total == 4
+    assert code_profile(repository, run_id, CodeProfileRequest(attempt="driver")).phases == (("no-stage", 1),)
     assert code_profile(repository, run_id).named_share == 1
     with pytest.raises(FormatError) as error:
-        code_profile(repository, run_id, stage=7)
+        code_profile(repository, run_id, CodeProfileRequest(stage=7))
     assert "stage-0+1" in str(error.value.hint)
     done = CliRunner().invoke(assay, ["profile", run_id, "--stage", "1", "--repository", str(repository.root)])
     assert "stage-1 4, stage-0+1 2" in done.output

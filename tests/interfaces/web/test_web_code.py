@@ -16,7 +16,7 @@ from assay.questions.comparisons.code_difference import difference_of_sides, dif
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.json_values import json_value
 from assay.questions.runs.code_over_time import code_over_time
-from assay.questions.runs.code_profile import code_profile
+from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
 from browser_support import ObservedRun, watched_page
 from builders import make_run
 from profile_support import FACTS, ProfiledRepository, add_run, profiled_repository
@@ -54,7 +54,7 @@ def test_the_api_returns_the_objects_of_the_questions(profiled: ProfiledReposito
     sides = profiled_sides(store, store.table(), (first, profiled.second), "configurations")
     query = comparison(first, profiled.second)
     for address, answer in (
-        (f"runs/{first}/code-profile?phase=reduce", code_profile(store, first, phase="reduce")),
+        (f"runs/{first}/code-profile?phase=reduce", code_profile(store, first, CodeProfileRequest(phase="reduce"))),
         (f"runs/{first}/flame-graphs", flame_graphs_of_run(store, first)),
         (f"code-difference?{query}", difference_of_sides(sides)),
         (f"flame-graphs?{query}", flame_graphs_of_sides(sides)),
@@ -75,7 +75,7 @@ def test_an_interval_has_its_stacks_and_a_run_without_times_is_refused(profiled:
     }
     for address, answer in (
         ("code-over-time", whole),
-        ("code-profile?at_s=3.4", code_profile(store, timed, at_s=3.4)),
+        ("code-profile?at_s=3.4", code_profile(store, timed, CodeProfileRequest(at_s=3.4))),
         ("flame-graphs?at_s=3.4", flame_graphs_of_run(store, timed, at_s=3.4)),
     ):
         done = client.get(f"/api/v1/runs/{timed}/{address}")

@@ -155,10 +155,10 @@ class Forecasts:
         ``budget``: a number of runs (``20runs``) or a duration (``2h``). ``about``: ``surface``, the time of every
         configuration; or a factor, the differences between its levels.
         """
-        from assay.questions.forecasts.next_runs import budget_of, next_runs, next_runs_sentence
+        from assay.questions.forecasts.next_runs import NextRunsRequest, next_runs, next_runs_sentence
 
-        chosen = (*conditions(where), *([f"cluster={cluster}"] if cluster else []))
-        answer = next_runs(self._store, chosen, text(about, "about"), budget_of(text(budget, "budget")))
+        request = NextRunsRequest(text(budget, "budget"), conditions(where), cluster, text(about, "about"))
+        answer = next_runs(self._store, request)
         return Answer(
             answer,
             next_runs_sentence(answer),

@@ -337,10 +337,10 @@ class OpenedRepository(Forecasts):
 
         ``phase``, ``stage``, ``node``, ``attempt``: only these. ``at_s``: only the second at this time of the run.
         """
-        from assay.questions.runs.code_profile import code_profile, profile_basis, profile_sentence
+        from assay.questions.runs.code_profile import CodeProfileRequest, code_profile, profile_basis, profile_sentence
 
         store, prefix = self._store, text(run, "run")
-        profile = code_profile(store, prefix, phase=phase, stage=stage, node=node, attempt=attempt, at_s=at_s)
+        profile = code_profile(store, prefix, CodeProfileRequest(phase, stage, node, attempt, at_s))
         return Answer(
             profile,
             profile_sentence(profile),

@@ -110,18 +110,37 @@ def budget_of(text: str) -> Budget:
     return Budget(None, seconds)
 
 
-def next_runs(repository: Repository, where: Sequence[str], about: str, budget: Budget) -> NextRunsAnswer:
-    """Return the runs to make next. ``about``: ``surface``, or the factor to compare."""
-    return next_runs_by(learned(repository), repository, flags_in(repository).table, where, about, budget)
+@dataclass(frozen=True, slots=True)
+class NextRunsRequest:
+    """Which runs to choose, and how many."""
+
+    budget: str
+    """Number of runs (``20runs``) or duration (``2h``)."""
+    where: tuple[str, ...] = ()
+    cluster: str | None = None
+    """Choose configurations of this cluster only; None: of every cluster."""
+    about: str = SURFACE
+    """``surface``: the time of every configuration; otherwise the factor whose levels to compare."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions on the runs to learn from and to choose, with that on the cluster."""
+        return (*self.where, *([f"cluster={self.cluster}"] if self.cluster else []))
+
+
+def next_runs(repository: Repository, request: NextRunsRequest) -> NextRunsAnswer:
+    """Return the runs to make next."""
+    return next_runs_by(learned(repository), repository, flags_in(repository).table, request)
 
 
 def next_runs_by(
-    known: RepositoryModel, repository: Repository, flagged: RunTable, where: Sequence[str], about: str, budget: Budget
+    known: RepositoryModel, repository: Repository, flagged: RunTable, request: NextRunsRequest
 ) -> NextRunsAnswer:
     """Return the runs to make next, by a trained model. ``flagged``: all runs with outlier flags.
 
     Raises SpecificationError for unknown names.
     """
+    budget, about, where = budget_of(request.budget), request.about, request.conditions
     training = TrainingData.of(selected(known.table, where, "--where"))
     measured = training.configurations()
     candidates = _unmeasured(measured, known)

@@ -25,15 +25,17 @@ _CAPACITY_MIN_BYTES = 10**9
 
 @dataclass(frozen=True, slots=True)
 class InstanceRequest:
-    """Filters of instance types. An empty text and 0 filter nothing."""
+    """Filters of instance types. None, an empty text and 0 filter nothing."""
 
     pattern: str = "*"
     """A name with ``*`` and ``?``, such as ``i4i.*``; upper and lower case are equal."""
-    architecture: str = ""
-    disks: str = ""
+    architecture: str | None = None
+    disks: str | None = None
     """Kind of the local disks (hdd, ssd, nvme), or ``none``."""
-    cores_min: int = 0
-    memory_min: str = ""
+    cores: int = 0
+    """Minimum number of physical cores."""
+    memory: str = ""
+    """Minimum memory: ``64GB``."""
     previous_generation: bool = False
     """Also types that the provider calls previous generation."""
     accelerators: bool = False
@@ -102,7 +104,7 @@ class CatalogueRequest:
 def list_instances(request: InstanceRequest) -> InstanceListing:
     """Return the instance types that match all filters. Raises SpecificationError for a filter without meaning."""
     try:
-        memory_bytes = parse_bytes(request.memory_min) if request.memory_min else 0
+        memory_bytes = parse_bytes(request.memory) if request.memory else 0
     except ValueError as error:
         raise SpecificationError(str(error), where="memory") from error
     every = _table(request.table)
@@ -110,9 +112,9 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
         instance
         for instance in every
         if fnmatch.fnmatchcase(instance.name.lower(), request.pattern.lower())
-        and request.architecture in ("", instance.architecture)
-        and request.disks in ("", str(instance.disks.kind) if instance.disks else "none")
-        and instance.cores >= request.cores_min
+        and request.architecture in (None, instance.architecture)
+        and request.disks in (None, str(instance.disks.kind) if instance.disks else "none")
+        and instance.cores >= request.cores
         and instance.memory_bytes >= memory_bytes
         and (request.previous_generation or instance.current_generation)
         and (request.accelerators or not instance.accelerators)

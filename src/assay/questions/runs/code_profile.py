@@ -62,34 +62,41 @@ class CodeProfile:
     end_s: float | None = None
 
 
-def code_profile(
-    store: Repository,
-    prefix: str,
-    *,
-    phase: str | None = None,
-    stage: int | None = None,
-    node: str | None = None,
-    attempt: str | None = None,
-    at_s: float | None = None,
-) -> CodeProfile:
-    """Return the profile of the run whose id begins with ``prefix``, limited to a phase, a stage, a node or a
-    recording, and to the interval at ``at_s`` seconds from the run's start. While several stages ran at once, their
-    samples belong to each of them.
+@dataclass(frozen=True, slots=True)
+class CodeProfileRequest:
+    """The part of a run's profile to count. None: no limit."""
+
+    phase: str | None = None
+    """Phase of MapReduce, or stage of Spark by name (``stage-0``)."""
+    stage: int | None = None
+    """Stage of Spark by number. While several stages ran at once, their samples belong to each of them."""
+    node: str | None = None
+    attempt: str | None = None
+    """A recording: task attempt, executor (``executor-1``) or ``driver``."""
+    at_s: float | None = None
+    """Only the interval at this time, in seconds from the run's start."""
+
+
+WHOLE_PROFILE = CodeProfileRequest()
+
+
+def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = WHOLE_PROFILE) -> CodeProfile:
+    """Return the requested part of the profile of the run whose id begins with ``prefix``.
 
     Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
     """
     run = store.run(prefix)
     recorded = run.environment.get("profile") or {}
-    moment = stacks_at(store, run, at_s) if at_s is not None else None
+    moment = stacks_at(store, run, request.at_s) if request.at_s is not None else None
     files = list(moment.stacks) if moment else require_recordings(store, run)
-    nodes = _nodes(store, run) if node else {}
+    nodes = _nodes(store, run) if request.node else {}
     chosen = [
         (name, part)
         for name, part in files
-        if phase in (None, part)
-        and (stage is None or stage in stages_of(part))
-        and attempt in (None, name)
-        and (node is None or nodes.get(name) == node)
+        if request.phase in (None, part)
+        and (request.stage is None or request.stage in stages_of(part))
+        and request.attempt in (None, name)
+        and (request.node is None or nodes.get(name) == request.node)
     ]
     if not chosen:
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))

@@ -1,6 +1,7 @@
 """``assay compare RUN RUN``: print runs, or their configurations, side by side."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,15 +31,13 @@ from assay.questions.comparisons.side_by_side import Of
 @click.pass_context
 def compare(
     context: click.Context,
+    /,
     names: tuple[str, ...],
     of: Of,
-    factor: str,
-    baseline: str | None,
-    workload: str | None,
-    where: tuple[str, ...],
     every: bool,
     repository: Path,
     as_json: bool,
+    **of_groups: Any,
 ) -> None:
     """Compare 2 to 6 runs side by side: times, what differs, and job counters with the largest differences first.
 
@@ -48,15 +47,7 @@ def compare(
     if len(names) > 1:
         print_sides(repository, names, of, every=every, as_json=as_json)
         return
-    say(f"note: `assay compare` without runs is now `assay decide {factor} --details groups`")
-    context.invoke(
-        decide,
-        factor=factor,
-        details=Details.GROUPS.value,
-        baseline=baseline,
-        workload=workload or "".join(names) or None,
-        where=where,
-        every=every,
-        repository=repository,
-        as_json=as_json,
-    )
+    say(f"note: `assay compare` without runs is now `assay decide {of_groups['factor']} --details groups`")
+    of_groups["workload"] = of_groups["workload"] or "".join(names) or None
+    details = Details.GROUPS.value
+    context.invoke(decide, details=details, every=every, repository=repository, as_json=as_json, **of_groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import click
@@ -50,7 +50,9 @@ def _share(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="Compare with the runs up to this time (2026-11-01), or up to the newest run with this level or of this "
     "campaign or run.",
 )
-@click.option("--max-slowdown", default="5%", show_default=True, callback=_share, help="Permitted slowdown.")
+@click.option(
+    "--max-slowdown", "slowdown_max", default="5%", show_default=True, callback=_share, help="Permitted slowdown."
+)
 @click.option(
     "--ignore", multiple=True, metavar="FACTOR", help="Factor that may differ from run to run, such as a version."
 )
@@ -61,15 +63,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 @json_option
 @repository_option
 def gate(
-    baseline: str,
-    max_slowdown: float,
-    ignore: tuple[str, ...],
-    junit: Path | None,
-    markdown: Path | None,
-    every: bool,
-    where: tuple[str, ...],
-    as_json: bool,
-    repository: Path,
+    junit: Path | None, markdown: Path | None, every: bool, as_json: bool, repository: Path, **fields: Any
 ) -> None:
     """Fail (exit code 1) if a configuration is shown to be slower than permitted since a baseline."""
     from assay.foundation.output import check_output, write_whole
@@ -80,7 +74,7 @@ def gate(
 
     for path in filter(None, (junit, markdown)):
         check_output(path)
-    view = answer(Repository.open(repository), GateRequest(baseline, max_slowdown, where, ignore))
+    view = answer(Repository.open(repository), GateRequest(**fields))
     if junit is not None:
         write_whole(junit, junit_xml(view))
     if markdown is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -27,7 +27,7 @@ from assay.store import Repository
 from assay.text import plural
 
 if TYPE_CHECKING:
-    from assay.questions.runs.code_profile import CodeProfile
+    from assay.questions.runs.code_profile import CodeProfile, CodeProfileRequest
 
 DIFF = "diff"
 
@@ -58,20 +58,14 @@ DIFF = "diff"
 @click.pass_context
 def profile_command(
     context: click.Context,
+    /,
     runs: tuple[str, ...],
-    phase: str | None,
-    stage: int | None,
-    node: str | None,
-    attempt: str | None,
-    at_s: float | None,
     of: Of,
     page: Path | None,
-    reference: str,
-    layout: str | None,
-    where: tuple[str, ...],
     every: bool,
     as_json: bool,
     repository: Path,
+    **fields: Any,
 ) -> None:
     """Show which code a run executed: categories first, then methods by self time.
 
@@ -79,48 +73,39 @@ def profile_command(
     where B spends more time per byte of data than A. Without RUN, the command does the same as `assay data-flow`, as
     in earlier releases.
     """
+    of_data_flow = {name: fields.pop(name) for name in ("reference", "layout", "where")}
     if not runs:
-        context.invoke(
-            data_flow_command,
-            reference=reference,
-            layout=layout,
-            where=where,
-            every=every,
-            as_json=as_json,
-            repository=repository,
-        )
+        context.invoke(data_flow_command, every=every, as_json=as_json, repository=repository, **of_data_flow)
         return
     ignored = given_options(context, ("stage", "node", "attempt", *(["at_s"] if runs[0] == DIFF else [])))
     if ignored and (runs[0] == DIFF or page is not None):
         subject = "diff does" if runs[0] == DIFF else "flame graphs do"
         raise SpecificationError(f"{subject} not take it", where=ignored[0], hint="choose a part with --phase")
     if runs[0] == DIFF:
-        print_difference(repository, runs[1:], of, phase, page=page, every=every, as_json=as_json)
+        print_difference(repository, runs[1:], of, fields["phase"], page=page, every=every, as_json=as_json)
         return
     if len(runs) > 1:
         raise SpecificationError("a profile is of one run", where="run", hint="to compare two: assay profile diff A B")
     from assay.questions.json_values import json_value
-    from assay.questions.runs.code_profile import code_profile
+    from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
 
-    store = Repository.open(repository)
-    answer = code_profile(store, runs[0], phase=phase, stage=stage, node=node, attempt=attempt, at_s=at_s)
+    store, request = Repository.open(repository), CodeProfileRequest(**fields)
+    answer = code_profile(store, runs[0], request)
     if page is not None:
-        _write_flame_graphs(page, store, answer, phase, at_s)
+        _write_flame_graphs(page, store, answer, request)
     if as_json:
         print_json(json_value(answer))
         return
     _show(answer, row_limit(every))
 
 
-def _write_flame_graphs(
-    page: Path, store: Repository, answer: CodeProfile, phase: str | None, at_s: float | None
-) -> None:
+def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, request: CodeProfileRequest) -> None:
     from assay.interfaces.web.rendering.flame_page import write_flame_page
     from assay.questions.comparisons.flame_graphs import WIDTH_TEXT, flame_graphs_of_run
     from assay.questions.runs.code_profile import interval_text
 
     basis = f"{answer.kind} profile, {answer.method}, {plural(len(answer.attempts), 'recording')}"
-    graphs = flame_graphs_of_run(store, answer.run_id, phase, at_s)
+    graphs = flame_graphs_of_run(store, answer.run_id, request.phase, request.at_s)
     interval = () if answer.start_s is None else (interval_text(answer),)
     write_flame_page(page, f"Flame graph of run {answer.run_id}", (basis, *interval, WIDTH_TEXT), graphs)
     say(f"wrote {page}")

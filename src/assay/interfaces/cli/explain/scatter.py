@@ -1,6 +1,7 @@
 """``assay scatter``: print two metrics of each matching run."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,15 +28,13 @@ from assay.text import metric_text, run_id_text
 @where_option
 @repository_option
 @json_option
-def scatter(
-    x: str, y: str, by: str, shape: str, every: bool, where: tuple[str, ...], repository: Path, as_json: bool
-) -> None:
+def scatter(every: bool, repository: Path, as_json: bool, **fields: Any) -> None:
     """List two metrics of the matching valid runs, in the order of x. --json also lists the choices."""
     from assay.questions.json_values import json_value
     from assay.questions.runs.scatter import ScatterRequest, counts_text
     from assay.questions.runs.scatter import scatter as answer
 
-    view = answer(Repository.open(repository), ScatterRequest(x, y, by, shape, where))
+    view = answer(Repository.open(repository), ScatterRequest(**fields))
     if as_json:
         print_json(json_value(view))
         return

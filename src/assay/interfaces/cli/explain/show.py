@@ -28,15 +28,7 @@ from assay.store import Repository
 @json_option
 @repository_option
 def show(
-    run: str,
-    phases: bool,
-    attempts: bool,
-    counters: bool,
-    limits: bool,
-    seconds: bool,
-    log_name: str | None,
-    as_json: bool,
-    repository: Path,
+    run: str, limits: bool, seconds: bool, log_name: str | None, as_json: bool, repository: Path, **parts: bool
 ) -> None:
     """Show one run: phases, tasks, disks, nodes, checks, metrics. RUN is the beginning of a run id.
 
@@ -57,12 +49,15 @@ def show(
         click.echo(opened.log(chosen.run_id, log_name), nl=False)
         return
     whole = read_complete_run(opened, chosen)
-    flags = () if phases or attempts or counters else flags_of_run(opened, flags_in(opened), chosen)
+    flags = () if any(parts.values()) else flags_of_run(opened, flags_in(opened), chosen)
     if as_json:
         print_json(_as_json(whole) | {"anomalies": json_value(flags)})
         return
-    parts = part_lines(whole.run, whole.detail, whole.tasks, phases=phases, attempts=attempts, counters=counters)
-    for line in parts if phases or attempts or counters else run_lines(whole.run, whole.detail, whole.files, flags):
+    if any(parts.values()):
+        lines = part_lines(whole.run, whole.detail, whole.tasks, **parts)
+    else:
+        lines = run_lines(whole.run, whole.detail, whole.files, flags)
+    for line in lines:
         click.echo(line)
 
 

@@ -25,37 +25,21 @@ def instances() -> None:
 
 @instances.command("list")
 @click.argument("pattern", default="*")
-@click.option("--architecture", type=click.Choice(["x86_64", "arm64"]), default=None, help="Processor architecture.")
-@click.option(
-    "--disks", type=click.Choice([*map(str, DeviceKind), "none"]), default=None, help="Kind of the local disks."
-)
-@click.option("--cores", type=click.IntRange(min=1), default=None, help="Minimum number of physical cores.")
+@click.option("--architecture", type=click.Choice(["x86_64", "arm64"]), help="Processor architecture.")
+@click.option("--disks", type=click.Choice([*map(str, DeviceKind), "none"]), help="Kind of the local disks.")
+@click.option("--cores", type=click.IntRange(min=0), default=0, help="Minimum number of physical cores.")
 @click.option("--memory", default="", metavar="SIZE", help="Minimum memory: 64GB.")
 @click.option("--previous-generation", is_flag=True, help="Also types that the provider calls previous generation.")
 @click.option("--accelerators", is_flag=True, help="Also types with GPUs and other accelerators.")
 @TABLE
 @all_option
 @json_option
-def list_command(
-    pattern: str,
-    architecture: str | None,
-    disks: str | None,
-    cores: int | None,
-    memory: str,
-    previous_generation: bool,
-    accelerators: bool,
-    table: Path | None,
-    every: bool,
-    as_json: bool,
-) -> None:
+def list_command(every: bool, as_json: bool, **fields: Any) -> None:
     """List instance types whose name matches PATTERN, such as 'i4i.*'."""
     from assay.questions.json_values import json_value
     from assay.questions.recommendation.instances import InstanceRequest, list_instances
 
-    request = InstanceRequest(
-        pattern, architecture or "", disks or "", cores or 0, memory, previous_generation, accelerators, table
-    )
-    answer = list_instances(request)
+    answer = list_instances(InstanceRequest(**fields))
     if as_json:
         print_json(json_value(answer))
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,16 +63,14 @@ if TYPE_CHECKING:
 @click.pass_context
 def next_command(
     context: click.Context,
-    cluster: str | None,
-    budget: str | None,
+    /,
     precision: float | None,
-    where: tuple[str, ...],
     every: bool,
-    about: str,
     output: Path | None,
     like: Path | None,
     as_json: bool,
     repository: Path,
+    **fields: Any,
 ) -> None:
     """Choose the configurations to run next, those that reduce uncertainty most first.
 
@@ -80,23 +78,23 @@ def next_command(
     are enough to predict its other runs. It chooses these runs with a model of the other clusters, and computes the
     error from the times measured on CLUSTER.
     """
-    if (budget is None) == (precision is None):
+    if (fields["budget"] is None) == (precision is None):
         raise click.UsageError("Give either --budget, such as 20runs or 2h, or --precision with CLUSTER.")
     if precision is not None:
+        cluster = fields["cluster"]
         if cluster is None:
             raise click.UsageError("--precision needs the name of a cluster: assay next CLUSTER --precision 10")
         for option in given_options(context, ("about", "output", "like")):
             raise click.UsageError(f"{option} cannot be combined with --precision.")
-        _print_enough_runs(repository, cluster, precision / 100, where, row_limit(every), as_json=as_json)
+        _print_enough_runs(repository, cluster, precision / 100, fields["where"], row_limit(every), as_json=as_json)
         return
-    from assay.questions.forecasts.next_runs import budget_of, next_runs
+    from assay.questions.forecasts.next_runs import NextRunsRequest, next_runs
     from assay.store import Repository
 
     if like is not None and output is None:
         raise SpecificationError("--like needs -o", hint="name the plan file to write: -o plan.yaml")
     opened = Repository.open(repository)
-    conditions = (*where, *([f"cluster={cluster}"] if cluster else []))
-    answer = next_runs(opened, conditions, about, budget_of(budget or ""))
+    answer = next_runs(opened, NextRunsRequest(**fields))
     if output is not None:
         _write(opened, [{**answer.same, **run.configuration} for run in answer.runs], output, like)
     if as_json:

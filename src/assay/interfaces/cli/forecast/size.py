@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,16 +26,7 @@ if TYPE_CHECKING:
 @search_options
 @json_option
 def size(
-    logs: tuple[Path, ...],
-    deadline: str,
-    budget: str,
-    grow: str,
-    catalogue: Path | None,
-    prices: Path | None,
-    simulations: int,
-    seed: int,
-    jobs: int | None,
-    as_json: bool,
+    logs: tuple[Path, ...], catalogue: Path | None, prices: Path | None, jobs: int | None, as_json: bool, **fields: Any
 ) -> None:
     """Size a cluster from LOGS of one job: MapReduce histories (.jhist) or Spark event logs.
 
@@ -50,10 +41,10 @@ def size(
     from assay.questions.recommendation.size import size as answer_to
     from assay.specs.prices import load_prices
 
-    request = SizeRequest(deadline, budget, grow, simulations, seed)
+    request = SizeRequest(**fields)
     if (catalogue is None) != (prices is None):
         raise SpecificationError("--catalogue and --prices belong together", hint="give both, or none")
-    if catalogue is None and (deadline or budget):
+    if catalogue is None and (request.deadline or request.budget):
         raise SpecificationError(
             "--deadline and --budget choose hardware", hint="name it with --catalogue FILE --prices FILE"
         )

@@ -23,7 +23,13 @@ from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
 from assay.questions.forecasts.importance import ImportanceView, combined_factors, what_matters_by
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.next_plan import CLUSTER, next_plan
-from assay.questions.forecasts.next_runs import Characterisation, NextRunsAnswer, budget_of, characterise, next_runs_by
+from assay.questions.forecasts.next_runs import (
+    Characterisation,
+    NextRunsAnswer,
+    NextRunsRequest,
+    characterise,
+    next_runs_by,
+)
 from assay.questions.forecasts.prediction import Prediction, predicted_by
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
 from assay.questions.recommendation.search import Progress
@@ -163,11 +169,9 @@ def get_next(
     runs: Annotated[int, Query(ge=1, le=NEXT_MAX)] = 10,
 ) -> NextRunsAnswer:
     """Propose the next runs, the most informative first."""
+    request = NextRunsRequest(f"{runs}runs", tuple(where), about=about)
     return context.store.answer(
-        ("next", tuple(where), about, runs),
-        lambda table: next_runs_by(
-            cached_model(context), context.store.repository, table, where, about, budget_of(f"{runs}runs")
-        ),
+        ("next", request), lambda table: next_runs_by(cached_model(context), context.store.repository, table, request)
     )
 
 

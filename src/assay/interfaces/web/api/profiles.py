@@ -12,7 +12,7 @@ from assay.questions.comparisons.code_difference import ComparedProfiles, differ
 from assay.questions.comparisons.flame_graphs import FlameGraphs, flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.comparisons.side_by_side import Of
 from assay.questions.runs.code_over_time import CodeOverTime, code_over_time
-from assay.questions.runs.code_profile import CodeProfile, code_profile
+from assay.questions.runs.code_profile import CodeProfile, CodeProfileRequest, code_profile
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["profiles"])
 Choice = Annotated[str | None, Query(max_length=300)]
@@ -42,11 +42,8 @@ def get_code_profile(
 ) -> CodeProfile:
     """Return which code the JVMs of a run executed: categories, and methods by self time."""
     store, full_id = context.store, find_run(context, run_id).run_id
-
-    def make(_: RunTable) -> CodeProfile:
-        return code_profile(store.repository, full_id, phase=phase, stage=stage, node=node, attempt=attempt, at_s=at_s)
-
-    return store.answer(("code profile", full_id, phase, stage, node, attempt, at_s), make)
+    request = CodeProfileRequest(phase, stage, node, attempt, at_s)
+    return store.answer(("code profile", full_id, request), lambda _: code_profile(store.repository, full_id, request))
 
 
 @router.get("/runs/{run_id}/code-over-time")
