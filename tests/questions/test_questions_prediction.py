@@ -13,7 +13,7 @@ from assay.interfaces.cli.explain.anomalies import anomalies
 from assay.interfaces.cli.explain.explain import explain
 from assay.interfaces.cli.forecast.predict import predict
 from assay.questions.forecasts.model_cache import learned
-from assay.questions.forecasts.next_runs import NextRunsRequest, characterise, next_runs
+from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, characterise, next_runs
 from assay.questions.forecasts.prediction import NewCluster, predicted
 from assay.store import Repository
 from learning import learning_runs, time_s
@@ -103,7 +103,7 @@ def test_the_next_runs_are_unmeasured_configurations(tmp_path: Path) -> None:
     runs = learning_runs()
     for run in runs[::2]:
         some.publish(run)
-    chosen = next_runs(some, NextRunsRequest("4runs", ("workload=sort",), about="disk"))
+    chosen = next_runs(some, NextRunsRequest(budget_of("4runs"), ("workload=sort",), about="disk"))
     assert len(chosen.runs) == 4
     assert chosen.measured + chosen.candidates == 72
     made = {
@@ -114,7 +114,7 @@ def test_the_next_runs_are_unmeasured_configurations(tmp_path: Path) -> None:
     for run in runs[1::2]:
         some.publish(run)
     with pytest.raises(SpecificationError, match="every combination"):
-        next_runs(some, NextRunsRequest("1run", ("workload=sort",)))
+        next_runs(some, NextRunsRequest(budget_of("1run"), ("workload=sort",)))
 
 
 def test_next_runs_use_networks_that_the_cluster_has_and_state_the_range_of_their_duration(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_next_runs_use_networks_that_the_cluster_has_and_state_the_range_of_thei
     for run in learning_runs()[::2]:
         if (run.cluster, run.levels["network"]) != ("c8", "IB"):
             repository.publish(run)
-    chosen = next_runs(repository, NextRunsRequest("30runs", ("workload=sort",)))
+    chosen = next_runs(repository, NextRunsRequest(budget_of("30runs"), ("workload=sort",)))
     made = {(run.configuration["cluster"], run.configuration["network"]) for run in chosen.runs}
     assert made == {("c8", "ETH"), ("c12", "ETH"), ("c12", "IB")}
     assert chosen.duration_range_s is not None

@@ -97,7 +97,9 @@ def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_aske
         cells(model, table, ["layout", "network"])
     holes = replace(one_network, table=table.subset(np.arange(len(table)) % 5 != 0))
     with pytest.raises(SpecificationError, match="network has only one level here"):
-        next_runs_by(holes, Repository.create(tmp_path), holes.table, NextRunsRequest("2runs", about="network"))
+        next_runs_by(
+            holes, Repository.create(tmp_path), holes.table, NextRunsRequest(budget_of("2runs"), about="network")
+        )
     assert "network" not in [effect.factor for effect in explain(model, table).factors]
     ethernet = table_of([replace(few()[0], levels={"layout": "HDD", "network": "ETH"})])
     predicted = predict(model, ethernet)

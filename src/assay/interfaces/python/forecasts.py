@@ -155,9 +155,9 @@ class Forecasts:
         ``budget``: a number of runs (``20runs``) or a duration (``2h``). ``about``: ``surface``, the time of every
         configuration; or a factor, the differences between its levels.
         """
-        from assay.questions.forecasts.next_runs import NextRunsRequest, next_runs, next_runs_sentence
+        from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, next_runs, next_runs_sentence
 
-        request = NextRunsRequest(text(budget, "budget"), conditions(where), cluster, text(about, "about"))
+        request = NextRunsRequest(budget_of(text(budget, "budget")), conditions(where), cluster, text(about, "about"))
         answer = next_runs(self._store, request)
         return Answer(
             answer,

@@ -114,8 +114,7 @@ def budget_of(text: str) -> Budget:
 class NextRunsRequest:
     """Which runs to choose, and how many."""
 
-    budget: str
-    """Number of runs (``20runs``) or duration (``2h``)."""
+    budget: Budget
     where: tuple[str, ...] = ()
     cluster: str | None = None
     """Choose configurations of this cluster only; None: of every cluster."""
@@ -140,7 +139,7 @@ def next_runs_by(
 
     Raises SpecificationError for unknown names.
     """
-    budget, about, where = budget_of(request.budget), request.about, request.conditions
+    budget, about, where = request.budget, request.about, request.conditions
     training = TrainingData.of(selected(known.table, where, "--where"))
     measured = training.configurations()
     candidates = _unmeasured(measured, known)

@@ -88,12 +88,13 @@ def next_command(
             raise click.UsageError(f"{option} cannot be combined with --precision.")
         _print_enough_runs(repository, cluster, precision / 100, fields["where"], row_limit(every), as_json=as_json)
         return
-    from assay.questions.forecasts.next_runs import NextRunsRequest, next_runs
+    from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, next_runs
     from assay.store import Repository
 
     if like is not None and output is None:
         raise SpecificationError("--like needs -o", hint="name the plan file to write: -o plan.yaml")
     opened = Repository.open(repository)
+    fields["budget"] = budget_of(fields["budget"])
     answer = next_runs(opened, NextRunsRequest(**fields))
     if output is not None:
         _write(opened, [{**answer.same, **run.configuration} for run in answer.runs], output, like)

@@ -24,6 +24,7 @@ from assay.questions.forecasts.importance import ImportanceView, combined_factor
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
 from assay.questions.forecasts.next_plan import CLUSTER, next_plan
 from assay.questions.forecasts.next_runs import (
+    Budget,
     Characterisation,
     NextRunsAnswer,
     NextRunsRequest,
@@ -169,7 +170,7 @@ def get_next(
     runs: Annotated[int, Query(ge=1, le=NEXT_MAX)] = 10,
 ) -> NextRunsAnswer:
     """Propose the next runs, the most informative first."""
-    request = NextRunsRequest(f"{runs}runs", tuple(where), about=about)
+    request = NextRunsRequest(Budget(runs, None), tuple(where), about=about)
     return context.store.answer(
         ("next", request), lambda table: next_runs_by(cached_model(context), context.store.repository, table, request)
     )
