@@ -354,7 +354,8 @@ def changes_of(
     """
     if not (np.isfinite(durations_s) & (durations_s > 0)).all() or not np.isfinite(started_unix_s).all():
         raise ValueError("a history needs positive finite durations and known start times")
-    when, times = _recent(started_unix_s, durations_s)
+    order = np.argsort(started_unix_s, kind="stable")[-HISTORY_MAX:]
+    when, times = started_unix_s[order], durations_s[order]
     logs = np.log(times)
     change_points = change_positions(logs, null or null_distribution_of([logs]), alpha=alpha)
     bounds = [0, *(position for position, _ in change_points), len(times)]
@@ -370,11 +371,6 @@ def changes_of(
         )
         for (position, p), before, after in zip(change_points, bounds, bounds[2:], strict=False)
     )
-
-
-def _recent(started_unix_s: Floats, durations_s: Floats) -> tuple[Floats, Floats]:
-    order = np.argsort(started_unix_s, kind="stable")[-HISTORY_MAX:]
-    return started_unix_s[order], durations_s[order]
 
 
 def _rejected(p: Floats, share: float) -> Mask:

@@ -38,7 +38,6 @@ from assay.specs.cluster_file import (
     CpuSection,
     DeviceGroup,
     DeviceKeys,
-    LabSection,
     NetworkSection,
     NodeGroup,
     NodeTypeSection,
@@ -72,7 +71,11 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
     types = {name: _node_type(name, section, device_home) for name, section in file.node_types.items()}
     ssh = file.ssh or SshSection()
     nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
-    lab = _lab(file.lab) if file.lab else None
+    lab = (
+        LabSettings(file.lab.scale, file.lab.memory_floor, Disks(file.lab.disks) if file.lab.disks else None)
+        if file.lab
+        else None
+    )
     networks = {
         name: Network(name, section.rate, _addresses(file, section), section.kind)
         for name, section in file.networks.items()
@@ -121,10 +124,6 @@ def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:
         for group, addresses in (network.addresses or {}).items()
         for node, address in zip(node_names(group, file.nodes[group]), addresses, strict=True)
     }
-
-
-def _lab(section: LabSection) -> LabSettings:
-    return LabSettings(section.scale, section.memory_floor, Disks(section.disks) if section.disks else None)
 
 
 def _default_home(file: ClusterFile) -> str:

@@ -103,10 +103,11 @@ def cluster_text(hosts: Sequence[Survey], reach: HostAccess, wish: DiscoveryOpti
     groups, notes = _group_workers([m for m in machines if "worker" in m.roles], wish.below)
     machines = [_Machine(m.survey, m.roles, groups.get(m.survey.host, ())) for m in machines]
     types = _types(machines)
+    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in reach.ssh.items())
     lines = [
         f"# Found on {len(hosts)} hosts by `assay discover`. Check the values marked as guessed: no host reports them.",
         f"cluster: {wish.name}",
-        *_ssh(reach),
+        *([f"ssh: {{{given}}}"] if given else []),
         "node_types:",
         *(line for name, same in types.items() for line in _type_lines(name, same, wish.rates)),
         "nodes:",
@@ -115,11 +116,6 @@ def cluster_text(hosts: Sequence[Survey], reach: HostAccess, wish: DiscoveryOpti
         *(_engine(theirs, roles) if theirs else ()),
     ]
     return "\n".join(lines) + "\n", [*notes, *_remarks(machines)]
-
-
-def _ssh(reach: HostAccess) -> list[str]:
-    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in reach.ssh.items())
-    return [f"ssh: {{{given}}}"] if given else []
 
 
 def _scalar(text: str) -> str:

@@ -216,7 +216,12 @@ class Observation:
             # The busy time of nodes that were observed together is their mean.
             busy_s = _total(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
             use = DeviceUse(
-                name, self._purpose(name), nodes, sums, _over(busy_s, times_s), _over(sums.queue_s, times_s)
+                name,
+                Purpose.UNKNOWN if self.purposes is None else self.purposes.get(name, Purpose.NONE),
+                nodes,
+                sums,
+                _over(busy_s, times_s),
+                _over(sums.queue_s, times_s),
             )
             if sums.moved_bytes or use.purpose not in (Purpose.NONE, Purpose.UNKNOWN):
                 uses.append(use)
@@ -225,9 +230,6 @@ class Observation:
 
     def _size(self, name: str) -> int:
         return self.groups.sizes.get(name, 1) if self.groups else 1
-
-    def _purpose(self, device: str) -> Purpose:
-        return Purpose.UNKNOWN if self.purposes is None else self.purposes.get(device, Purpose.NONE)
 
     def by_purpose(self) -> tuple[PurposeUse, ...]:
         """Return the use of the layout's devices for each purpose."""

@@ -461,12 +461,12 @@ def _follows_staged(counted: Sequence[tuple[Run, int]]) -> str:
     """Return the option that sets the number of tasks of a stage in all runs, or else the median number."""
     if all(_splits(run) == count for run, count in counted):
         return SPLITS
-    options = (name for name in ("reduces", "maps", "files") if _is_option(name, counted))
+    options = (
+        name
+        for name in ("reduces", "maps", "files")
+        if all(run.workload_parameters.get(name) == str(count) for run, count in counted)
+    )
     return next(options, str(max(1, round(median(count for _, count in counted)))))
-
-
-def _is_option(name: str, counted: Sequence[tuple[Run, int]]) -> bool:
-    return all(run.workload_parameters.get(name) == str(count) for run, count in counted)
 
 
 def _splits(run: Run) -> int | None:

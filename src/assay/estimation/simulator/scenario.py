@@ -162,8 +162,13 @@ def scenario_of(request: SimulationRequest) -> Scenario:
         engine = stages.spark_engine(engine, parameters, staged.spark_jobs)
     assumptions.append("no speculative attempts, no failures")
     jobs = staged or _MapReduceJobs(request, profile, parameters, assumptions)
+    block = request.size.block_bytes or block_size_bytes(parameters.get("dfs.blocksize", str(BLOCK_BYTES)))
     document = ScenarioDocument(
-        document_cluster, _storage(request, parameters), engine, jobs.scenario_jobs(), jobs.datasets()
+        document_cluster,
+        ScenarioStorage(block, request.size.replication),
+        engine,
+        jobs.scenario_jobs(),
+        jobs.datasets(),
     )
     return Scenario(document, tuple(dict.fromkeys(assumptions)))
 
@@ -286,11 +291,6 @@ def _purposes(layout: Layout, device: str) -> dict[str, int]:
     intermediate = {part.device: part.count for part in layout.intermediate}
     both = {"dfs": hdfs.get(device), "intermediate": intermediate.get(device)}
     return {name: count for name, count in both.items() if count}
-
-
-def _storage(request: SimulationRequest, parameters: Mapping[str, str]) -> ScenarioStorage:
-    block = request.size.block_bytes or block_size_bytes(parameters.get("dfs.blocksize", str(BLOCK_BYTES)))
-    return ScenarioStorage(block, request.size.replication)
 
 
 def _engine(request: SimulationRequest, parameters: Mapping[str, str]) -> ScenarioEngine:

@@ -43,11 +43,11 @@ def fingerprinted(plan: Plan) -> Plan:
 
 def _fields(value: Any, types: dict[int, Any]) -> dict[str, Any]:
     counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _IGNORED_FIELDS}
-    return {name: _plain(part, types) for name, part in counted.items() if _counts(name, part)}
-
-
-def _counts(name: str, part: Any) -> bool:
-    return name not in _OPTIONAL_FIELDS or (bool(part) and (name, part) != ("cpu_speed", 1.0))
+    return {
+        name: _plain(part, types)
+        for name, part in counted.items()
+        if name not in _OPTIONAL_FIELDS or (bool(part) and (name, part) != ("cpu_speed", 1.0))
+    }
 
 
 def _plain(value: Any, types: dict[int, Any]) -> Any:

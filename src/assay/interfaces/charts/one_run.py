@@ -84,7 +84,9 @@ def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
     if seen.limits:
         panels.append(_limit_panel(seen, width_px))
     if seen.phases:
-        panels.append(_phase_panel(seen, width_px))
+        rows = _spans([(phase.name, phase.name, phase) for phase in seen.phases], seen)
+        order = list(dict.fromkeys(phase.name for phase in seen.phases))
+        panels.append(_bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, seen, width_px))
     if seen.placed:
         panels.append(_task_panel(seen, width_px))
     if seen.code:
@@ -174,12 +176,6 @@ def _limit_panel(seen: OverTime, width_px: int) -> Spec:
     return panel
 
 
-def _phase_panel(seen: OverTime, width_px: int) -> Spec:
-    rows = _spans([(phase.name, phase.name, phase) for phase in seen.phases], seen)
-    order = list(dict.fromkeys(phase.name for phase in seen.phases))
-    return _bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, seen, width_px)
-
-
 def _task_panel(seen: OverTime, width_px: int) -> Spec:
     spans = [
         (f"{attempt.node} · {attempt.lane + 1}", phase.name, phase)
@@ -248,10 +244,6 @@ def lines_title(lines: Lines) -> str:
     return f"{lines.title} ({unit})" if unit else lines.title
 
 
-def _looks(names: Sequence[str], looks: Sequence[object]) -> Spec:
-    return {"domain": list(names), "range": [looks[index % len(looks)] for index in range(len(names))]}
-
-
 def trace_lines(
     lines: Lines, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *, highest: float | None = None
 ) -> Spec:
@@ -297,6 +289,6 @@ def _named(field: str, names: Sequence[str], looks: Sequence[object]) -> Spec:
         "field": field,
         "type": "nominal",
         "sort": list(names),
-        "scale": _looks(names, looks),
+        "scale": {"domain": list(names), "range": [looks[index % len(looks)] for index in range(len(names))]},
         "legend": {"symbolType": "stroke", **({"symbolSize": _DASHES_SIZE} if looks is DASHES else {})},
     }

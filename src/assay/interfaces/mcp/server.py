@@ -9,7 +9,6 @@ import asyncio
 import base64
 import inspect
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -81,12 +80,11 @@ class QuestionServer:
                 if not self._may_run:
                     raise SpecificationError("plans are not run", hint="start the server with `assay mcp --allow-run`")
                 return await run_plan(self._root, arguments)
-            return await self._in_thread(lambda: result_of(ask(self._opened(), params.name, arguments)))
+            return await asyncio.get_running_loop().run_in_executor(
+                self._thread, lambda: result_of(ask(self._opened(), params.name, arguments))
+            )
         except AssayError as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-
-    async def _in_thread(self, work: Callable[[], CallToolResult]) -> CallToolResult:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def serve(self) -> None:
         """Serve until the client closes stdin. Raises RepositoryError if there is no repository."""

@@ -123,7 +123,7 @@ class Answer(Generic[T]):
         names = [name for name in self.shown or recorded if name in recorded]
         if not names:
             return Markup("")
-        head = Markup("").join(Markup("<th>{}</th>").format(_title(name)) for name in names)
+        head = Markup("").join(Markup("<th>{}</th>").format(name.replace("_", " ").replace(".", " ")) for name in names)
         body = Markup("").join(
             Markup("<tr>{}</tr>").format(
                 Markup("").join(Markup("<td>{}</td>").format(_text(row.get(name))) for name in names)
@@ -154,10 +154,6 @@ def library(name: str) -> Any:
         raise MissingLibraryError(
             f"{_LIBRARIES[name]} needs {name}, which is not installed", hint=f"pip install {name}; or use to_rows()"
         ) from error
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ").replace(".", " ")
 
 
 def _text(value: Cell) -> str:

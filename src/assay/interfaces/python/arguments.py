@@ -16,17 +16,17 @@ def conditions(where: Where) -> tuple[str, ...]:
     if isinstance(where, str):
         return (where,)
     if isinstance(where, Mapping):
-        return tuple(f"{column}={level}" for column, levels in where.items() for level in _levels(levels))
+        return tuple(
+            f"{column}={level}"
+            for column, levels in where.items()
+            for level in (levels if isinstance(levels, list | tuple | set | frozenset) else (levels,))
+        )
     if not isinstance(where, Iterable):
         raise SpecificationError(f"conditions can't be {type(where).__name__}", where="where", hint=hint)
     texts = tuple(where)
     if not all(isinstance(text, str) for text in texts):
         raise SpecificationError("a condition is not a text", where="where", hint=hint)
     return texts
-
-
-def _levels(levels: object) -> Iterable[object]:
-    return levels if isinstance(levels, list | tuple | set | frozenset) else (levels,)
 
 
 def texts(values: str | Sequence[str], name: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from assay.interfaces.report.tables import shortened, table
 from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
-from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, missing_amounts
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import (
     basis_text,
@@ -160,7 +160,8 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         name = f"decision-{number + 1}-{slug(decision.factor)}"
         on_page_one = number == 0 and not further
         money = cost_headline(decision) or ""
-        sentences = (headline(decision), evidence(decision), money, _joined(amount_sentences(decision)))
+        amounts = amount_sentences(decision)
+        sentences = (headline(decision), evidence(decision), money, " ".join(amounts.every) if amounts else "")
         texts = [] if on_page_one else list(filter(None, sentences))
         if texts:
             blocks.append(Paragraph((" ".join(texts),)))
@@ -173,10 +174,6 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         proposals = [] if further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
         blocks += [Facts(tuple(proposals))] if proposals else []
     return Chapter("comparisons", "Every comparison", tuple(blocks))
-
-
-def _joined(amounts: CostAmounts | None) -> str:
-    return " ".join(amounts.every) if amounts else ""
 
 
 def caveats_of(report: Report) -> list[Fact]:

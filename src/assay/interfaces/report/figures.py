@@ -52,7 +52,11 @@ def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> S
     shares = {view.level: view.detail.breakdown for view in section.views}
     attempted = [view for view in section.views if view.timeline.placed]
     tasks = {view.level: view.occupancy for view in attempted}
-    uses = {view.level: view.detail.by_purpose for view in section.views if _has_requests(view)}
+    uses = {
+        view.level: view.detail.by_purpose
+        for view in section.views
+        if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in view.detail.by_purpose)
+    }
     end_s = max((view.duration_s for view in attempted), default=0.0)
     runtime = ReportFigure(
         f"{name}-run-time",
@@ -102,10 +106,6 @@ def _section(section: ReportSection, name: str, palette: Mapping[str, str]) -> S
         timelines=tuple(_timeline(view, end_s, name) for view in attempted),
         requests=requests if uses else None,
     )
-
-
-def _has_requests(view: RunView) -> bool:
-    return any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in view.detail.by_purpose)
 
 
 def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:

@@ -56,7 +56,11 @@ def workload_chapters(report: Report, figures: Figures) -> list[Chapter]:
         for index, (section, drawn) in enumerate(zip(details.sections, figures.sections, strict=True))
     ]
     if any(drawn.throughput for drawn in figures.sections):
-        chapters.append(_throughputs())
+        facts = tuple(Fact(title, THROUGHPUT_MEANINGS[key]) for key, title in THROUGHPUT_TITLES.items())
+        note = "They answer different questions and differ by factors. Compare each only with itself."
+        chapters.append(
+            Chapter("throughputs", "Meaning of the three throughputs", (Paragraph((note,)), Facts(facts)), inner=True)
+        )
     return [*chapters, *_profile(details)]
 
 
@@ -261,12 +265,6 @@ def _views(section: ReportSection, drawn: SectionFigures) -> tuple[Block, ...]:
         name = f"tasks-{language.slug(section.title)}"
         blocks += shortened(table(columns, rows, "Tasks of each run"), name, TABLE_ROWS_MAX)
     return (*blocks, *_stages(section))
-
-
-def _throughputs() -> Chapter:
-    facts = tuple(Fact(title, THROUGHPUT_MEANINGS[key]) for key, title in THROUGHPUT_TITLES.items())
-    note = "They answer different questions and differ by factors. Compare each only with itself."
-    return Chapter("throughputs", "Meaning of the three throughputs", (Paragraph((note,)), Facts(facts)), inner=True)
 
 
 def _profile(details: ConfigurationDetails) -> list[Chapter]:

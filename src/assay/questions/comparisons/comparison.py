@@ -15,7 +15,7 @@ from assay.analysis.comparison.details.run_groups import run_groups_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import combined_or_named, match, session_spread
 from assay.analysis.comparison.result import SpeedupResult, with_verdicts
-from assay.analysis.statistics import Ints, RunTable, counts_by
+from assay.analysis.statistics import RunTable, counts_by
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer, answer_of
 from assay.store import Repository
@@ -55,9 +55,10 @@ def comparison_view(
     names = [name.strip() for name in factor.split(",")]
     joined, name = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
     matched = match(joined, name, spread=None if all_runs is None else session_spread(all_runs))
-    levels_of_group = _levels_of_group(
-        matched.groups.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)
+    cells = np.unique(
+        np.stack([matched.groups.of_row, joined.columns[name].codes[matched.positions].astype(np.int64)]), axis=1
     )
+    levels_of_group = np.bincount(cells[0])
     several = np.flatnonzero(levels_of_group > 1)
     rows = np.flatnonzero(np.isin(matched.table_groups.of_row, several))
     runs = dict(zip(rows.tolist(), repository.runs_at(joined, rows.tolist()), strict=True))
@@ -80,12 +81,6 @@ def comparison_view(
         runs_by_level={level: count for level, count in counts.items() if count},
         runs_without_level=without_level,
     )
-
-
-def _levels_of_group(group: Ints, level: Ints) -> Ints:
-    """Return the number of levels with a valid run in each matched group."""
-    cells = np.unique(np.stack([group, level]), axis=1)
-    return np.bincount(cells[0])
 
 
 def _is_of(result: SpeedupResult, decision: Decision) -> bool:

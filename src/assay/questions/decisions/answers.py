@@ -121,7 +121,9 @@ def _missing_answer(
         runs,
         len(valid) - runs,
         _is_simulable(repository, question),
-        _price_list(repository) if obstacle is Obstacle.NO_PRICES else "",
+        ("" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root))
+        if obstacle is Obstacle.NO_PRICES
+        else "",
         _planned(valid, question),
     )
 
@@ -136,10 +138,6 @@ def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:
     except SpecificationError:
         return False
     return True
-
-
-def _price_list(repository: Repository) -> str:
-    return "" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root)
 
 
 def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:

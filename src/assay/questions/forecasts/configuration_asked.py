@@ -112,7 +112,10 @@ def complete_configuration(
     """Return the complete configuration; ``hardware``: that of a cluster without runs."""
     keep = usable(table)
     for name in sorted(named, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER)):
-        here = _having(table, name, named[name]) & keep
+        column = table.columns[name]
+        code = column.code(named[name])
+        rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
+        here = rows & keep
         keep = here if here.any() else keep
     matching = table.subset(keep)
     groups = groups_by(matching, [name for name in table.factors if name not in named])
@@ -129,10 +132,3 @@ def complete_configuration(
     varied = {factor.name for factor in encoding.factors if factor.varied}
     assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
     return CompleteConfiguration(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)
-
-
-def _having(table: RunTable, name: str, level: str) -> Mask:
-    column = table.columns[name]
-    code = column.code(level)
-    rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
-    return rows

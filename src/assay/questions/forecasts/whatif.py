@@ -351,7 +351,8 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
-    scatter = _scatter(group.runs)
+    spread = stdev(math.log(run.duration_s) for run in group.runs) if len(group.runs) > 1 else SCATTER_SIGMA
+    scatter = max(spread, SCATTER_SIGMA)
     mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _spread(*times))
@@ -431,12 +432,6 @@ def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:
 
 def _largest(limits: Mapping[str, float]) -> str:
     return max(limits, key=lambda name: limits[name]) if limits else "unknown"
-
-
-def _scatter(runs: Sequence[Run]) -> float:
-    """Return the standard deviation of log run times, at least ``SCATTER_SIGMA``, also used for a single run."""
-    spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
-    return max(spread, SCATTER_SIGMA)
 
 
 def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:

@@ -64,6 +64,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         warnings = (*warnings, *(warning for c in configurations.comparisons for warning in c.warnings))
     written_on = request.date or datetime.now(UTC).date().isoformat()
     job_costs = _job_costs(configurations, decisions, book)
+    compared = {result.workload for d in decisions for result in d.results if result.time}
     return Report(
         request=request,
         written_on=written_on,
@@ -75,7 +76,9 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         further_decisions=_further_decisions(answers, decisions),
         layout_classes=layout_classes(table),
         not_compared=_options_not_compared(table, request, decisions),
-        workloads_not_compared=_workloads_not_compared(table, decisions),
+        workloads_not_compared=tuple(
+            name for name, runs in counts_by(table, "workload").items() if runs and name not in compared
+        ),
         method=method_facts(table, whole, decisions, all_whole=bool(runs)),
         hardware=hardware_of(repository, whole),
         configurations=configurations,
@@ -173,11 +176,6 @@ def _options_not_compared(
         levels = present_levels(with_factor(table.subset(usable(table)), factor), factor)
         missing += [(factor, level) for level in levels if level not in compared]
     return tuple(missing)
-
-
-def _workloads_not_compared(table: RunTable, decisions: Sequence[Decision]) -> tuple[str, ...]:
-    compared = {result.workload for d in decisions for result in d.results if result.time}
-    return tuple(name for name, runs in counts_by(table, "workload").items() if runs and name not in compared)
 
 
 def _job_costs(

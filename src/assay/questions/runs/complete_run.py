@@ -70,16 +70,17 @@ def workload_profile(store: Repository, table: RunTable, reference: str) -> Prof
 
 def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
     """Return ``runs`` with the metrics of their details; for older bundles they are computed now."""
-    return [_completed(store, run) if jobs_in_logs_only(run) else run for run in runs]
+    return [
+        replace(run, metrics=detail_metrics(read_complete_run(store, run).detail) | run.metrics)
+        if jobs_in_logs_only(run)
+        else run
+        for run in runs
+    ]
 
 
 def jobs_in_logs_only(run: Run) -> bool:
     """Return whether the jobs of a run can only be in its logs: assay executed it, and the record has no jobs."""
     return not run.jobs and _PROGRAM in run.workload_parameters
-
-
-def _completed(store: Repository, run: Run) -> Run:
-    return replace(run, metrics=detail_metrics(read_complete_run(store, run).detail) | run.metrics)
 
 
 def examples_of(repository: Repository, table: RunTable) -> list[Run]:

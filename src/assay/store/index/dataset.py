@@ -124,7 +124,11 @@ def export_dataset(repository: Repository, store: DatasetStore) -> ExportSummary
         raise RepositoryError("the folder contains files, but no dataset", hint="name an empty or a new folder")
     covered = {bundle for name in batches for bundle in json.loads(store.read(name))["bundles"]}
     finished = {name.removeprefix(_BATCH).removesuffix(".json") for name in batches}
-    strays = [name for name in names if name.endswith(".parquet") and _batch_of(name) not in finished]
+    strays = [
+        name
+        for name in names
+        if name.endswith(".parquet") and name.rsplit("/", 1)[-1].partition("-")[0] not in finished
+    ]
     if strays:
         store.remove(strays)
     new = [name for name in bundle_names(repository.folders.bundles) if name not in covered]
@@ -171,10 +175,6 @@ def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figure
     values = {name: np.asarray(arrays[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
     table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values)
     return table.subset(np.argsort(values["started_unix_s"], kind="stable"))
-
-
-def _batch_of(name: str) -> str:
-    return name.rsplit("/", 1)[-1].partition("-")[0]
 
 
 def _write(

@@ -170,7 +170,11 @@ class IndexBuilder:
                 continue
             try:
                 if is_import(bundles / name):
-                    file = _import_file(bundles / name)
+                    bundle = bundles / name
+                    changed = check_files(bundle, (IMPORT_RUNS_FILE,))
+                    if changed:
+                        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+                    file = bundle / IMPORT_RUNS_FILE
                     try:
                         imports.append((name, file, read_coding(opened, file)))
                     except OtherVersionError:
@@ -245,14 +249,6 @@ def _single_run(bundle: Path) -> Run:
     if changed:
         raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
     return run
-
-
-def _import_file(bundle: Path) -> Path:
-    """Return an import's file of runs. Raises :class:`RepositoryError` if it was changed."""
-    changed = check_files(bundle, (IMPORT_RUNS_FILE,))
-    if changed:
-        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
-    return bundle / IMPORT_RUNS_FILE
 
 
 def _older_index(opened: DuckDBPyConnection, path: Path, folder: Path) -> _IndexSources | None:

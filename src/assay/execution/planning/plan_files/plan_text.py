@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.foundation.errors import SpecificationError
-from assay.model import Factor, Layout, Plan, WorkloadSpec
+from assay.model import Layout, Plan, WorkloadSpec
 from assay.specs.document import Document, Location, Value
 from assay.specs.layouts import is_layout_code
 
@@ -27,7 +27,10 @@ def content_of(plan: Plan) -> dict[str, Value]:
         "engine": plan.engine,
         "parameters": dict(plan.parameters),
         "workloads": [_workload(workload) for workload in plan.workloads],
-        "factors": {factor.name: _levels(factor) for factor in plan.factors},
+        "factors": {
+            factor.name: {name: dict(settings) for name, settings in factor.settings.items()} or list(factor.levels)
+            for factor in plan.factors
+        },
         "layouts": layouts,
         "repetitions": str(plan.repetitions),
         "seed": str(plan.seed),
@@ -47,10 +50,6 @@ def _workload(workload: WorkloadSpec) -> Value:
     per_node_bytes = workload.data_per_node_bytes
     data = {"data_per_node": f"{per_node_bytes}B"} if per_node_bytes else {"data": f"{workload.data_bytes}B"}
     return {workload.name: {**data, **workload.parameters, **({"label": workload.label} if workload.label else {})}}
-
-
-def _levels(factor: Factor) -> Value:
-    return {name: dict(settings) for name, settings in factor.settings.items()} or list(factor.levels)
 
 
 def _layout(layout: Layout) -> Value:

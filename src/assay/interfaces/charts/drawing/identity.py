@@ -83,10 +83,6 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _number(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
-
-
 def shape_of(name: str) -> str:
     """Return the preferred shape of a name: a layout code has the shape of its number of disks, others a circle."""
     layout_code = beginning(name)
@@ -147,7 +143,7 @@ def colours_of(names: Iterable[str], classes: Mapping[str, DeviceClass] | None =
             counts[device_class] += 1
     taken = set(CLASS_COLOURS.values()) if colours or classes is not None else set()
     for name in sorted(name for name in given if name not in colours):
-        first = _number(name)
+        first = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
         wanted = (*_turned(_HUES, first), *_turned(OTHERS, first))
         colours[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
         taken.add(colours[name])

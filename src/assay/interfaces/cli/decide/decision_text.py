@@ -9,7 +9,7 @@ import click
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.common import print_rows, print_table
-from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.curve_text import curve_table
@@ -47,7 +47,9 @@ def print_decision(
     for sentence in filter(None, (asked, *reasons, *(amounts.every if amounts else ()))):
         click.echo(sentence)
     if curve := curve_of(decision):
-        _print_curve(decision, curve)
+        click.echo(f"{curve.sentence}\n")
+        text = curve_table(decision.factor, curve)
+        print_table(text.headers, text.rows)
     click.echo()
     results = sorted(decision.results, key=lambda result: result.time is None)
     priced = any(result.cost for result in results)
@@ -67,12 +69,6 @@ def print_decision(
         f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); "
         f"equivalent means within {100 * decision.margin:g} %."
     )
-
-
-def _print_curve(decision: Decision, curve: Curve) -> None:
-    click.echo(f"{curve.sentence}\n")
-    text = curve_table(decision.factor, curve)
-    print_table(text.headers, text.rows)
 
 
 def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:

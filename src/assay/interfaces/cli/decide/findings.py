@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,6 @@ from assay.interfaces.cli.common import json_option, print_json, repository_opti
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.json_values import json_value
 from assay.text import runs_flagged
-
-if TYPE_CHECKING:
-    from assay.questions.comparisons.findings import FindingsView
 
 
 @click.command(cls=AssayCommand)
@@ -52,10 +48,6 @@ def findings(
             if item.judged:
                 click.echo(f"    {item.judged}")
         click.echo()
-    _print_flagged(view)
-
-
-def _print_flagged(view: FindingsView) -> None:
     if view.flagged:
         how = "they count; --exclude-flagged leaves them out" if view.flagged_count else "left out"
         click.echo(f"{runs_flagged(view.flagged)}: {how}.")

@@ -68,11 +68,6 @@ def _line(line: Line) -> list[dict[str, str]]:
     ]
 
 
-def _folded(title: str, *, many: bool) -> str:
-    """Return a column header, wrapped if the table has many columns."""
-    return "\n".join(textwrap.wrap(title, HEADER_LETTERS, break_long_words=False)) if many else title
-
-
 def _letters(part: dict[str, str]) -> int:
     return len(part["text"]) + (SWATCH_LETTERS if part["kind"] == "level" else 0)
 
@@ -115,7 +110,13 @@ def _block(block: Block) -> list[dict[str, Any]]:
         case Table():
             rows = [[_line(cell) for cell in row] for row in block.rows]
             columns = [
-                {"title": _folded(c.title, many=len(block.columns) > MANY_COLUMNS), "numeric": c.numeric, "room": room}
+                {
+                    "title": "\n".join(textwrap.wrap(c.title, HEADER_LETTERS, break_long_words=False))
+                    if len(block.columns) > MANY_COLUMNS
+                    else c.title,
+                    "numeric": c.numeric,
+                    "room": room,
+                }
                 for c, room in zip(block.columns, _rooms(block, rows), strict=True)
             ]
             data = {"columns": columns, "rows": rows, "caption": block.caption, "dense": block.dense}

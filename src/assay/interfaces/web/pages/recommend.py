@@ -126,10 +126,6 @@ class WorkFields:
         return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", self.size)
 
 
-def _fields_of(works: Sequence[str], rows: int) -> list[WorkFields]:
-    return [WorkFields(*text.split(":", 3)) for text in works] + [WorkFields()] * (rows - len(works))
-
-
 def default_request(context: Context) -> RecommendRequest:
     """Return a request with the defaults of ``assay recommend``, and a catalogue that this server has."""
     catalogues = stored_catalogues(context.cluster_folders)
@@ -160,7 +156,8 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     return {
         "asked": asked,
         "rows": (rows := max(ROWS_MIN, len(asked.workloads) + 1)),
-        "works": _fields_of(asked.workloads, rows),
+        "works": [WorkFields(*text.split(":", 3)) for text in asked.workloads]
+        + [WorkFields()] * (rows - len(asked.workloads)),
         "workload_names": list(workloads()),
         "often_choices": list(RUNS_PER_DAY),
         "catalogues": catalogues,

@@ -21,7 +21,12 @@ def next_sentences(decision: Decision) -> tuple[str, ...]:
 def _proposal(decision: Decision, runs: FurtherRuns) -> str:
     title = workload_title(runs.workload)
     where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
-    names = joined([_option(decision, option) for option in runs.options])
+    names = joined(
+        [
+            (layout_text(option) if decision.factor == LAYOUT_FACTOR else compared_option(decision, option))
+            for option in runs.options
+        ]
+    )
     duration = f"about {about_duration(runs.duration_s)}"
     if runs.new_groups:
         count, need = runs.groups, "need" if runs.groups > 1 else "needs"
@@ -58,8 +63,3 @@ def about_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _option(decision: Decision, level: str) -> str:
-    """Return an option in words: ``2 SSDs (SS2)``."""
-    return layout_text(level) if decision.factor == LAYOUT_FACTOR else compared_option(decision, level)

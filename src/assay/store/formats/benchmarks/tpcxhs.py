@@ -90,10 +90,6 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
-def _decimal(text: str) -> Decimal | None:
-    return Decimal(text) if re.fullmatch(r"[0-9]{0,12}\.?[0-9]{1,8}", text) else None
-
-
 def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
     where = f"{name}:{attempt.line}"
     if attempt.problems:
@@ -115,7 +111,8 @@ def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
 def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
     """Return a contradiction in a complete run, or None; and its HSph@SF."""
     total_s, records = _whole(attempt.fields["total_s"]), _whole(attempt.fields["records"])
-    hsph = _decimal(attempt.fields["hsph"])
+    text = attempt.fields["hsph"]
+    hsph = Decimal(text) if re.fullmatch(r"[0-9]{0,12}\.?[0-9]{1,8}", text) else None
     if total_s is None or records is None or hsph is None:
         return "Total Time, Total Size or HSph@SF is not a number", Decimal(0)
     if wrong := duration_problem(float(total_s)):
