@@ -12,8 +12,6 @@ from assay.model.clusters.cluster import (
     Disks,
     KerberosLogin,
     LabSettings,
-    Network,
-    NetworkKind,
     Nic,
     Node,
     NodeType,
@@ -28,6 +26,7 @@ from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, Worke
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
 from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text
+from assay.model.clusters.network import NETWORK_CODES, Network, NetworkKind, network_kind_of_name
 from assay.model.clusters.price_book import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 
+from assay.model import NETWORK_CODES, NetworkKind
 from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, ExtraDeviceUse, LayoutCode, parse
 
 _DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
-_NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
+_KINDS = {NetworkKind.ETHERNET: "Ethernet", NetworkKind.INFINIBAND: "InfiniBand"}
+_NETWORKS = {code: _KINDS[kind] for code, kind in NETWORK_CODES.items()}
 
 
 def meanings(names: Iterable[str]) -> dict[str, str]:

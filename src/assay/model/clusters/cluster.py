@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from assay.foundation.units import Money, parse_bit_rate
 from assay.model.clusters.device_model import FlashModel, HddModel, default_flash, default_hdd
+from assay.model.clusters.network import Network
 
 
 class DeviceKind(StrEnum):
@@ -138,25 +139,6 @@ class Placement(StrEnum):
     LAB = "lab"
     LOCAL = "local"
     SSH = "ssh"
-
-
-class NetworkKind(StrEnum):
-    """Kinds of networks; the question about faster networks compares them."""
-
-    ETHERNET = "ethernet"
-    INFINIBAND = "infiniband"
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """One of several networks between the same nodes, which a plan chooses by name."""
-
-    name: str
-    rate_bits_per_s: float
-    addresses: dict[str, str] = field(default_factory=dict)
-    """Node name to address in this network; empty: the nodes' usual addresses."""
-    kind: NetworkKind | None = None
-    """None: not stated; then its name tells the kind."""
 
 
 @dataclass(frozen=True, slots=True)

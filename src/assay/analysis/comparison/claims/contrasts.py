@@ -4,7 +4,6 @@ In: a table of configurations. Out: an array over its rows: 1 and 0 for the two 
 containers becomes its base-2 logarithm, so that the gain is per doubling.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,10 +11,8 @@ import numpy as np
 
 from assay.analysis.comparison.factors.compression import UNCOMPRESSED
 from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, NETWORK_KIND, Column, Floats, RunTable
-from assay.model import COMPRESSION, LAYOUT_FACTOR, Meaning, NetworkKind, parameters_that
+from assay.model import COMPRESSION, LAYOUT_FACTOR, Meaning, NetworkKind, network_kind_of_name, parameters_that
 from assay.model.clusters.layout_code import HDD, SSD, devices_of_text
-
-_FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +68,8 @@ def _has_many_disks(devices: str) -> float:
 
 
 def _is_fast_network(level: str) -> float:
-    """Tell the kind by the network's name, for runs that do not record the kind."""
-    return 1.0 if _FAST_NETWORK.match(level) else 0.0 if _SLOW_NETWORK.match(level) else np.nan
+    kind = network_kind_of_name(level)
+    return np.nan if kind is None else float(kind is NetworkKind.INFINIBAND)
 
 
 def _log2(level: str) -> float:
