@@ -29,6 +29,7 @@ from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
+from assay.questions.recommendation.search import start_search
 from assay.questions.recommendation.sentences import OBJECTIVES, choice_text, choice_title, headline, shares_of
 from assay.questions.recommendation.value_of_information import (
     draw_inputs,
@@ -355,6 +356,38 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     turned = module.World(as_estimated.times_s[::-1] * 20, as_estimated.bills[::-1], as_estimated.rates_per_h)
     wrong = module.judged(asked, result.chosen, turned)
     assert not wrong.holds_time
+
+
+@needs_simulator
+def test_a_search_without_a_budget_is_no_worse_than_with_one(pool: SimulatorPool) -> None:
+    """Lower bounds favour dense workers with hard disks, and lean ones with NVMe drives are a quarter of the cost."""
+    catalogue = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
+    prices = load_prices(EXAMPLES / "hardware" / "prices.yaml")
+    lowest = {}
+    for budget in ("", "100k"):
+        search = start_search(
+            RecommendRequest(budget=budget, minimize=Objective.DAY_COST), catalogue, prices, shipped_profile(), pool
+        )
+        search.run(80)
+        rows = search.store.rows()
+        costs = search.objective_of(rows, search.store.times_s(rows) @ search.per_day)
+        best = int(rows[np.argmin(costs)])
+        lowest[budget] = float(costs.min())
+        assert catalogue.levels(best)["worker"] == "lean"
+        assert "hdd" not in catalogue.levels(best)["devices"]
+    assert lowest[""] < 1.15 * lowest["100k"]
+
+
+def test_clusters_that_differ_in_one_choice() -> None:
+    every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
+    levels = [every.levels(row) for row in range(len(every))]
+    row = next(row for row in range(len(every)) if every.label(row) == "12 × lean, 64 GB, NVE, 25G, snappy")
+    near = [levels[other] for other in np.flatnonzero(every.differ_in_one_choice(row))]
+    assert row not in np.flatnonzero(every.differ_in_one_choice(row))
+    assert {other["workers"] for other in near} == {"11", "12", "13"}
+    assert all(len(set(other.items()) - set(levels[row].items())) <= 3 for other in near)
+    assert any(other["network"] == "10G" and other["memory"] == "64 GB" for other in near)
+    assert not any(other["network"] == "10G" and other["memory"] == "128 GB" for other in near)
 
 
 def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp_path: Path) -> None:

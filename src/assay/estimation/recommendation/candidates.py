@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.statistics import Ints
+from assay.analysis.statistics import Ints, Mask
 from assay.execution.engines.hadoop.settings.containers import NODE_MEMORY
 from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY, TASK_MEMORY
 from assay.execution.engines.rules_catalogue import all_rules
@@ -95,6 +95,24 @@ class Candidates:
     def __len__(self) -> int:
         """Return the number of clusters."""
         return len(self.machine)
+
+    def differ_in_one_choice(self, row: int) -> Mask:
+        """Return which clusters differ from this one in one choice; in the number of workers, by the smallest step."""
+        machine = self.machines[self.machine[row]]
+        differences = np.array(
+            [
+                (other.option.name != machine.option.name)
+                + (other.memory_bytes != machine.memory_bytes)
+                + (other.layout.name != machine.layout.name)
+                + (other.network != machine.network)
+                for other in self.machines
+            ]
+        )[self.machine]
+        differences += (self.containers != self.containers[row]).astype(np.int64) + (self.codec != self.codec[row])
+        steps = np.abs(self.workers - self.workers[row])
+        smallest = min(steps[(differences == 0) & (steps > 0)], default=0)
+        alone: Mask = ((differences == 1) & (steps == 0)) | ((differences == 0) & (steps == smallest) & (steps > 0))
+        return alone
 
     def label(self, row: int) -> str:
         """Return the choices of a row as text, without choices that have a single option in the catalogue."""

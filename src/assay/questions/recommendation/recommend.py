@@ -371,7 +371,7 @@ def _best_shares(objective: Floats, kept: Mask) -> Floats:
 
 
 def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Finalists) -> list[SearchStage]:
-    text = "simulated as flows: the predicted Pareto front, and the best by the objective"
+    text = "simulated as flows: the best of each kind of storage, the predicted Pareto front, and similar clusters"
     if len(search.store) >= request.simulations:
         text += f"; the maximum of {request.simulations} was reached, so a better cluster may not be simulated"
     exact = sum(fidelity == "requests" for fidelity in finalists.fidelities)

@@ -44,6 +44,8 @@ _BATCH = 24
 """Maximum number of clusters simulated before new predictions."""
 _NEAR_BEST = 16
 """Maximum number of clusters by the objective in one batch."""
+_EXPANDED = 4
+"""Number of best clusters whose neighbours are simulated, too."""
 _PRIOR_RATIO = 1.5
 """Simulated time / lower bound before any simulation."""
 
@@ -106,7 +108,7 @@ class Surrogate:
     bound_s: Floats
     """Lower bound of the time: rows × workloads."""
     family: Ints
-    """Family of each row: clusters with the same kinds of storage, use of storage, and network."""
+    """Family of each row: clusters with the same kinds of storage, use of storage, network, and codec."""
 
     @classmethod
     def of(cls, candidates: Candidates, bound_s: Floats) -> "Surrogate":
@@ -119,7 +121,8 @@ class Surrogate:
             )
             for machine in candidates.machines
         ]
-        return cls(bound_s, np.array(families, dtype=np.int64)[candidates.machine])
+        of_machine = np.array(families, dtype=np.int64)[candidates.machine]
+        return cls(bound_s, of_machine * len(candidates.codecs) + candidates.codec)
 
     def predicted_s(self, rows: Ints, store: SimulationStore) -> Floats:
         """Return the times of ``rows`` (rows × workloads): as simulated, else as predicted."""
@@ -230,21 +233,37 @@ class ClusterSearch:
         self.rows = np.setdiff1d(self.rows, np.array(failed, dtype=np.int64), assume_unique=True)
 
     def run(self, simulations_max: int, progress: Progress | None = None) -> None:
-        """Simulate until the predicted Pareto front is simulated, or ``simulations_max`` clusters are."""
+        """Simulate the best clusters, at most ``simulations_max``.
+
+        First the best cluster of each family by lower bounds, because one family's ratio of time to bound says little
+        about another's. Then the predicted Pareto front, until it is simulated. Then the clusters that differ from one
+        of the best in one choice, until the best stay the same.
+        """
+        expanded: set[int] = set()
+        """Clusters whose neighbours are simulated."""
         while len(self.store) < simulations_max and len(self.rows):
             rows = self.rows
             times_s = self.surrogate.predicted_s(rows, self.store)
             day_s = times_s @ self.per_day
-            chosen = _front_and_best(
-                day_s,
-                self.money(rows, day_s),
-                self.objective_of(rows, day_s),
-                self.in_time(times_s, _CONSTRAINT_FACTOR_MAX),
-            )
-            new = [int(row) for row in rows[chosen] if int(row) not in self.store.jobs]
+            objective = self.objective_of(rows, day_s)
+            in_time = self.in_time(times_s, _CONSTRAINT_FACTOR_MAX)
+            if not len(self.store):
+                chosen = _best_of_each(self.surrogate.family[rows], in_time, objective)
+            else:
+                chosen = _front_and_best(day_s, self.money(rows, day_s), objective, in_time)[:_BATCH]
+            new = self._not_simulated(rows[chosen])
             if not new:
-                return
-            self.simulate(new[: min(_BATCH, simulations_max - len(self.store))], progress, simulations_max)
+                order = np.lexsort((objective, ~in_time))
+                best = next((row for row in rows[order[:_EXPANDED]].tolist() if row not in expanded), None)
+                if best is None:
+                    return
+                expanded.add(best)
+                near = order[self.candidates.differ_in_one_choice(best)[rows[order]]]
+                new = self._not_simulated(rows[near])[:_NEAR_BEST]
+            self.simulate(new[: simulations_max - len(self.store)], progress, simulations_max)
+
+    def _not_simulated(self, rows: Ints) -> list[int]:
+        return [int(row) for row in rows if int(row) not in self.store.jobs]
 
 
 def bottleneck_of(result: SimulationResult) -> str:
@@ -262,6 +281,14 @@ def _front_and_best(day_s: Floats, money: Floats, objective: Floats, in_time: Ma
     front = positions[on_front(day_s[positions], money[positions])[0]]
     best = positions[np.argsort(objective[positions], kind="stable")][:_NEAR_BEST]
     return np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)
+
+
+def _best_of_each(family: Ints, in_time: Mask, objective: Floats) -> Ints:
+    """Return the position of the best cluster of each family, the best first; clusters in time precede others."""
+    order = np.lexsort((objective, ~in_time))
+    best = np.unique(family[order], return_index=True)[1]
+    positions: Ints = order[np.sort(best)]
+    return positions
 
 
 def parts_of(candidates: Candidates) -> list[Parts]:
