@@ -20,6 +20,7 @@ from assay.questions.decisions.sentences.decision_sentences import evidence, hea
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.question_sentences import view_of
 from assay.questions.trust.flags import flags_in
+from benchmark_support import benchmark
 from builders import build_repository, interleaved, make_run
 
 pytestmark = pytest.mark.slow
@@ -83,3 +84,12 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
     proposed = "2 more repetitions of TeraSort with Ethernet and InfiniBand take about 10 min. They would bring the "
     proposed += "95 % interval from ±20 % to about ±10 %. That shows the difference if the ratio stays at 1.20×."
     assert sentence == ("For all storage classes together: " if differs else "") + proposed
+
+
+def test_equal_effects_seldom_differ_by_storage_and_large_differences_do() -> None:
+    errors = benchmark("storage_effect_errors")
+    design = errors.Design(2, 3, 3, 3)
+    assert errors.rates(design, (1.2, 1.2), tables=30, seed=1)[0] <= 0.1
+    assert errors.rates(design, (1.0, 1.3), tables=10, seed=1) == (1.0, 0.0)
+    apart = errors.Design(2, 3, 3, 3, "option")
+    assert errors.rates(apart, (1.0, 1.3), tables=5, seed=1)[0] == 0.0, "a day for each option allows no statement"

@@ -271,6 +271,33 @@ def test_the_command_prints_alojas_prices_and_the_storage_view(tmp_path: Path) -
     assert "no device in price book 'aloja'" in str(nothing.exception)
 
 
+ONE_EXEC = """\
+id_exec,id_cluster,exec,bench,exe_time,start_time,end_time,net,disk,bench_type,maps,iosf,replication,iofilebuf,comp,\
+blk_size,valid
+7,1,20140310_101500_conf_IB_HS2_b_m8_i10_r1_I65536_c3_z64/terasort,terasort,600.000,2014-03-10 10:20:00,\
+2014-03-10 10:30:00,IB,HS2,b,8,10,1,65536,3,64,1
+"""
+
+
+def test_alojas_prices_are_the_same_from_the_list_its_folder_and_a_repository(tmp_path: Path) -> None:
+    tables, repository = tmp_path / "tables", tmp_path / "repository"
+    tables.mkdir()
+    clusters, execs = tables / "aloja-clusters.csv", tables / "execs.csv"
+    clusters.write_text(CLUSTERS)
+    execs.write_text(ONE_EXEC)
+    assert invoke("import", "aloja", execs, clusters, "--repository", repository).exit_code == 0
+    books = [invoke("prices", "aloja", source) for source in (clusters, tables, repository)]
+    assert [book.exit_code for book in books] == [0, 0, 0]
+    assert len({book.output for book in books}) == 1
+    assert "rack-01" in books[0].output
+
+
+def test_alojas_prices_of_a_repository_without_the_list_are_refused(tmp_path: Path, repository: Path) -> None:
+    refused = invoke("prices", "aloja", repository / "r").exception
+    assert isinstance(refused, SpecificationError)
+    assert "there is no aloja-clusters.csv in this repository" in str(refused)
+
+
 @given(
     st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters="\ufeff"), min_size=1, max_size=30),
     st.decimals("0.000001", 998, places=6),

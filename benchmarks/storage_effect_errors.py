@@ -1,0 +1,140 @@
+"""How often ``assay decide`` says that an option's effect depends on the storage, with and without such a difference.
+
+Draws tables of runs with Ethernet and InfiniBand on storage classes whose true effects are known, asks ``assay decide``
+for the network, and counts tables with a difference between classes. A run scatters by 5 %. Where a configuration is
+given several times, its gain scatters by 5 % around that of its class, except in rows of fewer than five groups: a
+statement is then about the tested configurations, so their gains are equal.
+
+- *equal*: InfiniBand is 1.2 times as fast with every class. Any statement of a difference is wrong;
+- *1.1*, *1.3*: InfiniBand gains that much with the last class only, and nothing with the others;
+- *wrong class*: of the tables with a difference, those in which a class without gain has the largest effect;
+- *a day for each*: every class, or every option of every class, is measured on another day. All runs of a day
+  are faster or slower by the same amount, which scatters by 5 %.
+
+Run it with ``python benchmarks/storage_effect_errors.py``; it prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+from statement_errors import SCATTER, Rng, table_of_rows
+
+from assay.analysis.comparison.matched import session_spread
+from assay.analysis.statistics.runs.run_table import RunTable
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import DecisionRequest, StorageEffects
+from assay.questions.decisions.storage_effects import storage_effects_of
+
+LAYOUTS = ("HD2", "SS2", "NV2")
+CLASSES = ("hard disks", "SSD", "NVMe")
+WORKLOADS = ("sort", "terasort", "wordcount")
+APART = 0.05
+"""Standard deviation of log gains between the configurations of a class."""
+DAY_S = 86_400
+FEW_GROUPS = 5
+"""From this number of groups on, an interval is about similar configurations too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What is run: ``groups`` configurations with each class and workload, each network ``runs`` times in turns."""
+
+    classes: int
+    workloads: int
+    groups: int
+    runs: int
+    day_for: str = ""
+    """Each ``class`` or each ``option`` of a class is measured on another day; empty: all on one day."""
+
+
+DESIGNS = (
+    Design(2, 1, 1, 3),
+    Design(2, 1, 1, 5),
+    Design(2, 1, 3, 3),
+    Design(2, 1, 8, 3),
+    Design(2, 3, 1, 5),
+    Design(2, 3, 8, 1),
+    Design(3, 1, 1, 5),
+    Design(3, 3, 3, 3),
+    Design(3, 3, 8, 3),
+    Design(2, 3, 3, 3, "class"),
+    Design(3, 3, 8, 3, "class"),
+    Design(2, 1, 1, 5, "option"),
+    Design(2, 3, 3, 3, "option"),
+    Design(3, 3, 8, 3, "option"),
+)
+
+
+def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
+    """Return one table; ``gains``: by class, the true times that InfiniBand is as fast as Ethernet."""
+    rows: list[dict[str, str]] = []
+    logs: list[float] = []
+    days: list[int] = []
+    apart = APART if design.groups >= FEW_GROUPS else 0.0
+    day_effect = rng.normal(0, SCATTER if design.day_for else 0.0, (design.classes, 2))
+    for storage, gain in enumerate(gains):
+        for workload in WORKLOADS[: design.workloads]:
+            for group in range(design.groups):
+                base = 6 + rng.normal(0, 0.3)
+                speed = np.log(gain) + rng.normal(0, apart)
+                for number in range(design.runs):
+                    for infiniband in (number % 2, 1 - number % 2):
+                        levels = {"layout": LAYOUTS[storage], "network": "IB" if infiniband else "ETH"}
+                        rows.append(levels | {"maps": str(group), "workload": workload})
+                        day = infiniband if design.day_for == "option" else 0
+                        days.append(2 * storage + day if design.day_for else 0)
+                        logs.append(base - infiniband * speed + day_effect[storage, day] + rng.normal(0, SCATTER))
+    table = table_of_rows(rows, np.exp(logs))
+    started = table.values["started_unix_s"] + DAY_S * np.array(days)
+    return replace(table, values={**table.values, "started_unix_s": started})
+
+
+def difference_in(table: RunTable) -> StorageEffects | None:
+    """Return the effects by class that ``assay decide`` states for the network; None where it states one effect."""
+    decisions = decide(table, DecisionRequest("network"))
+    return storage_effects_of(table, decisions[0], session_spread(table)) if decisions else None
+
+
+def rates(design: Design, gains: tuple[float, ...], *, tables: int, seed: int) -> tuple[float, float]:
+    """Return the share of tables with a difference, and of these the share whose largest effect is of another class."""
+    rng = np.random.default_rng(seed)
+    answers = [difference_in(drawn(rng, design, gains)) for _ in range(tables)]
+    stated = [effects for effects in answers if effects is not None]
+    last = CLASSES[design.classes - 1]
+    wrong = [effects.effects[0].storage != last for effects in stated]
+    return len(stated) / tables, float(np.mean(wrong)) if wrong else 0.0
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--tables", type=int, default=1000)
+    tables = parser.parse_args().tables
+    names = (
+        "classes",
+        "workloads",
+        "groups each",
+        "runs a side",
+        "a day for each",
+        "equal",
+        "1.1",
+        "1.3",
+        "wrong class",
+    )
+    print(f"| {' | '.join(names)} |")
+    print("|---" * 9 + "|")
+    for design in DESIGNS:
+        count = design.classes
+        equal, _ = rates(design, (1.2,) * count, tables=tables, seed=7)
+        small, wrong = rates(design, (1.0,) * (count - 1) + (1.1,), tables=tables, seed=8)
+        large, _ = rates(design, (1.0,) * (count - 1) + (1.3,), tables=tables, seed=9)
+        cells = [count, design.workloads, design.groups, design.runs, design.day_for or "–"]
+        shares = [f"{share:.1%}" for share in (equal, small, large, wrong)]
+        print("| " + " | ".join(map(str, [*cells, *shares])) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
