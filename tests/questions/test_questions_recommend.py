@@ -365,9 +365,8 @@ def test_a_search_without_a_budget_is_no_worse_than_with_one(pool: SimulatorPool
     prices = load_prices(EXAMPLES / "hardware" / "prices.yaml")
     lowest = {}
     for budget in ("", "100k"):
-        search = start_search(
-            RecommendRequest(budget=budget, minimize=Objective.DAY_COST), catalogue, prices, shipped_profile(), pool
-        )
+        request = RecommendRequest(budget=budget, minimize=Objective.DAY_COST)
+        search = start_search(request, catalogue, prices, shipped_profile(), pool)
         search.run(80)
         rows = search.store.rows()
         costs = search.objective_of(rows, search.store.times_s(rows) @ search.per_day)
