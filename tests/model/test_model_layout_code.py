@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.clusters.layout_code import beginning, devices_of_code, devices_of_text, devices_text, named, parse
+from assay.model.clusters.layout_code import (
+    devices_of_code,
+    devices_of_text,
+    devices_text,
+    parse_code,
+    parse_name,
+    parse_prefix,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,17 +40,17 @@ from assay.model.clusters.layout_code import beginning, devices_of_code, devices
 def test_a_code_says_its_devices_and_what_they_hold(
     code: str, devices: dict[str, int], hdfs: tuple[str, ...], intermediate: tuple[str, ...]
 ) -> None:
-    layout = parse(code)
+    layout = parse_code(code)
     assert layout
     assert (layout.devices, layout.hdfs, layout.intermediate) == (devices, hdfs, intermediate)
     assert str(layout) == code
-    assert named(code) == layout
+    assert parse_name(code) == layout
     assert devices_of_code(code) == devices
 
 
 @pytest.mark.parametrize("name", ["", "hdd", "HD0", "HD01", "HD1000", "HS", "R", "HDx", "XX5", "HDFS-on-NVMe", "all"])
 def test_another_name_is_no_code(name: str) -> None:
-    assert parse(name) is None
+    assert parse_code(name) is None
     assert devices_of_code(name) == {}
 
 
@@ -59,25 +66,25 @@ def test_another_name_is_no_code(name: str) -> None:
     ],
 )
 def test_the_papers_spellings_are_known(name: str, devices: dict[str, int | None]) -> None:
-    layout = named(name)
+    layout = parse_name(name)
     assert layout
     assert layout.devices == devices
 
 
 @pytest.mark.parametrize("name", ["HDFS-on-NVMe", "HDD-on-NVMe", "HDFS", "hardware", "remote", "R", "SSDs", "shared"])
 def test_a_name_that_only_begins_like_a_code_says_nothing_of_devices(name: str) -> None:
-    assert named(name) is None
+    assert parse_name(name) is None
 
 
 def test_text_after_a_code_is_kept_separately() -> None:
-    layout = beginning("HD5, replication 1")
+    layout = parse_prefix("HD5, replication 1")
     assert layout
     assert (str(layout[0]), layout[1]) == ("HD5", ", REPLICATION 1")
 
 
 @given(st.text(max_size=20))
 def test_no_name_is_a_traceback(name: str) -> None:
-    layout = beginning(name)
+    layout = parse_prefix(name)
     assert layout is None or devices_of_text(devices_text(layout[0].devices)) == layout[0].devices
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, spread_of
-from assay.estimation.simulator.error_model import Spread, correction, sigma_of, time_shares
+from assay.estimation.simulator.error_model import DrawCovariance, correction, sigma_of, time_shares
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
@@ -346,10 +346,10 @@ def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_correct
     """A run that waits for disks was measured: its CPU's doubt is another's own, whatever both have in common."""
     disks, cpu = {"hdd": 1.0}, {"cpu": 1.0}
     alone = correction(disks, cpu, 0.3)
-    doubted = correction(disks, cpu, 0.3, drawn=Spread(0.0, 0.01, 0.0))
+    doubted = correction(disks, cpu, 0.3, drawn=DrawCovariance(0.0, 0.01, 0.0))
     assert doubted.sigma**2 == pytest.approx(alone.sigma**2 + 0.01)
     assert doubted.factor == alone.factor
-    both = correction(cpu, cpu, 0.3, drawn=Spread(1.0, 1.0, 1.0))
+    both = correction(cpu, cpu, 0.3, drawn=DrawCovariance(1.0, 1.0, 1.0))
     assert both.factor == pytest.approx(math.exp(0.3), rel=0.01)
     assert both.sigma < 0.2  # narrowed by the measured run
 

@@ -25,7 +25,7 @@ from assay.interfaces.cli.main import assay
 from assay.store import Repository
 from assay.store.bundles.bundle import write_sums
 from assay.store.exchange.exchange import copy_bundles
-from assay.store.exchange.package import write_package
+from assay.store.exchange.package import pull_package, write_package
 from assay.store.exchange.remote import Remote, TransferLimit, pull
 from assay.store.exchange.transfer import RefusedBundleError, bundle_ids, unpack
 from builders import build_repository, make_run, make_trace
@@ -310,6 +310,45 @@ def test_a_table_that_is_none_is_refused_though_its_checksum_is_right(
     assert (copied.copied, [problem.run_id for problem in copied.refused]) == (1, [make_run(1).run_id])
     assert str(tmp_path) not in copied.refused[0].detail
     assert bundle_ids(target) == [make_run(2).run_id]
+
+
+def _add(folder: Path) -> None:
+    (folder / "extra").write_text("x")
+
+
+def _remove(folder: Path) -> None:
+    next(folder.rglob("run.json")).unlink()
+
+
+def _change(folder: Path) -> None:
+    next(folder.rglob("run.json")).write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_add, r"'extra' is not listed in SHA256SUMS"),
+        (_remove, r"run\.json' is missing"),
+        (_change, r"run\.json' does not match its checksum"),
+    ],
+)
+def test_a_package_with_a_missing_an_additional_or_a_changed_file_is_refused_with_that_reason(
+    tmp_path: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    repository = Repository.create(tmp_path / "s")
+    repository.publish(make_run(1))
+    package, folder, target = tmp_path / "p.tar.gz", tmp_path / "unpacked", Repository.create(tmp_path / "t")
+    write_package(package, repository, bundle_ids(repository), {})
+    with tarfile.open(package) as tar:
+        tar.extractall(folder, filter="data")
+    [top] = folder.iterdir()
+    spoil(top)
+    with tarfile.open(package, "w:gz") as tar:
+        for file in (file for file in top.rglob("*") if file.is_file()):
+            tar.add(file, file.relative_to(folder))
+    with pytest.raises(RepositoryError, match=message):
+        pull_package(package, target, lambda *_: None)
+    assert bundle_ids(target) == []
 
 
 @pytest.mark.slow

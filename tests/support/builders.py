@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from assay.model.clusters.layout_code import named
+from assay.model.clusters.layout_code import parse_name
 from assay.model.clusters.price_book import LineItem, PriceBook
 from assay.model.runs.origin import Origin
 from assay.model.runs.phase import Phase
@@ -43,7 +43,7 @@ _PHASES = {
 def make_run(number: int = 0, **changes: Any) -> Run:
     """Return a valid cold TeraSort run on HD2, with ``changes`` to its fields."""
     layout = changes.get("layout", "HD2")
-    code = named(layout)
+    code = parse_name(layout)
     devices = {kind: count for kind, count in code.devices.items() if count} if code else {"hdd": 2}
     run = Run(
         run_id=f"00000000-0000-7000-8000-{number:012d}",

@@ -65,7 +65,7 @@ from assay.model.plans.workload_profile import (
     DEFAULT_CODEC,
     CostProfile,
     EngineCosts,
-    Learned,
+    ProfileSource,
     StageProfile,
     Uncertain,
     WorkloadProfile,

@@ -176,6 +176,7 @@ _HDD_FIELDS = {
     "write_cache": "write_cache_bytes",
     "queue_depth": "queue_depth",
 }
+"""Key of the file to field of :class:`HddModel`."""
 _FLASH_FIELDS = {
     "channels": "channels",
     "read_latency": "read_latency_s",
@@ -184,7 +185,7 @@ _FLASH_FIELDS = {
     "burst_write": "burst_write_bytes_per_s",
     "queue_depth": "queue_depth",
 }
-"""Key of the file to field of :class:`FlashModel`; ``_HDD_FIELDS`` maps keys to fields of :class:`HddModel`."""
+"""Key of the file to field of :class:`FlashModel`."""
 
 
 def _given(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class DiscoveryOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _HostGroup:
+class _DeviceGroup:
     """Devices of one node type with equal kind and size."""
 
     name: str
@@ -75,7 +75,7 @@ class _Machine:
 
     survey: Survey
     roles: tuple[str, ...]
-    groups: tuple[_HostGroup, ...]
+    groups: tuple[_DeviceGroup, ...]
 
     @property
     def rate_bits_per_s(self) -> float | None:
@@ -148,19 +148,19 @@ def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
             yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)
 
 
-def _group_workers(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_HostGroup, ...]], list[str]]:
+def _group_workers(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_DeviceGroup, ...]], list[str]]:
     """Return each worker's device groups, reduced to those that all workers have, and remarks on omitted devices."""
     groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
     counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
     shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
     notes = []
-    kept: dict[str, tuple[_HostGroup, ...]] = {}
+    kept: dict[str, tuple[_DeviceGroup, ...]] = {}
     for host, groups in groups_by_host.items():
         left = [d for g in groups for d in g.directories[shared.get(g.name, 0) :]]
         if left:
             notes.append(f"{host}: {', '.join(left)} left out: workers' devices must be alike, and others have fewer")
         kept[host] = tuple(
-            _HostGroup(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
+            _DeviceGroup(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
             for g in groups
             if (count := shared.get(g.name, 0))
         )
@@ -170,7 +170,7 @@ def _group_workers(workers: Sequence[_Machine], below: str) -> tuple[dict[str, t
     return kept, notes
 
 
-def _device_groups(host: Survey, below: str) -> list[_HostGroup]:
+def _device_groups(host: Survey, below: str) -> list[_DeviceGroup]:
     """Return a host's data disks in groups of equal kind and size, named after their kind."""
     seen: set[str] = set()
     sets: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
@@ -195,15 +195,17 @@ def _device_groups(host: Survey, below: str) -> list[_HostGroup]:
             directories = tuple(f"{mount.point.rstrip('/')}/{below}".rstrip("/") for mount in mounts)
             guessed = any(host.kind_of(mount) is None for mount in mounts)
             capacity = min(mount.size_bytes for mount in mounts)
-            groups.append(_HostGroup(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts)))
+            groups.append(
+                _DeviceGroup(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts))
+            )
     return groups
 
 
-def _system_disk(host: Survey) -> _HostGroup:
+def _system_disk(host: Survey) -> _DeviceGroup:
     root = next((mount for mount in host.mounts if mount.point == "/"), None)
     kind = host.kind_of(root) if root else None
     size = root.size_bytes if root else 10**10
-    return _HostGroup(
+    return _DeviceGroup(
         str(kind or DeviceKind.SSD),
         kind or DeviceKind.SSD,
         True,
@@ -254,7 +256,7 @@ def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates])
         yield from _group_lines(group, rates.get(group.name))
 
 
-def _group_lines(group: _HostGroup, measured: Rates | None) -> Iterator[str]:
+def _group_lines(group: _DeviceGroup, measured: Rates | None) -> Iterator[str]:
     read, write, iops = (measured.read, measured.write, measured.iops) if measured else TYPICAL_RATES[group.kind]
     how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
     yield f"      {group.name}:"

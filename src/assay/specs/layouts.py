@@ -25,7 +25,7 @@ def is_layout_code(name: str) -> bool:
 
 
 def _planned(name: str) -> LayoutCode | None:
-    code = layout_code.parse(name)
+    code = layout_code.parse_code(name)
     return code if code and (code.family in _CODES or code.single == "NVE") else None
 
 

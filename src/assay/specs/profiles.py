@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from assay.foundation.errors import HostError
 from assay.foundation.installation import installation
-from assay.model import CostProfile, EngineCosts, Learned, StageProfile, Uncertain, WorkloadProfile
+from assay.model import CostProfile, EngineCosts, ProfileSource, StageProfile, Uncertain, WorkloadProfile
 from assay.specs.document import Document, document_of, read_document
 from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole
 from assay.specs.section import Section, parse
@@ -246,7 +246,7 @@ def _profile(document: Document) -> CostProfile:
             )
             for name, section in file.workloads.items()
         },
-        learned=Learned(
+        learned=ProfileSource(
             source=learned.source,
             runs=learned.runs,
             clusters=tuple(learned.clusters),

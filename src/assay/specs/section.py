@@ -88,15 +88,11 @@ def _problem_text(detail: ErrorDetails, model: type[Section], document: Document
         case "too_short":
             return f"{prefix}at least one entry is needed"
         case "model_type" | "dict_type" | "model_attributes_type":
-            return f"{prefix}keys with values are expected here{_example(model, location)}"
+            keys = ", ".join(valid_keys(model, location))
+            return f"{prefix}keys with values are expected here{f'; valid: {keys}' if keys else ''}"
         case "list_type":
             return f"{prefix}a list is expected here, such as [a, b]"
     return f"{prefix}{detail['msg']}"
-
-
-def _example(model: type[Section], location: Location) -> str:
-    keys = valid_keys(model, location)
-    return f"; valid: {', '.join(keys)}" if keys else ""
 
 
 @lru_cache(maxsize=8)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from assay.model import NETWORK_CODES, NetworkKind
-from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, ExtraDeviceUse, LayoutCode, parse
+from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, ExtraDeviceUse, LayoutCode, parse_code
 
 _DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
 _KINDS = {NetworkKind.ETHERNET: "Ethernet", NetworkKind.INFINIBAND: "InfiniBand"}
@@ -14,7 +14,7 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
     """Return the meaning of codes of layouts (each worker's devices) and networks; other names are left out."""
     listed = list(names)
     meaning_of = {name: _NETWORKS[name] for name in listed if name in _NETWORKS}
-    return meaning_of | {name: _meaning(code) for name in listed if (code := parse(name)) is not None}
+    return meaning_of | {name: _meaning(code) for name in listed if (code := parse_code(name)) is not None}
 
 
 def network_text(name: str) -> str:
@@ -24,10 +24,10 @@ def network_text(name: str) -> str:
 
 def layout_text(name: str) -> str:
     """Return a layout for a table or a legend, devices first: ``5 hard disks + 1 SSD (HS5)``; other names unchanged."""
-    code = parse(name)
+    code = parse_code(name)
     if code is None or code.disks is None:
         return name
-    extra = "" if code.more is None else f" + 1 {_DEVICES[code.more]}"
+    extra = "" if code.extra_kind is None else f" + 1 {_DEVICES[code.extra_kind]}"
     return f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''}{extra} ({name})"
 
 
@@ -38,16 +38,16 @@ def disk_noun(kind: str) -> str:
 
 def disk_kind_text(kind: str) -> str:
     """Return a kind of disks in words: ``SSDs``, ``hard disks with one SSD``."""
-    more = None if kind in _DEVICES else LayoutCode(kind, None).more
+    more = None if kind in _DEVICES else LayoutCode(kind, None).extra_kind
     local = "local " if more and LayoutCode(kind, None).kind == REMOTE else ""
     return f"{disk_noun(kind)}s{f' with one {local}{_DEVICES[more]}' if more else ''}"
 
 
 def _meaning(code: LayoutCode) -> str:
     devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} per worker"
-    if code.more is None:
+    if code.extra_kind is None:
         return f"{devices}, for everything" if code.kind == REMOTE else devices
-    device = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.more]}"
+    device = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.extra_kind]}"
     return {
         ExtraDeviceUse.INTERMEDIATE: f"{devices}, intermediate data on {device}",
         ExtraDeviceUse.HDFS: f"{devices}, for intermediate data, HDFS on {device}",

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, equal
+from assay.workloads.common.checks import approximately_equal, common_checks, equal
 from assay.workloads.common.hadoop_options import assay_program, generator, reducing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -96,7 +96,7 @@ class KMeans(Workload):
             equal("points read", outcome.counter("MAP_INPUT_RECORDS"), _points(size), "points"),
             equal("points in clusters", min(points for points, _ in totals), _points(size), "points"),
             Check("squared distances", not worse, f"by iteration: {costs}" + (f"; {worse} are worse" if worse else "")),
-            about("input size", source.length_bytes, size.data_bytes),
+            approximately_equal("input size", source.length_bytes, size.data_bytes),
         )
         return ValidationResult(checks, {"input_bytes": float(source.length_bytes), "squared_distances": totals[-1][1]})
 

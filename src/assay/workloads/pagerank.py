@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, equal, replicas
+from assay.workloads.common.checks import approximately_equal, common_checks, equal, equal_to_manifest, replicas
 from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -83,9 +83,9 @@ class PageRank(Workload):
         checks = (
             *common_checks(outcome),
             equal("pages", outcome.counter("REDUCE_OUTPUT_RECORDS"), _pages(size), "pages"),
-            equal("links", outcome.counter("PAGERANK_LINKS"), validation_input.manifest.get(_LINKS, -1), "links"),
+            equal_to_manifest("links", outcome.counter("PAGERANK_LINKS"), validation_input, _LINKS, "links"),
             Check("sum of ranks", abs(total - 1) <= _SUM_ERROR_MAX, f"{total:.12f}, expected 1"),
-            about("input size", graph.length_bytes, size.data_bytes),
+            approximately_equal("input size", graph.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
         return ValidationResult(checks, {"input_bytes": float(graph.length_bytes)})

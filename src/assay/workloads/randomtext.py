@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, equal, replicas, unfinished_check
+from assay.workloads.common.checks import (
+    approximately_equal,
+    common_checks,
+    equal,
+    equal_to_counter,
+    replicas,
+    unfinished_check,
+)
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -77,7 +84,7 @@ class RandomTextWriter(Workload):
         checks = (
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, expected),
-            about("text size", stored.length_bytes, size.data_bytes),
+            approximately_equal("text size", stored.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
         return ValidationResult(checks, {"written_bytes": float(stored.length_bytes)})
@@ -117,12 +124,13 @@ class Sort(Workload):
         source = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
         )
-        records = outcome.counter("MAP_INPUT_RECORDS") or -1
         failed_checker: Outcome | None = None
         checks = [
             *common_checks(outcome),
-            equal("records", outcome.counter("REDUCE_OUTPUT_RECORDS"), records, "records"),
-            about("input size", source.length_bytes, size.data_bytes),
+            equal_to_counter(
+                "records", outcome.counter("REDUCE_OUTPUT_RECORDS"), outcome, "MAP_INPUT_RECORDS", "records"
+            ),
+            approximately_equal("input size", source.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         ]
         if outcome.exit_status == 0:

@@ -8,7 +8,7 @@ their disks.
 from collections.abc import Mapping
 
 from assay.model import Outcome, Program
-from assay.workloads.common.checks import common_checks, equal, no_output_check
+from assay.workloads.common.checks import common_checks, equal, equal_to_counter, no_output_check
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, generating, reducing
 from assay.workloads.common.spark_options import partitions, spark_program
 from assay.workloads.data_flow import DataFlow
@@ -58,13 +58,14 @@ class Shuffle(Workload):
             *common_checks(outcome),
             equal("bytes sent", outcome.counter("SHUFFLE_SENT_BYTES"), size.data_bytes),
             equal("bytes received", outcome.counter("SHUFFLE_RECEIVED_BYTES"), size.data_bytes),
-            equal(
+            equal_to_counter(
                 "checksum",
                 outcome.counter("SHUFFLE_RECEIVED_CHECKSUM"),
-                outcome.counter("SHUFFLE_SENT_CHECKSUM") or -1,
+                outcome,
+                "SHUFFLE_SENT_CHECKSUM",
                 "(sum of CRC32)",
             ),
-            equal("bytes fetched", fetched, outcome.counter("MAP_OUTPUT_MATERIALIZED_BYTES") or -1),
+            equal_to_counter("bytes fetched", fetched, outcome, "MAP_OUTPUT_MATERIALIZED_BYTES"),
             no_output_check(outcome),
         )
         return ValidationResult(checks, {"shuffle_bytes": float(fetched)} if fetched else {})

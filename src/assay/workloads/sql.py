@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from assay.model import Outcome, Program
-from assay.workloads.common.checks import about, common_checks, equal, replicas
+from assay.workloads.common.checks import approximately_equal, common_checks, equal_to_manifest, replicas
 from assay.workloads.common.hadoop_options import assay_program, generator, reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import spark_program
@@ -77,12 +77,15 @@ class SqlQuery(Workload):
         tables = (
             await validation_input.files.stored(validation_input.input_path) if validation_input.input_path else stored
         )
-        expected = validation_input.manifest
         checks = (
             *common_checks(outcome),
-            equal("visits", outcome.counter(self.visits_read), expected.get(self.visits_expected, -1), "visits"),
-            equal("revenue", outcome.counter(self.revenue), expected.get(self.revenue_expected, -1), "cents"),
-            about("input size", tables.length_bytes, size.data_bytes),
+            equal_to_manifest(
+                "visits", outcome.counter(self.visits_read), validation_input, self.visits_expected, "visits"
+            ),
+            equal_to_manifest(
+                "revenue", outcome.counter(self.revenue), validation_input, self.revenue_expected, "cents"
+            ),
+            approximately_equal("input size", tables.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
         groups = outcome.counter("REDUCE_OUTPUT_RECORDS") or 0

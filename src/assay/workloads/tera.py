@@ -12,7 +12,14 @@ from dataclasses import replace
 from functools import partial
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, equal, no_output_check, replicas, unfinished_check
+from assay.workloads.common.checks import (
+    approximately_equal,
+    common_checks,
+    equal,
+    no_output_check,
+    replicas,
+    unfinished_check,
+)
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, assay_program, storing
 from assay.workloads.common.inputs import OUTPUT, Input, generated
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -262,7 +269,7 @@ class HdfsWrite(Workload):
             length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
         else:
             # The file format of RandomWriter adds some bytes to each record.
-            length = about("bytes in HDFS", stored.length_bytes, size.data_bytes)
+            length = approximately_equal("bytes in HDFS", stored.length_bytes, size.data_bytes)
         once = equal("one copy", stored.replica_bytes, stored.length_bytes)
         return ValidationResult((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})
 

@@ -7,7 +7,7 @@ number of words that the maps emitted.
 from collections.abc import Mapping
 
 from assay.model import Check, Outcome, Program
-from assay.workloads.common.checks import about, common_checks, equal
+from assay.workloads.common.checks import approximately_equal, common_checks, equal_to_counter
 from assay.workloads.common.hadoop_options import reducing, storing
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.common.spark_options import partitions, spark_program
@@ -52,13 +52,13 @@ class WordCount(Workload):
         for path in await validation_input.files.paths(_OUTPUT):
             lines = (await validation_input.files.read(path)).decode(errors="replace").splitlines()
             words += sum(int(line.rsplit("\t", 1)[-1]) for line in lines)
-        checks.append(equal("words counted", words, outcome.counter("MAP_OUTPUT_RECORDS") or -1, "words"))
+        checks.append(equal_to_counter("words counted", words, outcome, "MAP_OUTPUT_RECORDS", "words"))
         read = outcome.counter("HDFS_BYTES_READ") or 0
         if stored is not None:
             passed = read >= stored.length_bytes
             checks += [
                 Check("bytes read", passed, f"{read:,} bytes, at least {stored.length_bytes:,} expected"),
-                about("input size", stored.length_bytes, size.data_bytes),
+                approximately_equal("input size", stored.length_bytes, size.data_bytes),
             ]
             metrics["input_bytes"] = float(stored.length_bytes)
         return ValidationResult(tuple(checks), metrics)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assay.estimation.tuning.planned_tuning import TUNING, TuningRequest, Warm
+from assay.estimation.tuning.planned_tuning import TUNING, TuningRequest, WarmStart
 from assay.estimation.tuning.space import LEVELS_MAX, Space, space_of
 from assay.estimation.tuning.tuner import SLOW_RUN_TIMEOUT_MIN_S, Strategy, Tuner
 from assay.estimation.tuning.tuning import CandidateRun, first_candidates
@@ -321,7 +321,7 @@ def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
 
 
 def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: Path) -> None:
-    asked = TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    asked = TuningRequest(OVER, "terasort", 8, warm=WarmStart.PREDICTION)
     tuning = planned_tuning(load_plan(PLAN), asked, repository_of(tmp_path, 60), None, Origin.MEASURED)
     estimate = tuning.tuner.estimate
     assert estimate is not None
@@ -335,7 +335,7 @@ def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: 
 
 
 def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: Path) -> None:
-    asked = TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    asked = TuningRequest(OVER, "terasort", 8, warm=WarmStart.PREDICTION)
     other = repository_of(tmp_path / "other", 40, workload="wordcount", workload_parameters={"program": "wordcount"})
     few = repository_of(tmp_path / "few", 5)
     for repository, origin, words in (
@@ -351,7 +351,7 @@ def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: 
 
 
 def test_runs_of_a_tuning_are_not_learned_from_before_it(tmp_path: Path) -> None:
-    plan, asked = load_plan(PLAN), TuningRequest(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    plan, asked = load_plan(PLAN), TuningRequest(OVER, "terasort", 8, warm=WarmStart.PREDICTION)
     repository = repository_of(tmp_path, 60)
     before = planned_tuning(plan, asked, repository, None, Origin.MEASURED)
     journal = create_campaign(repository.folders.campaigns, before.plan, 8)

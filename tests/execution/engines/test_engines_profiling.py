@@ -160,6 +160,11 @@ def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
         agent.verify(tmp_path)
 
 
+def test_an_absent_jar_is_called_missing(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"\bthe jar is missing"):
+        agent.verify(tmp_path)
+
+
 def agent_files(folder: Path) -> Path:
     """Write a native library that no JVM can load, as on a host with another C library."""
     for name in (*agent.LIBRARIES.values(), agent.CONVERTER):

@@ -126,7 +126,7 @@ class GroupRatios:
     n: tuple[Ints, Ints]
     deployment: Ints
     """The campaign of each group, if campaigns are the unit; else empty."""
-    error_within: Floats
+    variance_within: Floats
     """Variance of the log ratio from repetitions within the group; NaN when a side has one run."""
     degrees_within: Floats
     squares_within: Floats
@@ -264,7 +264,16 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
         (np.where(means.n > 1, means.variance * (means.n - 1), 0.0) for means in (b, c)), np.zeros(len(groups))
     )
     return GroupRatios(
-        groups, apart.mean, (b.n, c.n), deployment, apart.error, apart.degrees, squares, apart.rounding, uneven, cluster
+        groups,
+        apart.mean,
+        (b.n, c.n),
+        deployment,
+        apart.variance,
+        apart.degrees,
+        squares,
+        apart.rounding,
+        uneven,
+        cluster,
     )
 
 
@@ -318,7 +327,7 @@ def log_mean(ratios: GroupRatios) -> LogMean | None:
     if len(ratios.deployment):
         return over_deployments(ratios.log_ratio, ratios.deployment, ratios.rounding)
     strata = ratios.cluster_strata
-    mean = over_groups(ratios.log_ratio, ratios.error_within, ratios.degrees_within, ratios.rounding, strata)
+    mean = over_groups(ratios.log_ratio, ratios.variance_within, ratios.degrees_within, ratios.rounding, strata)
     return with_sessions(mean, ratios.sessions, strata)
 
 
@@ -341,27 +350,27 @@ def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> Log
 
 def over_groups(
     log_ratio: Floats,
-    error_within: Floats,
+    variance_within: Floats,
     degrees_within: Floats,
     rounding: Floats | None = None,
     strata: Ints | None = None,
 ) -> LogMean:
     """Return the mean of the groups' log ratios with the error between groups, or for few groups within groups.
 
-    ``error_within``: the variance of each log ratio from the spread of its runs, NaN if unknown, with its degrees of
-    freedom. ``rounding``: maximum error of each because times are rounded.
+    ``variance_within``: variance of each log ratio, from the spread of its runs; NaN if unknown. ``degrees_within``:
+    its degrees of freedom. ``rounding``: maximum error of each because times are rounded.
     """
-    if len(log_ratio) < GROUPS_MIN and np.isfinite(error_within).all():
-        return within_groups(log_ratio, error_within, degrees_within, rounding)
+    if len(log_ratio) < GROUPS_MIN and np.isfinite(variance_within).all():
+        return within_groups(log_ratio, variance_within, degrees_within, rounding)
     return between_groups(log_ratio, rounding, strata)
 
 
 def within_groups(
-    log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
+    log_ratio: Floats, variance_within: Floats, degrees_within: Floats, rounding: Floats | None = None
 ) -> LogMean:
     """Return the mean of the groups' log ratios with the error from the spread of their runs, for these groups only."""
     m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
-    error, degrees = float(np.sqrt(error_within.sum()) / m), satterthwaite(error_within, degrees_within)
+    error, degrees = float(np.sqrt(variance_within.sum()) / m), satterthwaite(variance_within, degrees_within)
     return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_MATCHED_GROUPS, InferenceScope.TESTED, off)
 
 
@@ -434,7 +443,7 @@ def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
         ratios.log_ratio[keep],
         (ratios.n[0][keep], ratios.n[1][keep]),
         ratios.deployment[keep] if len(ratios.deployment) else ratios.deployment,
-        ratios.error_within[keep],
+        ratios.variance_within[keep],
         ratios.degrees_within[keep],
         ratios.squares_within[keep],
         ratios.rounding[keep],

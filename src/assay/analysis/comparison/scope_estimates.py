@@ -111,8 +111,8 @@ def estimate_of(
 
 
 def _tested(both: GroupRatios) -> LogMean | None:
-    if np.isfinite(both.error_within).all():
-        return within_groups(both.log_ratio, both.error_within, both.degrees_within, both.rounding)
+    if np.isfinite(both.variance_within).all():
+        return within_groups(both.log_ratio, both.variance_within, both.degrees_within, both.rounding)
     runs = both.n[0] + both.n[1]
     free = int((runs - 2).sum())
     if free < POOLED_DEGREES_MIN:

@@ -25,7 +25,7 @@ import numpy as np
 from assay.analysis.outliers.spread import (
     REPETITIONS_MIN,
     Expectation,
-    MinimumSpreads,
+    WorkFloors,
     configurations_of,
     expectations,
     learn_floors,
@@ -179,7 +179,7 @@ class _Flags:
     modelled: Mask
 
 
-def _not_done(table: RunTable, floors: MinimumSpreads) -> _Flags:
+def _not_done(table: RunTable, floors: WorkFloors) -> _Flags:
     rows = np.flatnonzero(floors.below)
     floor_s = floors.floor_s[floors.work.of_row[rows]]
     duration_s = table.values["duration_s"][rows]
@@ -279,7 +279,7 @@ def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: st
     return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(medians[odd]))
 
 
-def _floor_by_workload(table: RunTable, floors: MinimumSpreads) -> dict[str, float]:
+def _floor_by_workload(table: RunTable, floors: WorkFloors) -> dict[str, float]:
     known = np.isfinite(floors.floor_s)[floors.work.of_row]
     column = table.columns.get("workload")
     if column is None or not known.any():

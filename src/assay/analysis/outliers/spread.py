@@ -54,12 +54,12 @@ _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class MinimumSpreads:
-    """The learned floor of each work (workload, data, engine, origin, scale); NaN if the runs show no gap."""
+class WorkFloors:
+    """The shortest plausible time of each work (workload, data size, engine, origin, lab scale)."""
 
     work: Groups
     floor_s: Floats
-    """The shortest time above the gap."""
+    """The shortest time above the gap; NaN if the runs show no gap."""
     below: Mask
     """Runs below the gap whose configuration does not explain it."""
 
@@ -103,7 +103,7 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     return middle, upper
 
 
-def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumSpreads:
+def learn_floors(table: RunTable, work: Groups, learn: Mask) -> WorkFloors:
     """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
 
     A job that does nothing ends after a short time, whatever its configuration, and there is a wide empty gap up to the
@@ -120,7 +120,7 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumSpreads:
     if below.any():
         excused = _excused(table, rows, logs, Groups(ids, work.count), below)
         flagged[rows[below & ~excused]] = True
-    return MinimumSpreads(work, np.exp(upper).round(6), flagged)
+    return WorkFloors(work, np.exp(upper).round(6), flagged)
 
 
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:

@@ -64,10 +64,11 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Differences of means by group; ``error`` is their variance, NaN when a side has one value."""
+    """Differences of means by group."""
 
     mean: Floats
-    error: Floats
+    variance: Floats
+    """Variance of each difference; NaN when a side has one value."""
     degrees: Floats
     rounding: Floats
 
@@ -116,11 +117,11 @@ def difference(a: Means, b: Means) -> Differences:
     """
     (variance_a, free_a), (variance_b, free_b) = _at_least(a, b), _at_least(b, a)
     from_a, from_b = variance_a / a.n, variance_b / b.n
-    error = from_a + from_b
+    variance = from_a + from_b
     with np.errstate(invalid="ignore", divide="ignore"):
-        degrees = error**2 / (from_a**2 / free_a + from_b**2 / free_b)
-    degrees = np.where(error > 0, degrees, a.n + b.n - 2.0)
-    return Differences(a.mean - b.mean, error, degrees, a.rounding + b.rounding)
+        degrees = variance**2 / (from_a**2 / free_a + from_b**2 / free_b)
+    degrees = np.where(variance > 0, degrees, a.n + b.n - 2.0)
+    return Differences(a.mean - b.mean, variance, degrees, a.rounding + b.rounding)
 
 
 def estimate(mean: float, standard_error: float, degrees: float, rounding: float = 0.0) -> Estimate:
@@ -188,5 +189,5 @@ def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estima
     sides = ((np.array(_logs(side)), np.asarray(side, dtype=np.float64)) for side in (baseline, candidate))
     means = (means_by(logs, np.zeros(len(logs), dtype=np.int64), 1, rounding_of(times)) for logs, times in sides)
     log_difference = difference(*means)
-    error, degrees = float(np.sqrt(log_difference.error[0])), float(log_difference.degrees[0])
+    error, degrees = float(np.sqrt(log_difference.variance[0])), float(log_difference.degrees[0])
     return estimate(float(log_difference.mean[0]), error, degrees, float(log_difference.rounding[0]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, Codes, Floats, Ints, Mask, RunTable
 from assay.model import Hardware
 from assay.model.clusters.instance_type import InstanceType
-from assay.model.clusters.layout_code import devices_of_text, named
+from assay.model.clusters.layout_code import devices_of_text, parse_name
 
 Features = NDArray[np.float32]
 LEVELS_MAX = 60
@@ -197,7 +197,7 @@ def devices_of(table: RunTable) -> dict[str, Floats]:
         _fill(counts, recorded.codes, [devices_of_text(level) for level in recorded.levels])
     if layout is not None:
         codes = np.where(np.isnan(counts[DEVICES[0]]), layout.codes, ABSENT)
-        _fill(counts, codes, [code.devices if (code := named(level)) else None for level in layout.levels])
+        _fill(counts, codes, [code.devices if (code := parse_name(level)) else None for level in layout.levels])
     return counts
 
 

@@ -20,7 +20,7 @@ from assay.estimation.prediction.features import (
     number_of,
 )
 from assay.estimation.prediction.model import NEW_PAIRS, RENTED, TimeModel, codes_of, pair_named
-from assay.model.clusters.layout_code import named
+from assay.model.clusters.layout_code import parse_name
 
 BEYOND_ON_NEW_CLUSTER = 2.0
 """Factor by which a number may exceed the learned range on a new cluster, which may have more or fewer cores."""
@@ -108,7 +108,7 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
 def _unknown_devices(model: TimeModel, table: RunTable) -> Mask:
     """Return the rows whose devices are unknown, or of a kind that no learned layout has."""
     layouts = model.encoding.factor("layout")
-    codes = [named(level) for level in layouts.levels] if layouts else []
+    codes = [parse_name(level) for level in layouts.levels] if layouts else []
     learned = {kind for code in codes if code for kind in code.devices}
     devices = devices_of(table)
     unknown: Mask = np.isnan(devices["hdd"])

@@ -38,8 +38,8 @@ from assay.model import (
     MAP_OUTPUT_COMPRESS,
     CostProfile,
     EngineCosts,
-    Learned,
     Origin,
+    ProfileSource,
     Run,
     RunStatus,
     TaskAttempt,
@@ -169,7 +169,7 @@ def learned_profile(watched: Sequence[ObservedRun], name: str, machine_cores: in
         background_cores=_constant_background(facts),
         costs=costs,
         workloads={program: _workload(program, group, idle_s) for program, group in sorted(by_program.items())},
-        learned=Learned(
+        learned=ProfileSource(
             source=f"learned from {len(runs)} measured runs of {', '.join(sorted({run.cluster for run in runs}))}"
             + (f"; {excluded}" if excluded else ""),
             runs=len(runs),

@@ -26,12 +26,12 @@ Z90 = 1.645
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class DrawCovariance:
     """Variances and covariance of two runs' log times over the draws."""
 
-    before: float = 0.0
-    after: float = 0.0
-    common: float = 0.0
+    variance_before: float = 0.0
+    variance_after: float = 0.0
+    covariance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def correction(
     after: Mapping[str, float],
     log_miss: float,
     mean_sigma: float = 0.0,
-    drawn: Spread = Spread(),
+    drawn: DrawCovariance = DrawCovariance(),
 ) -> Correction:
     """Return the correction of a run with shares ``after`` by a measured run with shares ``before``.
 
@@ -79,9 +79,9 @@ def correction(
     nothing about the remainder of another run, so the remaining spread is at least :data:`REST_SIGMA`.
     """
     variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
-    variance += drawn.before
-    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items()) + drawn.common
-    variance_after = sigma_of(after) ** 2 + drawn.after
+    variance += drawn.variance_before
+    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items()) + drawn.covariance
+    variance_after = sigma_of(after) ** 2 + drawn.variance_after
     return Correction(
         math.exp(common / variance * log_miss), math.sqrt(max(REST_SIGMA**2, variance_after - common**2 / variance))
     )

@@ -382,9 +382,9 @@ class _MapReduceJobs:
         cpu, sort_cpu, write_cpu = profile.map_cpu_s_per_byte.value, 0.0, 0.0
         output, sort = StageOutput("none"), None
         if profile.map_output > 0:
-            left, codec_cpu = self._codec()
+            compressed_share, codec_cpu = self._codec()
             ratio = profile.map_output / (profile.read or 1.0)
-            output = StageOutput("shuffle", ratio=ratio, combiner=profile.combined, compression=left)
+            output = StageOutput("shuffle", ratio=ratio, combiner=profile.combined, compression=compressed_share)
             # Half of the CPU is assigned to the map function, half to the sort.
             sort_cpu = cpu * 0.5 * (profile.read or 1.0) / profile.map_output
             cpu, write_cpu = cpu * 0.5, io_cpu + codec_cpu

@@ -149,7 +149,7 @@ class StagedJob:
 
     def _stage(self, index: int, tasks: list[int], jvm_cpu_s: float) -> ScenarioStage:
         stage, io_cpu = self.profile.stages[index], self.costs.costs.io_cpu_s_per_byte.value
-        left, codec_cpu = self._codec()
+        compressed_share, codec_cpu = self._codec()
         handled, memory = self._handled(stage), self._memory(stage)
         read_cpu = io_cpu if stage.parents or stage.read else 0.0
         output, sort, shuffle, write_cpu = StageOutput("none"), None, None, 0.0
@@ -170,7 +170,7 @@ class StagedJob:
             task_bytes = self._data * stage.shuffled / tasks[index]
             bypasses = ratio >= COMBINED_SHARE and self._partitions(index, tasks) <= BYPASS_MAX
             buffer_bytes = max(1.0, task_bytes / PARTITION_FILES if bypasses else memory)
-            output = StageOutput("shuffle", ratio=ratio, compression=left)
+            output = StageOutput("shuffle", ratio=ratio, compression=compressed_share)
             sort = StageSort(buffer_bytes, spill_share=1.0, factor=ALL_AT_ONCE, metadata_share=0.0)
             write_cpu = io_cpu + codec_cpu
         elif stage.written:

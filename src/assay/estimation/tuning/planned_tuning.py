@@ -26,8 +26,8 @@ TUNING = "tuning.json"
 NOTHING_BETTER = "nothing_better"
 
 
-class Warm(StrEnum):
-    """The source of knowledge that the search starts with."""
+class WarmStart(StrEnum):
+    """Source of the estimates that a search starts with."""
 
     NONE = "nothing"
     REPOSITORY = "repository"
@@ -45,7 +45,7 @@ class TuningRequest:
     pairs: int = 4
     """Pairs of runs in the comparison after the search."""
     strategy: Strategy = Strategy.BAYESIAN
-    warm: Warm = Warm.NONE
+    warm: WarmStart = WarmStart.NONE
     at: Mapping[str, str] | None = None
     """Factor of the plan to level; None: the first level of each factor."""
 

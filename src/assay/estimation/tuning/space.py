@@ -32,8 +32,8 @@ CANDIDATES_MAX = 2_000
 """Maximum number of combinations that are compared. From a larger space they are drawn at random."""
 DIMENSIONS_MAX = 12
 """Maximum number of parameters that one tuning varies."""
-_RATIO_OF_LOGARITHMS = 4.0
-"""Maximum ratio of the ends of a range that is searched on a linear scale; above it, the scale is logarithmic."""
+LINEAR_RATIO_MAX = 4.0
+"""Maximum ratio of a range's ends for a linear search scale; wider ranges use a logarithmic scale."""
 _RANGE = re.compile(r"(?P<low>\d{1,12})(?P<unit_low>[A-Za-z]*)\.\.(?P<high>\d{1,12})(?P<unit>[A-Za-z]*)")
 
 
@@ -54,7 +54,7 @@ class Dimension:
         except ValueError:
             return None
         low, high = min(values), max(values)
-        if low > 0 and high / low > _RATIO_OF_LOGARITHMS:
+        if low > 0 and high / low > LINEAR_RATIO_MAX:
             values, low, high = [math.log(value) for value in values], math.log(low), math.log(high)
         return tuple((value - low) / (high - low) if high > low else 0.5 for value in values)
 
@@ -138,16 +138,14 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
     ``at``: levels of the plan's factors, by default the first of each; ``runs``: number of runs of the tuning.
     """
     for name, level in at.items():
-        factor = next((factor_ for factor_ in plan.factors if factor_.name == name), None)
-        names = [factor_.name for factor_ in plan.factors]
+        factor = next((candidate for candidate in plan.factors if candidate.name == name), None)
+        names = [candidate.name for candidate in plan.factors]
         if factor is None:
             raise SpecificationError(unknown("factor of the plan", name, names), where="--at")
         if level not in factor.levels:
             raise SpecificationError(unknown(f"level of {name}", level, factor.levels), where="--at")
-    if workload not in [factor_.key for factor_ in plan.workloads]:
-        raise SpecificationError(
-            unknown("workload", workload, [factor_.key for factor_ in plan.workloads]), where="--for"
-        )
+    if workload not in [spec.key for spec in plan.workloads]:
+        raise SpecificationError(unknown("workload", workload, [spec.key for spec in plan.workloads]), where="--for")
     if not over:
         raise SpecificationError("no parameter is varied", where="--over", hint="for example --over containers=2..16")
     fixed = altered(plan, at, workload)

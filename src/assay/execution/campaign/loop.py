@@ -1,7 +1,7 @@
 """Execute the runs of a campaign in sequence: attempts, retries by failure class, publishing, and when to stop.
 
 In: a :class:`RunExecutor` that makes one attempt at a time, the remaining runs, and a :class:`ProgressObserver`. Out:
-published bundles, the journal's lines and a :class:`CallResult`. Times are in seconds; clock and pause are passed in,
+completed bundles, the journal's lines and a :class:`CallResult`. Times are in seconds; clock and pause are passed in,
 so that tests need not wait.
 """
 
@@ -152,7 +152,7 @@ class RunSequence:
         return self.made
 
     async def _make_all(self) -> None:
-        stop, given_up = self._work.schedule.stop, 0
+        stop, consecutive_failures = self._work.schedule.stop, 0
         while queue := self._updated_queue():
             if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
                 self.made.stopped = stop.words
@@ -161,10 +161,11 @@ class RunSequence:
             self._begun.add(planned.key)
             last = await self._make(planned, number)
             stopped_early = planned.at_most_s is not None and last.failure_class is FailureClass.WORKLOAD
-            given_up = given_up + 1 if last.status is RunStatus.FAILED and not stopped_early else 0
-            if given_up >= CONSECUTIVE_FAILURES_MAX:
+            failed = last.status is RunStatus.FAILED and not stopped_early
+            consecutive_failures = consecutive_failures + 1 if failed else 0
+            if consecutive_failures >= CONSECUTIVE_FAILURES_MAX:
                 raise EngineError(
-                    f"{given_up} runs in a row failed, the last because: {last.cause}",
+                    f"{consecutive_failures} runs in a row failed, the last because: {last.cause}",
                     where=f"campaign {self._journal.campaign_id}",
                     hint="fix the cause; the same command resumes the campaign",
                 )
@@ -244,27 +245,27 @@ class RunSequence:
 
         room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
         try:
-            published = await self._await_or_storage_error(
+            completed = await self._await_or_storage_error(
                 self._executor.make(planned, number, AttemptContext(limit, self._settle, ended, report_problem))
             )
         except BaseException:
             room.close()
             raise
-        work.watcher.end(published.run)
+        work.watcher.end(completed.run)
         self._took_s.append(time.monotonic() - clock)
-        self._history.append(published.run)
-        self.made.statuses[str(published.run.status)] += 1
-        self._running = planned.configuration if published.run.status is RunStatus.VALID else None
-        if published.run.status is RunStatus.VALID:
+        self._history.append(completed.run)
+        self.made.statuses[str(completed.run.status)] += 1
+        self._running = planned.configuration if completed.run.status is RunStatus.VALID else None
+        if completed.run.status is RunStatus.VALID:
             self._there |= {kept.key for kept in datasets_after(planned, work.plan)}
-        if planned.at_most_s == limit.seconds and published.run.duration_s >= limit.seconds:
+        if planned.at_most_s == limit.seconds and completed.run.duration_s >= limit.seconds:
             self.made.stopped_early += 1
-        if published.run.failure_class is not None:
-            self.made.failures[str(published.run.failure_class)] += 1
-        self._publishing = asyncio.create_task(self._publish(planned, published, room, ended))
-        if published.unusable_host:
-            raise published.unusable_host
-        return published.run
+        if completed.run.failure_class is not None:
+            self.made.failures[str(completed.run.failure_class)] += 1
+        self._publishing = asyncio.create_task(self._publish(planned, completed, room, ended))
+        if completed.unusable_host:
+            raise completed.unusable_host
+        return completed.run
 
     async def _await_or_storage_error(self, making: Coroutine[Any, Any, CompletedRun]) -> CompletedRun:
         """Await an attempt; if the previous run can't be stored, cancel the attempt and raise that error."""
@@ -282,7 +283,7 @@ class RunSequence:
             await end_tasks(task)
 
     async def _publish(
-        self, planned: PlannedRun, published: CompletedRun, room: ExitStack, ended: Callable[[str, float, float], None]
+        self, planned: PlannedRun, completed: CompletedRun, room: ExitStack, ended: Callable[[str, float, float], None]
     ) -> None:
         """Store a bundle while the next run is prepared; this ends before caches are dropped for the next run.
 
@@ -298,10 +299,10 @@ class RunSequence:
             room.close()
             try:
                 bundle = self._work.repository.publish(
-                    published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files
+                    completed.run, tasks=completed.tasks, trace=completed.trace, logs=completed.logs, files=files
                 )
             except RepositoryError as error:
-                contents = Contents(published.run, published.tasks, published.trace, published.logs, files)
+                contents = Contents(completed.run, completed.tasks, completed.trace, completed.logs, files)
                 kept = keep(self._journal.campaign_id, contents)
                 hint = f"the run was saved to {kept}; fix this and run the same command, which then stores the run"
                 raise RepositoryError(error.message, where=error.where, hint=hint) from error
@@ -309,7 +310,7 @@ class RunSequence:
 
         self._room_bytes = max(self._room_bytes, 2 * await asyncio.to_thread(store))
         ended("publish", began, time.monotonic() - clock)
-        self._journal.ended(planned.index, published.run)
+        self._journal.ended(planned.index, completed.run)
 
     async def _settle(self) -> None:
         """Wait until the previous run is stored. Never raises, because the attempt that waits has not failed."""

@@ -102,15 +102,15 @@ class DiskDaemon:
 
     def pids(self) -> dict[int, int]:
         """Return the processes of this daemon, each with its start in clock ticks since boot."""
-        pids_by_disk = {}
+        ticks_by_pid = {}
         wanted = [os.fsencode(self.program), os.fsencode(self.specification)]
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if (entry / "cmdline").read_bytes().split(b"\0")[:-1][-2:] == wanted:
                     ticks = start_ticks(int(entry.name))
                     if ticks is not None:
-                        pids_by_disk[int(entry.name)] = ticks
-        return pids_by_disk
+                        ticks_by_pid[int(entry.name)] = ticks
+        return ticks_by_pid
 
     @property
     def mounted(self) -> bool:

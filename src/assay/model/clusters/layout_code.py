@@ -2,7 +2,7 @@
 
 In: names of layouts. Out: :class:`LayoutCode`, the devices of each worker and their purpose. ALOJA's codes come from
 its scripts (github Aloja/aloja, ``cluster_functions.sh``); ``SHn`` and ``HYn`` extend them to the setups of LISA'14.
-:func:`parse` accepts codes of plans and of ALOJA's data. :func:`named` also accepts the spellings of papers
+:func:`parse_code` accepts codes of plans and of ALOJA's data. :func:`parse_name` also accepts the spellings of papers
 (``HDD-11``, ``All-SSD``, ``Hybrid``). A name may be wrong: prefer recorded devices.
 """
 
@@ -30,9 +30,10 @@ class ExtraDeviceUse(Enum):
 class _Family:
     kind: str
     """Kind of the numbered devices."""
-    more: str | None = None
-    """Kind and purpose of the additional device."""
+    extra_kind: str | None = None
+    """Kind of the additional device; None if there is none."""
     extra_device_use: ExtraDeviceUse = ExtraDeviceUse.INTERMEDIATE
+    """Purpose of the additional device."""
 
 
 _FAMILIES: Mapping[str, _Family] = {
@@ -72,26 +73,26 @@ class LayoutCode:
     @property
     def kind(self) -> str:
         """Kind of the numbered devices: hdd, ssd, nvme or remote."""
-        return self._meant.kind
+        return self._meaning.kind
 
     @property
-    def more(self) -> str | None:
+    def extra_kind(self) -> str | None:
         """Kind of the additional device; None if there is none."""
-        return self._meant.more
+        return self._meaning.extra_kind
 
     @property
     def extra_device_use(self) -> ExtraDeviceUse | None:
         """Purpose of the additional device; None if there is none."""
-        return self._meant.extra_device_use if self._meant.more else None
+        return self._meaning.extra_device_use if self._meaning.extra_kind else None
 
     @property
-    def _meant(self) -> _Family:
+    def _meaning(self) -> _Family:
         return _FAMILIES[_SINGLE[self.single] if self.single else self.family]
 
     @property
     def devices(self) -> dict[str, int | None]:
         """Device kind to number of devices per worker; None if the name does not state it."""
-        return {self.kind: self.disks} | ({self.more: 1} if self.more else {})
+        return {self.kind: self.disks} | ({self.extra_kind: 1} if self.extra_kind else {})
 
     @property
     def hdfs(self) -> tuple[str, ...]:
@@ -104,18 +105,18 @@ class LayoutCode:
         return self._kinds(ExtraDeviceUse.INTERMEDIATE)
 
     def _kinds(self, use: ExtraDeviceUse) -> tuple[str, ...]:
-        if self.more is None:
+        if self.extra_kind is None:
             return (self.kind,)
         if self.extra_device_use is ExtraDeviceUse.BOTH:
-            return (self.kind, self.more)
-        return (self.more,) if self.extra_device_use is use else (self.kind,)
+            return (self.kind, self.extra_kind)
+        return (self.extra_kind,) if self.extra_device_use is use else (self.kind,)
 
     def __str__(self) -> str:
-        """Return the code in the form of :func:`parse`, without a number if it is unknown."""
+        """Return the code in the form of :func:`parse_code`, without a number if it is unknown."""
         return self.single or f"{self.family}{self.disks or ''}"
 
 
-def parse(code: str) -> LayoutCode | None:
+def parse_code(code: str) -> LayoutCode | None:
     """Return the meaning of a code; None for any other name."""
     match = _CODE.fullmatch(code)
     if match is None or (match[2] and match[2] not in _FAMILIES):
@@ -127,19 +128,19 @@ def parse(code: str) -> LayoutCode | None:
 
 def devices_of_code(code: str) -> dict[str, int]:
     """Return the number of devices of each kind per worker; empty for names that are not codes."""
-    layout = parse(code)
+    layout = parse_code(code)
     return {kind: count or 0 for kind, count in layout.devices.items()} if layout else {}
 
 
-def named(name: str) -> LayoutCode | None:
+def parse_name(name: str) -> LayoutCode | None:
     """Return the meaning of a code or of a paper's spelling, in any case; else None."""
-    layout = beginning(name)
+    layout = parse_prefix(name)
     return layout[0] if layout and not layout[1] else None
 
 
-def beginning(name: str) -> tuple[LayoutCode, str] | None:
+def parse_prefix(name: str) -> tuple[LayoutCode, str] | None:
     """Return the layout that ``name`` begins with, and the rest of the name, for example of ``HD5, replication 1``."""
-    if (exact := parse(name)) is not None:
+    if (exact := parse_code(name)) is not None:
         return exact, ""
     match = _SPELLED.fullmatch(name.upper())
     if match is None:

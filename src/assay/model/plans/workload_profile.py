@@ -139,8 +139,8 @@ class WorkloadProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """The origin of a profile."""
+class ProfileSource:
+    """The runs that a profile was learned from."""
 
     source: str
     """The source as text."""
@@ -167,7 +167,7 @@ class CostProfile:
     """In a lab: cores of the machine that all nodes share; None on real hosts."""
     costs: EngineCosts
     workloads: Mapping[str, WorkloadProfile]
-    learned: Learned
+    learned: ProfileSource
     background_cores: float = 0.0
     """In a lab: cores used by the master, by disk emulation and by the machine itself."""
     other_engines: tuple[CostProfile, ...] = ()

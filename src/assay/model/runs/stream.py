@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CountedStream:
-    """One stream: ``slot_bytes[i]`` in the second from ``first_slot + i`` on; start and end in seconds since 1970."""
+    """One stream: ``slot_bytes[i]`` in the second from ``first_slot + i`` on."""
 
     start_s: float
+    """Start on the clock that all streams share, in seconds since its zero: for DFSIOE since 1970."""
     end_s: float
     first_slot: int
     slot_bytes: tuple[int, ...]

@@ -19,7 +19,7 @@ from assay.analysis.comparison.comparison import log_ratio
 from assay.analysis.comparison.matched import LogMean
 from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
 from assay.analysis.statistics import verdict_of
-from assay.estimation.tuning.planned_tuning import NOTHING_BETTER, TUNING, PlannedTuning, TuningRequest, Warm
+from assay.estimation.tuning.planned_tuning import NOTHING_BETTER, TUNING, PlannedTuning, TuningRequest, WarmStart
 from assay.estimation.tuning.space import space_of
 from assay.estimation.tuning.tuner import BUDGET_MIN, Tuner
 from assay.estimation.tuning.tuning import CandidateRun
@@ -56,12 +56,12 @@ def planned_tuning(
         raise SpecificationError(f"none of these configurations can be run: {why}", where="--over")
     text = f"{space.plan.fingerprint} tuning {space.dimensions!r} {asked!r}"
     plan = replace(space.plan, fingerprint=hashlib.sha256(text.encode()).hexdigest())
-    if asked.warm is Warm.SIMULATION:
+    if asked.warm is WarmStart.SIMULATION:
         assert profile is not None
         tuner = replace(tuner, estimate=simulated_logs(tuner, profile))
-    elif asked.warm is Warm.REPOSITORY and repository is not None:
+    elif asked.warm is WarmStart.REPOSITORY and repository is not None:
         tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
-    elif asked.warm is Warm.PREDICTION:
+    elif asked.warm is WarmStart.PREDICTION:
         prediction = predicted_logs(tuner, repository, origin, _same_tuning_ids(plan, repository) if repository else ())
         return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), asked, prediction.words)
     return PlannedTuning(plan, tuner, asked)

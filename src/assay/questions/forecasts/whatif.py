@@ -28,7 +28,7 @@ from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
-from assay.estimation.simulator.error_model import Z90, Correction, Spread, correction
+from assay.estimation.simulator.error_model import Z90, Correction, DrawCovariance, correction
 from assay.estimation.simulator.extrapolation import extrapolation_error, times_beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
@@ -355,7 +355,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     scatter = max(spread, SCATTER_SIGMA)
     mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
-    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _spread(*times))
+    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times))
     far, far_words = extrapolation_error(_asked(after, profile))
     if unchanged:  # Nothing is predicted: the measured mean has only its own uncertainty.
         corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
@@ -434,10 +434,10 @@ def _largest(limits: Mapping[str, float]) -> str:
     return max(limits, key=lambda name: limits[name]) if limits else "unknown"
 
 
-def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:
+def _draw_covariance(before_s: Sequence[float], after_s: Sequence[float]) -> DrawCovariance:
     """Return the variance of the log times of each side over the paired draws, and their covariance."""
     logs = [[math.log(time_s) for time_s in side] for side in (before_s, after_s)]
-    return Spread(variance(logs[0]), variance(logs[1]), covariance(*logs))
+    return DrawCovariance(variance(logs[0]), variance(logs[1]), covariance(*logs))
 
 
 def _costs(

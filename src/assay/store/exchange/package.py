@@ -142,17 +142,14 @@ def _check(top: Path, path: Path) -> None:
         raise RepositoryError(f"its {SUMS_FILE} can't be read: {error}", where=str(path)) from error
     digests = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     files = {str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()} - {SUMS_FILE}
-    odd = sorted(files ^ digests.keys())
-    for name in [] if odd else sorted(files):
+    problems = [f"{name!r} is missing" for name in sorted(digests.keys() - files)]
+    problems += [f"{name!r} is not listed in {SUMS_FILE}" for name in sorted(files - digests.keys())]
+    for name in [] if problems else sorted(files):
         with (top / name).open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != digests[name]:
-                odd.append(name)
-    if odd:
-        raise RepositoryError(
-            f"{odd[0]!r} does not match its checksum",
-            where=str(path),
-            hint="it was damaged or changed in transit: fetch it again",
-        )
+                problems.append(f"{name!r} does not match its checksum")
+    if problems:
+        raise RepositoryError(problems[0], where=str(path), hint="it was damaged or changed in transit: fetch it again")
 
 
 def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> CopySummary:

@@ -1,8 +1,10 @@
 """Checks of an outcome that several workloads use."""
 
 from assay.model import Check, Outcome, StoredFiles
+from assay.workloads.workload import ValidationInput
 
-_ABOUT = 0.1
+_TOLERANCE = 0.1
+"""Maximum deviation of generated data from the requested size, as a share of that size."""
 
 
 def common_checks(outcome: Outcome) -> tuple[Check, ...]:
@@ -13,17 +15,35 @@ def common_checks(outcome: Outcome) -> tuple[Check, ...]:
     )
 
 
-def equal(name: str, actual: float | None, expected: float, unit: str = "bytes") -> Check:
-    """Return a check that two counts agree exactly."""
+def equal(name: str, actual: float | None, expected: float | None, unit: str = "bytes", source: str = "") -> Check:
+    """Return a check that two counts agree exactly; it fails if a count is unknown.
+
+    ``source``: the counter or manifest entry with the expected count, for the message if the count is unknown.
+    """
+    reported = "not reported" if actual is None else f"{actual:,.0f} {unit}"
+    if expected is None:
+        return Check(name, False, f"{reported}; the expected count is unknown: no {source}")
     if actual is None:
-        return Check(name, False, f"not reported; expected {expected:,.0f} {unit}")
-    return Check(name, actual == expected, f"{actual:,.0f} {unit}, expected {expected:,.0f}")
+        return Check(name, False, f"{reported}; expected {expected:,.0f} {unit}")
+    return Check(name, actual == expected, f"{reported}, expected {expected:,.0f}")
 
 
-def about(name: str, actual_bytes: int, expected_bytes: int) -> Check:
+def equal_to_counter(name: str, actual: float | None, outcome: Outcome, counter: str, unit: str = "bytes") -> Check:
+    """Return a check that a count agrees exactly with a counter of the job, which must not be 0."""
+    return equal(name, actual, outcome.counter(counter) or None, unit, f"value above 0 of the job's counter {counter}")
+
+
+def equal_to_manifest(
+    name: str, actual: float | None, validation_input: ValidationInput, entry: str, unit: str
+) -> Check:
+    """Return a check that a count agrees exactly with an entry of the input's manifest."""
+    return equal(name, actual, validation_input.manifest.get(entry), unit, f"{entry} in the input's manifest")
+
+
+def approximately_equal(name: str, actual_bytes: int, expected_bytes: int) -> Check:
     """Return a check that generated data has about the requested size; generators can't match it exactly."""
-    passed = abs(actual_bytes - expected_bytes) <= _ABOUT * expected_bytes
-    return Check(name, passed, f"{actual_bytes:,} bytes, {expected_bytes:,} asked for (at most {_ABOUT:.0%} off)")
+    passed = abs(actual_bytes - expected_bytes) <= _TOLERANCE * expected_bytes
+    return Check(name, passed, f"{actual_bytes:,} bytes, expected {expected_bytes:,} ± {_TOLERANCE:.0%}")
 
 
 def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:

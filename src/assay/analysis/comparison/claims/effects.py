@@ -29,9 +29,10 @@ class Effects:
     """Log gains of matched groups, with the workload and an example row of each group."""
 
     gain: Floats
-    error: Floats
-    """Variance of the gain from the spread of the group's runs, NaN if unknown; ``degrees``: its degrees of freedom."""
+    variance: Floats
+    """Variance of each gain, from the spread of its group's runs; NaN if unknown."""
     degrees: Floats
+    """Degrees of freedom of each variance."""
     example: Ints
     workload: Ints
     log_rate: Floats
@@ -50,7 +51,7 @@ class Effects:
         stays = keep[self.member_of]
         return Effects(
             self.gain[keep],
-            self.error[keep],
+            self.variance[keep],
             self.degrees[keep],
             self.example[keep],
             self.workload[keep],
@@ -93,11 +94,11 @@ def effects_of(study: Study, contrast: Contrast, among: Mask) -> Effects:
         part = share**2 * study.variance[rows] / weights
         rounding = np.abs(share) * study.rounding[rows]
     part = np.where(x == 0, 0.0, part)  # the middle of a group does not change the slope
-    error, degrees = _sums(all_groups, part, weights - 1)
+    variance, degrees = _sums(all_groups, part, weights - 1)
     member = varied[group]
     return Effects(
         -slope[groups] / spread[groups],
-        error[groups],
+        variance[groups],
         degrees[groups],
         example,
         study.table.columns["workload"].codes[example].astype(np.int64),
@@ -173,14 +174,14 @@ def ratio_of_gains(study: Study, effects: Effects, split: Floats, columns: Seque
     both = np.flatnonzero((without.n > 0) & (with_it.n > 0))
     first = first_rows(groups)[both]
     number = np.where(sides == 0, without.n[groups.of_row], with_it.n[groups.of_row])
-    error, degrees = _sums(groups, effects.error / number**2, effects.degrees)
+    variance, degrees = _sums(groups, effects.variance / number**2, effects.degrees)
     rounding = np.bincount(groups.of_row, weights=effects.rounding / number, minlength=groups.count).astype(np.float64)
     number_of = np.full(groups.count, -1, dtype=np.int64)
     number_of[both] = np.arange(len(both))
     member_of = number_of[groups.of_row[effects.member_of]]
     return Effects(
         without.mean[both] - with_it.mean[both],
-        error[both],
+        variance[both],
         degrees[both],
         effects.example[first],
         effects.workload[first],

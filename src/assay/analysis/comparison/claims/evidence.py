@@ -109,7 +109,7 @@ def _by_workload(effects: Effects) -> dict[int, tuple[LogMean, int]]:
     means = {}
     for code in np.unique(effects.workload).tolist():
         part = effects.where(effects.workload == code)
-        mean = with_sessions(over_groups(part.gain, part.error, part.degrees, part.rounding), part.sessions)
+        mean = with_sessions(over_groups(part.gain, part.variance, part.degrees, part.rounding), part.sessions)
         if np.isfinite(mean.error):
             means[code] = (mean, len(part.gain))
     return means

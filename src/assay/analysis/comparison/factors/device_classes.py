@@ -43,7 +43,7 @@ def device_class_of(layout: str, devices: str | None) -> DeviceClass | None:
     """
     kinds = set(devices_of_text(devices)) if devices else set()
     if not kinds:
-        code = layout_code.named(layout)
+        code = layout_code.parse_name(layout)
         kinds = set(code.devices) if code else set()
     if not kinds:
         return None

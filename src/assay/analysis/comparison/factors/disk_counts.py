@@ -24,7 +24,7 @@ def disks_of(layout: str, devices: str | None) -> tuple[str, int] | None:
     With devices of several kinds, the layout's code states which kind is counted. None if the code does not state it,
     or if the devices are unknown.
     """
-    code = layout_code.named(layout)
+    code = layout_code.parse_name(layout)
     counts = devices_of_text(devices) if devices else dict(code.devices) if code else {}
     if len(counts) == 1:
         ((kind, count),) = counts.items()

@@ -98,7 +98,7 @@ def layout_devices(run: Run) -> str | None:
     """
     if recorded := run.recorded.layout_devices:
         return devices_text(recorded)
-    code = layout_code.named(run.layout)
+    code = layout_code.parse_name(run.layout)
     return devices_text(code.devices) if code else None
 
 

@@ -1,6 +1,6 @@
 """Run a campaign: connect, measure the baseline, execute the remaining runs, publish each.
 
-In: a plan, a repository, a :class:`ProgressObserver` that shows progress. Out: published bundles and a
+In: a plan, a repository, a :class:`ProgressObserver` that shows progress. Out: completed bundles and a
 :class:`CampaignSummary`. However a campaign ends (plan finished, error, Ctrl-C, SIGTERM), assay's daemons are
 stopped and finished runs are kept. The same call resumes the campaign.
 """
@@ -125,7 +125,7 @@ class _ConnectedCluster:
         self._campaign_id = campaign_id
         self._watcher = watcher
         self._stack = AsyncExitStack()
-        self._setting: RunContext | None = None
+        self._run_context: RunContext | None = None
         self.baseline: DeviceBaseline | None = None
         self.host_checks: HostCheckReport | None = None
 
@@ -144,7 +144,7 @@ class _ConnectedCluster:
                 self.baseline = await _baseline(cluster, transports, watcher)
             environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
             groups = self._lab.control_groups if self._lab else {}
-            self._setting = RunContext(
+            self._run_context = RunContext(
                 plan=self._plan,
                 cluster=cluster,
                 transports=transports,
@@ -161,10 +161,10 @@ class _ConnectedCluster:
 
     async def make(self, planned: PlannedRun, number: int, context: AttemptContext) -> CompletedRun:
         """Make one attempt."""
-        assert self._setting is not None
-        published = await attempt(planned, number, self._setting, context)
-        self._device_errors = published.device_errors
-        return published
+        assert self._run_context is not None
+        completed = await attempt(planned, number, self._run_context, context)
+        self._device_errors = completed.device_errors
+        return completed
 
     async def reconnect(self) -> None:
         """Reconnect unless every host answers.
@@ -174,7 +174,7 @@ class _ConnectedCluster:
         if self._health and (words := self._health.health_check() or next(iter(self._device_errors), None)):
             # An emulated disk that is lost can't be replaced.
             raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
-        if self._setting is not None and await _all_answer(self._setting.transports):
+        if self._run_context is not None and await _all_answer(self._run_context.transports):
             return
         await self.close()
         await self.open(with_baseline=False)
@@ -182,7 +182,7 @@ class _ConnectedCluster:
     async def close(self) -> None:
         """Stop the daemons and close the connections. The next campaign stops processes on hosts that are
         unreachable now."""
-        stack, self._stack, self._setting = self._stack, AsyncExitStack(), None
+        stack, self._stack, self._run_context = self._stack, AsyncExitStack(), None
         try:
             await stack.aclose()
         except HostError as error:

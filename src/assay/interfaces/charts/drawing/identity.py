@@ -15,7 +15,7 @@ from typing import Final
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of
 from assay.interfaces.charts.drawing.style import PALETTE
-from assay.model.clusters.layout_code import beginning
+from assay.model.clusters.layout_code import parse_prefix
 
 
 def _star(points: int, inner: float, radius: float = 1.0, centre: float = 0.0) -> str:
@@ -85,7 +85,7 @@ def luminance(colour: str) -> float:
 
 def shape_of(name: str) -> str:
     """Return the preferred shape of a name: a layout code has the shape of its number of disks, others a circle."""
-    layout_code = beginning(name)
+    layout_code = parse_prefix(name)
     return SHAPES[((layout_code[0].disks or 1) - 1) % len(SHAPES) if layout_code else 0]
 
 
@@ -115,10 +115,10 @@ def distinct_colours(names: Sequence[str], palette: Mapping[str, str]) -> dict[s
 
 
 def _class_of(name: str) -> DeviceClass | None:
-    """Return the class whose name or whose layout code is at the beginning of ``name``; None without one."""
+    """Return the class whose name or whose layout code is at the parse_prefix of ``name``; None without one."""
     if name in tuple(DeviceClass):
         return DeviceClass(name)
-    layout_code = beginning(name)
+    layout_code = parse_prefix(name)
     return device_class_of(str(layout_code[0]), None) if layout_code is not None else None
 
 

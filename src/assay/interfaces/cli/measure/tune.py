@@ -93,7 +93,7 @@ def tune(
     not valid. Runs that are stopped because they are far too slow do not count.
     """
     from assay.estimation.simulator.campaign import campaign_request
-    from assay.estimation.tuning.planned_tuning import TuningRequest, Warm, execute_tuning
+    from assay.estimation.tuning.planned_tuning import TuningRequest, WarmStart, execute_tuning
     from assay.estimation.tuning.tuner import Strategy
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.changed_plan import parse_changes
@@ -108,9 +108,9 @@ def tune(
 
     described = load_plan(plan)
     simulate = simulate or described.cluster.simulated
-    fields |= {"strategy": Strategy(fields["strategy"]), "warm": Warm(fields["warm"])}
+    fields |= {"strategy": Strategy(fields["strategy"]), "warm": WarmStart(fields["warm"])}
     asked = TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
-    from_simulator = asked.warm is Warm.SIMULATION
+    from_simulator = asked.warm is WarmStart.SIMULATION
     if profile is not None and not simulate and not from_simulator:
         raise SpecificationError("--profile applies to simulations", hint="add --simulate or --warm simulation")
     if simulate and from_simulator:

@@ -79,16 +79,16 @@ def layout_words(code: str) -> str | None:
     """Return the meaning of a disk code; None if ALOJA's scripts do not explain it."""
     if code == RAM_DISK:
         return "HDFS and intermediate data on a RAM disk"
-    layout = layout_code.parse(code)
+    layout = layout_code.parse_code(code)
     if layout is None:
         return None
     device = "NFS mount" if layout.family == "NFS" else _DEVICES[layout.kind]
     if layout.single:
         return f"HDFS and intermediate data on one {device}"
     many = f"{layout.disks} {device}{'s' if layout.disks != 1 else ''}"
-    if layout.more is None:
+    if layout.extra_kind is None:
         return f"HDFS on {many}, intermediate data on the first of them"
-    one_device = f"one {'local ' if layout.kind == layout_code.REMOTE else ''}{_DEVICES[layout.more]}"
+    one_device = f"one {'local ' if layout.kind == layout_code.REMOTE else ''}{_DEVICES[layout.extra_kind]}"
     return {
         ExtraDeviceUse.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one_device}",
         ExtraDeviceUse.HDFS: f"HDFS on {one_device}, intermediate data on {many}",

@@ -47,8 +47,8 @@ PERCENT_SLACK: Final = 2.5
 """Maximum deviation of the sum of CPU shares from 100 per cent: vmstat rounds each share to a whole per cent."""
 UTIL_MAX_PERCENT: Final = 110.0
 """Maximum plausible ``%util``. sar can slightly exceed 100; these values are read as 100."""
-SAMPLE_GAP_MAX_S: Final = 0.5
-"""Minimum time between two samples of a metric that counts as a gap, in seconds. Shorter times come from rounding."""
+GAP_MIN_S: Final = 0.5
+"""Minimum time between samples that counts as a gap, in seconds. Shorter times come from rounding."""
 _VIRTUAL_NIC = re.compile(r"bond[0-9]|virbr|br-|br[0-9]|docker|veth|vnet|tun|tap|vlan|total$")
 _STACKED_DISK = re.compile(r"dev(?:1|7|9|11|24[0-9]|25[0-4])-[0-9]+$")
 """RAM, loop, md and CD devices, and majors for local use (device mapper). Other disks already count their bytes."""
@@ -157,7 +157,7 @@ def _append(trace: Trace, node: str, subject: str, samples: list[Sample]) -> Non
             trace.append(sample.t_s, node, subject, metric, counter=False, value=value)
         for metric, amount in sample.amounts.items():
             begin_s = sample.t_s - sample.interval_s
-            if begin_s > before_s.get(metric, -math.inf) + SAMPLE_GAP_MAX_S:
+            if begin_s > before_s.get(metric, -math.inf) + GAP_MIN_S:
                 trace.append(begin_s, node, subject, metric, counter=True, value=totals[metric])
             totals[metric] += amount
             before_s[metric] = sample.t_s

@@ -121,9 +121,11 @@ def _folder(name: str) -> str:
 def _run(
     name: str, key: str, history: JobHistory, properties: Mapping[str, Property], warnings: list[CodedWarning]
 ) -> ImportedRun | SkippedItem:
-    submit_s, duration_s = history.submit_unix_s, round(history.finish_unix_s - history.submit_unix_s, 3)
-    if not _SUBMIT_S[0] <= submit_s < _SUBMIT_S[1]:
-        return SkippedItem(name, f"{history.job_id} was submitted {submit_s:.0f} s after 1970, which is not plausible")
+    submit_unix_s, duration_s = history.submit_unix_s, round(history.finish_unix_s - history.submit_unix_s, 3)
+    if not _SUBMIT_S[0] <= submit_unix_s < _SUBMIT_S[1]:
+        return SkippedItem(
+            name, f"{history.job_id} was submitted {submit_unix_s:.0f} s after 1970, which is not plausible"
+        )
     if not 0 < duration_s <= DURATION_MAX_S:
         return SkippedItem(
             name, f"{history.job_id} ran {duration_s:.3f} s from submission to end, which is not plausible"
@@ -131,23 +133,23 @@ def _run(
     mapper = _value(properties, "mapreduce.job.map.class") or _value(properties, "mapred.mapper.class")
     workload = workload_of(history.job_name, mapper)
     data_bytes, data_source = _data(history, workload)
-    metrics, odd = _metrics(history)
+    metrics, figure_warnings = _metrics(history)
     metrics["job_s"] = duration_s
     if data_bytes:
         metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, duration_s)
     run = foreign_run(
-        jobs=(job_of(history, submit_s),),
+        jobs=(job_of(history, submit_unix_s),),
         workload=workload,
         duration_s=duration_s,
         status=RunStatus.VALID if history.status == "succeeded" else RunStatus.FAILED,
         cause=None if history.status == "succeeded" else _cause(history),
         parameters=parameters(properties.values()),
-        started_at=datetime.fromtimestamp(submit_s, UTC).isoformat(timespec="milliseconds"),
+        started_at=datetime.fromtimestamp(submit_unix_s, UTC).isoformat(timespec="milliseconds"),
         data_bytes=data_bytes,
         engine_version=_version(history, properties),
         metrics=metrics,
-        phases=phases(history, submit_s),
-        warnings=(*warnings, *odd, *_warnings(history)),
+        phases=phases(history, submit_unix_s),
+        warnings=(*warnings, *figure_warnings, *_warnings(history)),
         environment={"job": {"id": history.job_id, "name": history.job_name[:LENGTH_MAX]}},
         sources=_sources(properties, data_source),
     )

@@ -89,10 +89,12 @@ def verify(lib: Path) -> None:
     """Raise EngineError if a jar in ``lib`` is missing or its checksum differs from the expected checksum."""
     for jar in (_AGENT, _CONVERTER):
         path = lib / jar.name
-        actual = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
+        actual = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
         if actual != jar.sha256:
             raise EngineError(
-                f"its SHA-256 is {actual}, and {jar.sha256} was expected",
+                f"its checksum is wrong: SHA-256 is {actual}, expected {jar.sha256}"
+                if actual
+                else "the jar is missing",
                 where=jar.path,
                 hint="use another Maven repository, or remove the file from Maven's local repository",
             )
