@@ -279,7 +279,7 @@ def test_a_run_in_which_one_node_did_most_is_flagged_where_the_others_like_it_we
     [only] = known.anomalies.listed()
     assert only.kind is Kind.IMBALANCE
     assert only.observed == pytest.approx(2.4)
-    assert only.reason.endswith("2.40 times the mean node's share, 1.17 times in the middle of its 4 repetitions")
+    assert only.reason.endswith("2.40× the mean of the nodes; the median of its 4 repetitions is 1.17×")
     assert flag_count(known.table).kinds == (("imbalance", 1),)
 
 

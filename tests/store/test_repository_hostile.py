@@ -180,7 +180,7 @@ def test_a_server_that_sends_byte_by_byte_holds_a_pull_no_longer_than_its_bound(
             began_s = time.monotonic()
             with (
                 pytest.raises(RepositoryError, match="does not answer in time") as refused,
-                Remote(f"http://127.0.0.1:{server.server_address[1]}", pace=TransferLimit(1.0, 1000.0)) as remote,
+                Remote(f"http://127.0.0.1:{server.server_address[1]}", limit=TransferLimit(1.0, 1000.0)) as remote,
             ):
                 pull(remote, target, lambda *_: None)
             assert time.monotonic() - began_s < 50, "as long as the server sends"

@@ -496,34 +496,3 @@ def test_queries_come_to_what_the_generator_counted(name: str, counters: dict[st
     assert judged(counters) == set()
     assert judged(counters | {visits: counters[visits] - 1}) == {"visits"}
     assert judged(counters | {revenue: counters[revenue] - 1}) == {"revenue"}
-
-
-@pytest.mark.parametrize(
-    ("name", "counters", "check", "detail"),
-    [
-        (
-            "pagerank",
-            RANKED,
-            "links",
-            "77 links; the expected count is unknown: no GRAPH_LINKS in the input's manifest",
-        ),
-        (
-            "shuffle",
-            {"SHUFFLE_RECEIVED_CHECKSUM": 5, "SHUFFLE_SENT_CHECKSUM": 0},
-            "checksum",
-            "5 (sum of CRC32); the expected count is unknown: no value above 0 of the job's counter "
-            "SHUFFLE_SENT_CHECKSUM",
-        ),
-        (
-            "sql-join",
-            {},
-            "visits",
-            "not reported; the expected count is unknown: no SELECTED_VISITS in the input's manifest",
-        ),
-    ],
-)
-def test_a_check_without_an_expected_count_fails_and_names_its_source(
-    name: str, counters: dict[str, int], check: str, detail: str
-) -> None:
-    judged = judge(name, outcome(counters=counters), Files(SOUND), manifest={}, where="/in")
-    assert [(c.passed, c.detail) for c in judged.checks if c.name == check] == [(False, detail)]

@@ -1,4 +1,4 @@
-"""Test workloads without an output check: their output is neither right nor wrong."""
+"""Test checks that can't decide: a validator that could not run, and an expected count that is unknown."""
 
 from __future__ import annotations
 
@@ -49,3 +49,35 @@ def test_a_validator_that_compared_decides_whatever_its_exit_code() -> None:
     wrong = replace(FAILED, output="java.io.IOException: (-1 v/s 7) Checksum mismatch")
     assert validate("sort", wrong).failed_checker is None
     assert [check.name for check in validate("sort", wrong).checks if not check.passed] == ["sorted output"]
+
+
+@pytest.mark.parametrize(
+    ("name", "counters", "check", "detail"),
+    [
+        (
+            "pagerank",
+            {"PAGERANK_LINKS": 77},
+            "links",
+            "77 links; the expected count is unknown: no GRAPH_LINKS in the input's manifest",
+        ),
+        (
+            "shuffle",
+            {"SHUFFLE_RECEIVED_CHECKSUM": 5, "SHUFFLE_SENT_CHECKSUM": 0},
+            "checksum",
+            "5 (sum of CRC32); the expected count is unknown: no value above 0 of the job's counter "
+            "SHUFFLE_SENT_CHECKSUM",
+        ),
+        (
+            "sql-join",
+            {},
+            "visits",
+            "not reported; the expected count is unknown: no SELECTED_VISITS in the input's manifest",
+        ),
+    ],
+)
+def test_a_check_without_an_expected_count_fails_and_names_its_source(
+    name: str, counters: dict[str, int], check: str, detail: str
+) -> None:
+    job = replace(JOB, counters={"group": counters})
+    judged = asyncio.run(workloads()[name].validate(SIZE, job, ValidationInput(Files(), {}, None, "/in")))
+    assert [(c.passed, c.detail) for c in judged.checks if c.name == check] == [(False, detail)]

@@ -17,7 +17,8 @@ from assay.foundation.process import ENDING
 T = TypeVar("T")
 
 CANCELS_MAX = 3
-PATIENCE_S = 45.0
+"""Maximum number of cancellations of a task."""
+CANCEL_INTERVAL_S = 45.0
 """Seconds between two cancellations of a task. Ending a process on a node takes up to 34 s without interruption."""
 
 _log = logging.getLogger(__name__)
@@ -34,12 +35,14 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> bool:
         for task in running:
             task.cancel()
         if running:
-            _, running = await asyncio.wait(running, timeout=PATIENCE_S)
+            _, running = await asyncio.wait(running, timeout=CANCEL_INTERVAL_S)
     for task in tasks:
         if task.done() and not task.cancelled():
             task.exception()  # marks the exception as retrieved; otherwise asyncio logs it
     for task in running:
-        _log.warning("%s did not end within %.0f s of its cancellation", _waiting_point(task), CANCELS_MAX * PATIENCE_S)
+        _log.warning(
+            "%s did not end within %.0f s of its cancellation", _waiting_point(task), CANCELS_MAX * CANCEL_INTERVAL_S
+        )
     return not running
 
 
@@ -57,7 +60,7 @@ async def finish(work: Coroutine[Any, Any, T], what: str, timeout_s: float | Non
         left_s = None if deadline_s is None else deadline_s - loop.time()
         if left_s is not None and left_s <= 0:
             await end_tasks(task)
-            raise HostError(f"{what} took longer than {timeout_s:g} s and was given up")
+            raise HostError(f"{what} timed out after {timeout_s:g} s")
         try:
             await asyncio.wait({task}, timeout=left_s)
         except asyncio.CancelledError as error:

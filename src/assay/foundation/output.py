@@ -29,16 +29,16 @@ def written(path: Path) -> Iterator[Path]:
     Raises :class:`AssayError` for any OSError, and leaves ``path`` unchanged.
     """
     try:
-        with _in_place(path) if _is_special(path) else _replaced(path) as made:
-            yield made
+        with _in_place(path) if _is_special(path) else _replaced(path) as new_file:
+            yield new_file
     except OSError as error:
         raise _refused(path, error) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write ``content`` to ``path``, completely or not at all; see :func:`written`."""
-    with written(path) as made:
-        made.write_bytes(content)
+    with written(path) as new_file:
+        new_file.write_bytes(content)
 
 
 def check_output(path: Path) -> None:
@@ -93,13 +93,13 @@ def _process_descriptor(path: Path) -> int | None:
 @contextmanager
 def _in_place(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        made = Path(folder, "output")
-        made.touch()
-        yield made
+        new_file = Path(folder, "output")
+        new_file.touch()
+        yield new_file
         sys.stdout.flush()  # earlier output comes first
         descriptor = _process_descriptor(path)
         opened = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC) if descriptor is None else os.dup(descriptor)
-        with os.fdopen(opened, "wb") as target, made.open("rb") as source:
+        with os.fdopen(opened, "wb") as target, new_file.open("rb") as source:
             if descriptor is None and stat.S_ISREG(os.fstat(opened).st_mode):
                 target.truncate()
             shutil.copyfileobj(source, target, 1 << 20)
@@ -111,25 +111,25 @@ def _replaced(path: Path) -> Iterator[Path]:
     if path.is_symlink() and not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
         created = True
-    aside = real.parent / f".assay-{secrets.token_hex(8)}"
+    scratch_folder = real.parent / f".assay-{secrets.token_hex(8)}"
     try:
-        aside.mkdir(0o700)
-        made = aside / "output"
-        made.touch()
-        yield made
-        _finish(made, real)
-        made.replace(real)
+        scratch_folder.mkdir(0o700)
+        new_file = scratch_folder / "output"
+        new_file.touch()
+        yield new_file
+        _finish(new_file, real)
+        new_file.replace(real)
         created = False
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(scratch_folder, ignore_errors=True)
         if created:
             with suppress(OSError):
                 real.unlink()
 
 
-def _finish(made: Path, real: Path) -> None:
+def _finish(new_file: Path, real: Path) -> None:
     """Give the new file the mode and owner of the file that it replaces, and flush it to its device."""
-    opened = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+    opened = os.open(new_file, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with suppress(FileNotFoundError):
             old, new = real.stat(), os.fstat(opened)

@@ -169,12 +169,12 @@ def deferred() -> Iterator[Callable[[], None]]:
 
     KeyboardInterrupt is raised there, so it never interrupts work in threads. The block's duration must be bounded.
     """
-    came = threading.Event()
+    signalled = threading.Event()
 
     def check() -> None:
-        if came.is_set():
+        if signalled.is_set():
             raise KeyboardInterrupt
 
-    with _handled(lambda _number, _frame: came.set()):
+    with _handled(lambda _number, _frame: signalled.set()):
         yield check
     check()

@@ -72,9 +72,9 @@ def _check_hosts(name: str, group: NodeGroup, file: ClusterFile, problems: Probl
         return
     simulated = _is_simulated(file)
     if group.addresses is None and not simulated:
-        problems.add(at, f"node {name!r} needs addresses (or the file a 'lab:' or 'local:' section)")
+        problems.add(at, f"node {name!r} has no addresses; add them, or add a 'lab:' or 'local:' section to the file")
     if group.count is not None and not (simulated and group.addresses is None):
-        problems.add((*at, "count"), "real hosts are counted by their addresses; remove count")
+        problems.add((*at, "count"), "remove count: the number of addresses sets the number of hosts")
 
 
 def _check_counts(file: ClusterFile, problems: Problems) -> None:
@@ -123,7 +123,8 @@ def _check_attached(file: ClusterFile, problems: Problems) -> None:
         return
     if file.attached is None:
         words = (
-            "provider: attached needs a section 'attached' with queue and directory, which are your part of the cluster"
+            "provider: attached needs an 'attached' section with 'queue' and 'directory': the YARN queue and the HDFS "
+            "folder that assay may use"
         )
         problems.add(("provider",), words)
         return
@@ -188,7 +189,7 @@ def _check_directories(
 def _check_networks(file: ClusterFile, placement: Placement, problems: Problems) -> None:
     """Report networks of a single machine, and networks without exactly one distinct address for each node."""
     if file.networks and placement is Placement.LOCAL:
-        problems.add(("networks",), "local is this machine alone; it has no networks to choose from")
+        problems.add(("networks",), "local has one node, so networks do not apply")
     silent = [name for name, network in file.networks.items() if network.addresses is None]
     if placement is Placement.SSH and len(silent) > 1 and not _is_simulated(file):
         message = f"{' and '.join(silent)} have the same addresses: give all but one of them separate addresses"

@@ -261,7 +261,7 @@ class AttachedSection(Section):
     kerberos: KerberosSection | None = None
     """For a Hadoop secured by Kerberos, if the login has no ticket."""
     authorities: Directory | None = None
-    """File on the edge node with the authorities (PEM) that sign the daemons' certificates; absent: its system's."""
+    """CA certificates (PEM) on the edge node that sign the daemons' certificates; the system's when absent."""
     spark: SparkClientSection | None = None
     """Spark's client for plans with 'engine: spark', if it is not in the usual places."""
     only_edge: bool = False
@@ -274,7 +274,7 @@ class NetworkSection(_RateSection):
     addresses: dict[HostName, Annotated[list[HostAddress], Field(min_length=1)]] | None = None
     """Real hosts: group of nodes to the nodes' addresses in this network; when absent, those under nodes."""
     kind: NetworkKind | None = None
-    """ethernet or infiniband, recorded with each run; when absent, a name such as ETH or IB tells the kind."""
+    """ethernet or infiniband, recorded with each run; derived from a name such as ETH or IB when absent."""
 
 
 def _host_address(text: str) -> str:

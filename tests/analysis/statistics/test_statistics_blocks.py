@@ -77,7 +77,7 @@ def test_random_effects_by_hand() -> None:
     assert (mean.mean, mean.error, mean.degrees, mean.apart) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))
     sure = over_units(np.array([1.0, 1.1]), np.array([4.0, 4.0]))  # they differ by less than their own errors
     assert (sure.apart, sure.mean, sure.error) == pytest.approx((0.0, 1.05, np.sqrt(2)))
-    with pytest.raises(ValueError, match="one unit"):
+    with pytest.raises(ValueError, match="at least two units"):
         over_units(np.array([1.0]), np.array([1.0]))
 
 

@@ -141,7 +141,7 @@ def test_a_workload_without_a_profile_is_refused(plan: Path) -> None:
     arguments = ["run", str(plan), "--repository", str(plan.parent / "r")]
     other = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
     assert other.exit_code != 0
-    assert "is of hadoop, and this is to run on spark" in str(other.exception)
+    assert "was learned on hadoop, but the run uses spark" in str(other.exception)
     plan.write_text(plan.read_text().replace("terasort", "shuffle"))
     unknown = CliRunner().invoke(assay, arguments)
     assert unknown.exit_code != 0
@@ -180,7 +180,7 @@ def test_spark_is_simulated_with_stages_and_executors_like_hadoop(plan: Path) ->
     plan.write_text(text.replace("engine: hadoop\n", ""))
     arguments = ["run", str(plan), "--repository", str(root)]
     refused = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
-    assert "is of hadoop, and this is to run on spark" in str(refused.exception)
+    assert "was learned on hadoop, but the run uses spark" in str(refused.exception)
     assert not list(root.glob("bundles/*")), "no run started"
     done = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
     assert done.exit_code == 0, (done.output, done.exception)

@@ -62,16 +62,15 @@ def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
     share = book.maintenance if item.maintenance is None else item.maintenance
     if not item.amount and item.high is None:
         return Decimal(0), "free"
-    written_off = item.amortisation or book.amortisation
-    if written_off is None:
+    amortisation = item.amortisation or book.amortisation
+    if amortisation is None:
         raise SpecificationError(
-            f"{item.name!r} in price book {book.name!r} is a purchase, and nothing says over how many years it is"
-            " written off",
+            f"{item.name!r} in price book {book.name!r} is a purchase without an amortisation period",
             hint="add amortisation: {years: 3} to the book or the item, or price it per hour",
         )
-    factor = ((1 - written_off.residual) / written_off.years + share) / YEAR_H
-    upkeep = f" and {share * 100:f} % a year" if share else ""
-    return factor, f"purchase over {written_off.years:f} years{upkeep}"
+    factor = ((1 - amortisation.residual) / amortisation.years + share) / YEAR_H
+    maintenance = f" and {share * 100:f} % a year" if share else ""
+    return factor, f"purchase over {amortisation.years:f} years{maintenance}"
 
 
 def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None = None) -> Rate:

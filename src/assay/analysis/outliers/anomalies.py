@@ -25,7 +25,7 @@ import numpy as np
 from assay.analysis.outliers.spread import (
     REPETITIONS_MIN,
     Expectation,
-    WorkFloors,
+    MinimumTimes,
     configurations_of,
     expectations,
     learn_floors,
@@ -150,15 +150,15 @@ class Anomalies:
 
 def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetitions: int, modelled: bool) -> str:
     if kind is Kind.NOT_DONE:
-        return f"{observed:,.0f} s, where no run that does this work takes less than {expected:,.0f} s"
+        return f"{observed:,.0f} s; the shortest plausible time for this work is {expected:,.0f} s"
     if kind is Kind.FEW_BYTES:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
         (words, value), (_, usual) = metric_text(quantity, observed), metric_text(quantity, expected)
         return f"{words}: {value} against {usual}, the median of {where}"
     if kind is Kind.IMBALANCE:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
-        busiest = f"the busiest node did {observed:.2f} times the mean node's share"
-        return f"{metric_text(quantity, observed)[0]}: {busiest}, {expected:.2f} times in the middle of {where}"
+        busiest = f"the busiest node did {observed:.2f}× the mean of the nodes"
+        return f"{metric_text(quantity, observed)[0]}: {busiest}; the median of {where} is {expected:.2f}×"
     by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
     times = (
         f"{expected / observed:.2f} times as fast"
@@ -179,7 +179,7 @@ class _Flags:
     modelled: Mask
 
 
-def _not_done(table: RunTable, floors: WorkFloors) -> _Flags:
+def _not_done(table: RunTable, floors: MinimumTimes) -> _Flags:
     rows = np.flatnonzero(floors.below)
     floor_s = floors.floor_s[floors.work.of_row[rows]]
     duration_s = table.values["duration_s"][rows]
@@ -279,7 +279,7 @@ def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: st
     return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(medians[odd]))
 
 
-def _floor_by_workload(table: RunTable, floors: WorkFloors) -> dict[str, float]:
+def _floor_by_workload(table: RunTable, floors: MinimumTimes) -> dict[str, float]:
     known = np.isfinite(floors.floor_s)[floors.work.of_row]
     column = table.columns.get("workload")
     if column is None or not known.any():

@@ -54,7 +54,7 @@ _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class WorkFloors:
+class MinimumTimes:
     """The shortest plausible time of each work (workload, data size, engine, origin, lab scale)."""
 
     work: Groups
@@ -103,7 +103,7 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     return middle, upper
 
 
-def learn_floors(table: RunTable, work: Groups, learn: Mask) -> WorkFloors:
+def learn_floors(table: RunTable, work: Groups, learn: Mask) -> MinimumTimes:
     """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are used.
 
     A job that does nothing ends after a short time, whatever its configuration, and there is a wide empty gap up to the
@@ -120,7 +120,7 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> WorkFloors:
     if below.any():
         excused = _excused(table, rows, logs, Groups(ids, work.count), below)
         flagged[rows[below & ~excused]] = True
-    return WorkFloors(work, np.exp(upper).round(6), flagged)
+    return MinimumTimes(work, np.exp(upper).round(6), flagged)
 
 
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:

@@ -54,7 +54,7 @@ def thinned(t_s: Floats, values: Floats, windows: int) -> tuple[Floats, Floats]:
     """
     count = len(t_s)
     if windows < 1:
-        raise ValueError("there must be a window")
+        raise ValueError("the number of windows must be at least 1")
     if count <= 4 * windows:
         return t_s, values
     span = t_s[-1] - t_s[0]

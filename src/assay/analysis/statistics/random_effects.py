@@ -42,7 +42,7 @@ def over_units(means: Floats, variances: Floats) -> Mean:
     """
     count = len(means)
     if count < 2:
-        raise ValueError("one unit says nothing of another")
+        raise ValueError("at least two units are needed")
     between = _between(means, variances)
     if between == 0 and not variances.any():
         return Mean(float(means.mean()), 0.0, count - 1.0, 0.0)

@@ -95,7 +95,7 @@ def holm(p_values: ArrayLike) -> Floats:
     ranking."""
     p = np.asarray(p_values, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("p values lie between 0 and 1")
+        raise ValueError("p values must be from 0 to 1")
     order = np.argsort(p, kind="stable")
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     corrected = np.empty_like(p)

@@ -40,14 +40,14 @@ class ParameterDraw:
 
 
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:
-    """Yield ``count`` draws; the first has the middle of every input.
+    """Yield ``count`` draws; the first uses the central value of every input.
 
-    The spread of a small sample differs from the intended spread by chance (8 draws of one seed: a quarter less), and
+    The spread of a small sample differs from the intended spread by chance (for example, 25 % less with 8 draws), and
     every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
     """
-    chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
+    rng = random.Random(seed)  # noqa: S311 - draws of a model, no secret
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))
-    drawn = [[chance.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
+    drawn = [[rng.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
     columns = [_stretched([values[at] for values in drawn]) for at in range(len(sigmas))]
     for number in range(count):
         yield ParameterDraw(

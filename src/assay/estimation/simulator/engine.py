@@ -143,8 +143,8 @@ class SimulatedEngine(NoDaemons):
     async def _spread(self, name: str, request: SimulationRequest, simulated_s: float) -> tuple[float, float]:
         """Return the median simulated time over the draws, and the standard deviation of a run's log time around it.
 
-        Draws of a large cluster simulate a smaller cluster. The first draw has the middle of every input. The median of
-        the large cluster is ``simulated_s`` times the smaller cluster's ratio of median to first draw.
+        Draws of a large cluster simulate a smaller cluster. The first draw uses the central value of every input. The
+        median of the large cluster is ``simulated_s`` times the smaller cluster's ratio of median to first draw.
         """
         configuration = request.configuration
         read_result = (

@@ -75,7 +75,7 @@ class _SimulatorProcess:
         return HostError(
             f"the simulator ended with {self._process.returncode}",
             where=str(simulator()),
-            hint="ask again; if it stays so, this is a mistake of assay",
+            hint="try again; if it fails again, report a bug in assay",
         )
 
     @property
@@ -159,7 +159,7 @@ class SimulatorPool:
     def _started(self) -> _SimulatorProcess:
         with self._lock:
             if self._closed:
-                raise HostError("the simulators have been closed", hint="ask again")
+                raise HostError("the simulator pool is closed", hint="try again; a server that stops closes it")
             process = _SimulatorProcess()
             self._every = [*(running for running in self._every if not running.ended), process]
             return process

@@ -94,7 +94,7 @@ def _results(scenarios: Sequence[SimulatorInput], status: int, printed: bytes, e
         raise HostError(
             f"the simulator ended with {status} after {len(answers)} of {len(scenarios)} answers",
             where=str(simulator()),
-            hint=words[-1] if words else "run it again; if it stays so, this is a mistake of assay",
+            hint=words[-1] if words else "try again; if it fails again, report a bug in assay",
         )
     return [result_of(msgspec.json.decode(answer)) for answer in answers]
 

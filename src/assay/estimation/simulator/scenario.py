@@ -133,7 +133,7 @@ def scenario_of(request: SimulationRequest) -> Scenario:
     request = replace(request, profile=request.profile.of_engine(wanted))
     if wanted != request.profile.engine:
         raise SpecificationError(
-            f"the profile {request.profile.name} is of {request.profile.engine}, and this is to run on {wanted}",
+            f"profile {request.profile.name} was learned on {request.profile.engine}, but the run uses {wanted}",
             hint="learn one from runs of that engine: assay learn --where engine=NAME",
         )
     profile = request.profile.workloads.get(request.workload)
@@ -146,8 +146,8 @@ def scenario_of(request: SimulationRequest) -> Scenario:
     assumptions: list[str] = []
     if request.profile.learned.lab_scale is not None and request.cluster.lab is None:
         assumptions.append(
-            "CPU and fixed costs were learned in labs, whose Java compiles quickly and badly and whose jobs are small: "
-            "on real hosts CPU is less; state cpu: {speed} of the node type, or learn from runs on such hosts"
+            "CPU and fixed costs were learned in labs, whose JVMs optimise less (C1 only) and whose jobs are short. "
+            "Real hosts need less CPU: set cpu: {speed} of the node type, or learn from runs on real hosts"
         )
     cluster = request.cluster.using(request.configuration.workers)
     parameters = {**BY_DEFAULT, **request.configuration.parameters}
@@ -215,7 +215,7 @@ def _cluster(
         cores = request.profile.machine_cores
         if cores is None:
             cores = 2
-            assumptions.append("the lab's machine is taken to have 2 cores: nothing says how many it has")
+            assumptions.append("assumed 2 cores for the lab's machine: the profile does not record the number")
         pool = CpuPool(cores, min(request.profile.background_cores, 0.9 * cores))
     if cluster.racks is not None:
         racks = RackUplinks(cluster.racks.nodes, cluster.racks.uplink_bits_per_s / 8 * cluster.scale * request.links)

@@ -105,20 +105,18 @@ def plan_lines(plan: Plan, prepared: PreparedCampaign, repository_root: Path) ->
     configurations = list(dict.fromkeys(run.configuration.key for run in prepared.runs))
     workloads = list(dict.fromkeys(run.workload.key for run in prepared.runs))
     repetitions = max(run.repetition for run in prepared.runs)
-    often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
+    repetitions_text = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
     lines = [
         f"{plural(len(workloads), 'workload')} ({', '.join(workloads)}) × "
         f"{plural(len(configurations), 'configuration')} "
-        f"({'; '.join(configurations)}) × {often} repetition{'' if often == '1' else 's'} = "
+        f"({'; '.join(configurations)}) × {repetitions_text} repetition{'' if repetitions_text == '1' else 's'} = "
         f"{plural(len(prepared.runs), 'run')}"
     ]
     if prepared.continued:
-        ready = f"{prepared.done} of {len(prepared.runs)} runs are done"
-        lines.append(f"resuming campaign {prepared.journal.campaign_id}: {ready}")
+        done_text = f"{prepared.done} of {len(prepared.runs)} runs are done"
+        lines.append(f"resuming campaign {prepared.journal.campaign_id}: {done_text}")
     starts = sum(reason is not None for reason in restarts((run for run, _ in prepared.left), plan))
-    lines.append(
-        f"runs left: {len(prepared.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}"
-    )
+    lines.append(f"remaining runs: {len(prepared.left)}; daemon starts: {starts}; retries per run: {retry_words(plan)}")
     lines += [f"warning: {words}" for words in prepared.warnings]
     lines.append(f"expected to take {format_duration(prepared.expected_s)}; runs go to {repository_root}")
     return lines

@@ -51,7 +51,7 @@ class Preview:
     """Runs that an unfinished campaign of the same plan has made."""
     left: int
     restarts: int
-    """Number of starts of the daemons."""
+    """Number of daemon starts."""
     expected_s: float
     guessed: bool
     """Whether some expected times are not based on comparable runs."""

@@ -46,13 +46,13 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
     """
     if address.jump is None:
         return SshTransport(name, await _connected(name, address, connect_timeout_s))
-    between = await _connected(f"{name}: jump", _jump_of(address), connect_timeout_s)
+    jump = await _connected(f"{name}: jump", _jump_of(address), connect_timeout_s)
     try:
-        connection = await _connected(name, address, connect_timeout_s, between)
+        connection = await _connected(name, address, connect_timeout_s, jump)
     except BaseException:
-        between.close()
+        jump.close()
         raise
-    return SshTransport(name, connection, between)
+    return SshTransport(name, connection, jump)
 
 
 def _jump_of(address: Address) -> Address:
@@ -65,7 +65,7 @@ def _jump_of(address: Address) -> Address:
 
 
 async def _connected(
-    name: str, address: Address, timeout_s: float, between: SSHClientConnection | None = None
+    name: str, address: Address, timeout_s: float, jump: SSHClientConnection | None = None
 ) -> SSHClientConnection:
     import asyncssh  # imported here to keep start-up short
 
@@ -80,7 +80,7 @@ async def _connected(
         return await asyncssh.connect(
             address.host,
             address.port,
-            tunnel=between or (),
+            tunnel=jump or (),
             connect_timeout=timeout_s,
             keepalive_interval=KEEPALIVE_INTERVAL_S,
             keepalive_count_max=KEEPALIVE_COUNT,
@@ -96,41 +96,42 @@ def _connect_error(name: str, address: Address, timeout_s: float, error: Excepti
     import asyncssh
 
     target = f"{address.user}@{address.host}" if address.user else address.host
-    by_hand = f"ssh -p {address.port} {target}"
+    port, ssh_command = f"{address.host} port {address.port}", f"ssh -p {address.port} {target}"
     if isinstance(error, socket.gaierror):
-        words = f"no host has the name {address.host!r}", "check the address in the cluster file, and the name service"
+        message, hint = (
+            f"no host has the name {address.host!r}",
+            "check the address in the cluster file, and the name service",
+        )
     elif isinstance(error, TimeoutError):
-        words = f"{address.host} port {address.port} does not answer within {timeout_s:g} s", "check that it is up"
+        message, hint = (f"{port} does not answer within {timeout_s:g} s", "check that it is up")
     elif isinstance(error, ConnectionRefusedError):
-        words = f"{address.host} refuses port {address.port}", "check that sshd runs there and listens on this port"
+        message = f"{address.host} refuses port {address.port}"
+        hint = "check that sshd runs there and listens on this port"
     elif isinstance(error, asyncssh.HostKeyNotVerifiable):
-        words = _host_key_words(address, by_hand)
+        message, hint = _host_key_message(address, ssh_command)
     elif isinstance(error, asyncssh.PermissionDenied):
-        words = (
+        message, hint = (
             f"{address.host} refused the login of {address.user or 'this user'}",
-            (f"assay logs in with a key or an SSH agent, never with a password; make `{by_hand}` work without one"),
+            (f"assay logs in with a key or an SSH agent, never with a password; make `{ssh_command}` work without one"),
         )
     elif isinstance(error, asyncssh.ChannelOpenError):
-        words = (
-            f"{address.host} port {address.port} can't be reached from the jump host: {error}",
-            f"try `{by_hand}` there",
-        )
+        message, hint = (f"{port} can't be reached from the jump host: {error}", f"try `{ssh_command}` there")
     elif isinstance(error, asyncssh.KeyImportError | FileNotFoundError | PermissionError):
-        words = (
+        message, hint = (
             f"the key or known-hosts file can't be used: {error}",
             ("check `key` and `known_hosts` of the address; put a key with a passphrase into an SSH agent"),
         )
     elif isinstance(error, asyncssh.Error | ConnectionResetError):
-        words = (
-            f"{address.host} port {address.port} does not speak SSH as expected: {error}",
+        message, hint = (
+            f"{port} does not speak SSH as expected: {error}",
             ("check the port, and sshd's MaxStartups when many log in at once"),
         )
     else:
-        words = f"{address.host} port {address.port} can't be reached: {error}", f"try `{by_hand}`"
-    return HostError(words[0], where=f"{name}: ssh", hint=words[1])
+        message, hint = f"{port} can't be reached: {error}", f"try `{ssh_command}`"
+    return HostError(message, where=f"{name}: ssh", hint=hint)
 
 
-def _host_key_words(address: Address, by_hand: str) -> tuple[str, str]:
+def _host_key_message(address: Address, ssh_command: str) -> tuple[str, str]:
     import asyncssh
 
     file = address.known_hosts or "~/.ssh/known_hosts"
@@ -142,7 +143,10 @@ def _host_key_words(address: Address, by_hand: str) -> tuple[str, str]:
             "find out why before you trust it: the machine was reinstalled, or another machine answers. "
             f"Then `ssh-keygen -R '[{address.host}]:{address.port}'` and log in once by hand"
         )
-    return f"the host key of {address.host} is not known in {file}", f"log in once with `{by_hand}` and accept the key"
+    return (
+        f"the host key of {address.host} is not known in {file}",
+        f"log in once with `{ssh_command}` and accept the key",
+    )
 
 
 async def _translated(awaitable: Awaitable[_T]) -> _T:
@@ -190,10 +194,10 @@ class _SshChannel:
 class SshTransport(BaseTransport):
     """Runs commands in sessions of one SSH connection."""
 
-    def __init__(self, name: str, connection: SSHClientConnection, between: SSHClientConnection | None = None) -> None:
+    def __init__(self, name: str, connection: SSHClientConnection, jump: SSHClientConnection | None = None) -> None:
         super().__init__(name)
         self._connection = connection
-        self._between = between
+        self._jump = jump
         self._forwards: dict[tuple[str, int], int] = {}
         self._forwarding = asyncio.Lock()
 
@@ -206,7 +210,7 @@ class SshTransport(BaseTransport):
                 return _SshChannel(await self._session(line))
         except asyncssh.ChannelOpenError as error:
             hint = "check the node" if self._connection.is_closed() else "raise MaxSessions in its sshd_config"
-            raise HostError(f"sshd opens no session: {error.reason}", where=f"{self.name}: ssh", hint=hint) from error
+            raise HostError(f"sshd refused a session: {error.reason}", where=f"{self.name}: ssh", hint=hint) from error
         except (OSError, asyncssh.Error) as error:
             text = f"the connection was lost: {error or 'no answer'}"
             raise HostError(text, where=f"{self.name}: ssh", hint="check that the node is up") from error
@@ -236,7 +240,7 @@ class SshTransport(BaseTransport):
                     listener = await self._connection.forward_local_port("127.0.0.1", 0, host, port)
                 except (OSError, asyncssh.Error) as error:
                     where = f"{self.name}: forward to {host}:{port}"
-                    raise HostError(f"no port can be forwarded: {error}", where=where) from error
+                    raise HostError(f"port forwarding failed: {error}", where=where) from error
                 self._forwards[host, port] = listener.get_port()
         return "127.0.0.1", self._forwards[host, port]
 
@@ -251,5 +255,5 @@ class SshTransport(BaseTransport):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._connection.wait_closed()
-        if self._between:
-            self._between.close()
+        if self._jump:
+            self._jump.close()

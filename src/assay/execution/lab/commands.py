@@ -44,7 +44,9 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
         )
     except subprocess.TimeoutExpired as error:
         raise LabError(
-            f"the command did not end within {timeout_s:g} s", where=where, hint="is this machine overloaded?"
+            f"the command did not end within {timeout_s:g} s",
+            where=where,
+            hint="check the load of this machine, then try again",
         ) from error
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()[-3:]

@@ -1,4 +1,4 @@
-"""Take the rows of a table out of the JSON values of an answer, and name the columns that notebooks show."""
+"""Convert an answer's JSON values to table rows, and list the columns shown in notebooks."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,7 +32,8 @@ def of(name: str) -> Callable[[Any], list[dict[str, Any]]]:
 
 
 def decision_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield each option over the shared workloads (``workload`` is None), then on each workload, of every decision."""
+    """Yield, per decision, one row per option over the shared workloads (``workload`` is None), then one per option
+    and workload."""
     for answer in values:
         decision = answer["decision"]
         shared = {name: decision[name] for name in ("factor", "baseline", "origin", "lab_scale")}

@@ -45,7 +45,7 @@ def plans(repository: Repository) -> list[PlanText]:
 
 
 def newest_on(repository: Repository, table: RunTable, cluster: str) -> list[Run]:
-    """Return the newest runs on a cluster, at most :data:`HISTORY_MAX`, to estimate the time of further runs from."""
+    """Return the newest runs on a cluster, at most :data:`HISTORY_MAX`: the basis of time estimates."""
     return repository.runs_at(table, np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist())
 
 

@@ -11,17 +11,17 @@ from assay.store import Repository
 
 def limits_of_run(store: Repository, run_id: str) -> Limits:
     """Return the limits of the run whose id begins with ``run_id``. Raises RepositoryError for a run without traces."""
-    seen = read_complete_run(store, store.run(run_id))
-    limits = limits_of_complete_run(seen)
+    complete_run = read_complete_run(store, store.run(run_id))
+    limits = limits_of_complete_run(complete_run)
     if limits is None:
         raise RepositoryError(
             "the limits of this run are unknown: it has no traces of its workers",
-            where=f"run {seen.run.run_id}",
+            where=f"run {complete_run.run.run_id}",
             hint="runs that assay executes have traces; imported runs have them if samples were imported too",
         )
     return limits
 
 
-def limits_of_complete_run(seen: CompleteRun) -> Limits | None:
-    """Return the limits of a run that was read already; None without traces of its workers."""
-    return limits_of(seen.run, seen.tasks, seen.trace)
+def limits_of_complete_run(complete_run: CompleteRun) -> Limits | None:
+    """Return the limits of a loaded run; None without traces of its workers."""
+    return limits_of(complete_run.run, complete_run.tasks, complete_run.trace)

@@ -82,7 +82,7 @@ _REFUSALS = (
         "its certificate is not signed by an authority that this host trusts",
         "SSL_CERT_FILE=FILE trusts the authority of that file (PEM), or the certificate itself",
     ),
-    ("WRONG_VERSION_NUMBER", "it does not speak TLS", "without a certificate `assay serve` answers http:// alone"),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS", "without a certificate `assay serve` accepts only http://"),
 )
 
 
@@ -97,11 +97,11 @@ def _connection_error_text(error: str) -> tuple[str, str]:
 class Remote:
     """A server with a repository. Use as a context manager; every method raises :class:`RepositoryError` on failure."""
 
-    def __init__(self, url: str, token: str | None = None, pace: TransferLimit = TransferLimit()) -> None:
+    def __init__(self, url: str, token: str | None = None, limit: TransferLimit = TransferLimit()) -> None:
         import httpx  # imported here: only remote repositories need it
 
         self.url = url.rstrip("/")
-        self._pace = pace
+        self._limit = limit
         self._socket: socket.socket | None = None
         self._too_slow = threading.Event()
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
@@ -109,7 +109,7 @@ class Remote:
             self._client = httpx.Client(
                 base_url=f"{self.url}/api/v1/",
                 headers=headers,
-                timeout=pace.wait_s,
+                timeout=limit.wait_s,
                 follow_redirects=False,
                 limits=httpx.Limits(max_connections=1),
             )
@@ -137,7 +137,7 @@ class Remote:
         ids_listed: list[str] = []
         began_s = time.monotonic()
         while len(ids_listed) <= _BUNDLES_MAX:
-            if time.monotonic() - began_s > _LIST_TIMEOUT_FACTOR * self._pace.wait_s:
+            if time.monotonic() - began_s > _LIST_TIMEOUT_FACTOR * self._limit.wait_s:
                 raise self._slow()
             page = self._json("bundles", params={"after": ids_listed[-1] if ids_listed else ""})
             ids = page.get("bundles")
@@ -178,7 +178,7 @@ class Remote:
             "Repr-Digest": digest_header(packed.sha256),
         }
         content = self._chunks(packed.chunks())
-        header_max_s = self._pace.time_max_s(packed.size_bytes)  # the header follows the whole bundle
+        header_max_s = self._limit.time_max_s(packed.size_bytes)  # the header follows the whole bundle
         with self._stream("PUT", f"bundles/{bundle_id}", header_max_s, content=content, headers=headers) as answer:
             return answer.status_code == 201
 
@@ -194,7 +194,7 @@ class Remote:
         self, method: str, path: str, header_max_s: float | None = None, **options: Any
     ) -> Iterator[httpx.Response]:
         """Send a request and yield its response, whose header must arrive in time: httpx limits only single reads."""
-        timer = threading.Timer(self._pace.wait_s if header_max_s is None else header_max_s, self._close)
+        timer = threading.Timer(self._limit.wait_s if header_max_s is None else header_max_s, self._close)
         timer.daemon = True
         timer.start()
         try:
@@ -229,7 +229,7 @@ class Remote:
         began_s, size_bytes = time.monotonic(), 0
         for chunk in chunks:
             size_bytes += len(chunk)
-            if time.monotonic() - began_s > self._pace.time_max_s(size_bytes):
+            if time.monotonic() - began_s > self._limit.time_max_s(size_bytes):
                 raise self._slow()
             yield chunk
 
@@ -237,7 +237,7 @@ class Remote:
         return RepositoryError(
             "it does not answer in time",
             where=self.url,
-            hint=f"a transfer must reach {self._pace.bytes_per_s / 1000:g} kB/s on average; "
+            hint=f"a transfer must reach {self._limit.bytes_per_s / 1000:g} kB/s on average; "
             "the same command resumes where this one ended",
         )
 
@@ -267,7 +267,7 @@ class Remote:
             case httpx.TransportError():
                 words = f"the connection broke: {error}"
                 if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
-                    again = f"a server with a certificate answers https alone: https{self.url.removeprefix('http')}"
+                    again = f"this server may accept only https: try https{self.url.removeprefix('http')}"
             case _:
                 words = f"the request failed: {error}"
         return RepositoryError(words, where=self.url, hint=again)

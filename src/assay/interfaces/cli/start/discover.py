@@ -162,7 +162,8 @@ def _live_workers(named: HadoopHosts) -> list[str]:
         if live:
             return sorted(name.split(":")[0] for name in live)
     raise HostError(
-        f"no file lists the workers, and no NameNode knows them: {'; '.join(problems) or 'none has a DataNode'}",
+        "no file lists the workers, and no NameNode reports live DataNodes: "
+        + ("; ".join(problems) or "its list is empty"),
         hint="give the workers in addition to --from-hadoop",
     )
 

@@ -28,7 +28,7 @@ class Model(BaseModel):
 
 
 class Problem(Model):
-    """Why a request has no answer."""
+    """An error response."""
 
     message: str = Field(description="What happened and why.")
     where: str | None = Field(None, description="Where: a parameter, a file and line, a bundle.")
@@ -57,8 +57,8 @@ class RunParts(Model):
     run: Run
     logs: list[str]
     files: dict[str, int] = Field(description="The bundle's files with their sizes in bytes.")
-    series: list[SeriesName] = Field(description="What its trace holds.")
-    tasks: int = Field(description="Task attempts.")
+    series: list[SeriesName] = Field(description="Series in the run's trace.")
+    tasks: int = Field(description="Number of task attempts.")
 
 
 class TraceAnswer(Model):
