@@ -53,7 +53,7 @@ def test_holm_keeps_the_order_and_only_raises(p_values: list[float]) -> None:
 
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="from 0 to 1"):
         holm([1.5])
 
 
