@@ -7,6 +7,11 @@ import io
 import json
 import math
 import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +21,7 @@ from click.testing import CliRunner, Result
 
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.interfaces.publish.site_folder import LISTING, SiteFile, write_site
+from assay.interfaces.publish.site_folder import LISTING, STAGING, SiteFile, write_site
 from assay.model import Check, Trace
 from assay.store import Repository
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -190,25 +195,55 @@ def test_files_that_the_site_no_longer_has_are_deleted(tmp_path: Path) -> None:
     assert contents(tmp_path).keys() == {"a", LISTING}
 
 
-def test_an_interrupted_publication_leaves_whole_files_and_continues(tmp_path: Path) -> None:
-    made: list[str] = []
+def test_an_interrupted_publication_leaves_the_old_site(tmp_path: Path) -> None:
+    def interrupted() -> bytes:
+        raise KeyboardInterrupt
 
-    def make(name: str, *, fails: bool = False) -> SiteFile:
-        def content() -> bytes:
-            if fails:
-                raise KeyboardInterrupt
-            made.append(name)
-            return name.encode()
-
-        return SiteFile(name, content, key="1")
-
+    write_site(tmp_path, [SiteFile("a", lambda: b"old")], lambda done, total: None)
+    before = contents(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        write_site(tmp_path, [make("a"), make("b", fails=True), make("c")], lambda done, total: None)
-    assert contents(tmp_path).keys() == {"a", LISTING}
-    write_site(tmp_path, [make("a"), make("b"), make("c")], lambda done, total: None)
-    assert made == ["a", "b", "c"]
+        write_site(tmp_path, [SiteFile("a", lambda: b"new"), SiteFile("b", interrupted)], lambda done, total: None)
+    assert contents(tmp_path) == before
+    write_site(tmp_path, [SiteFile("a", lambda: b"new"), SiteFile("b", lambda: b"b")], lambda done, total: None)
     assert {name: content for name, content in contents(tmp_path).items() if name != LISTING} == {
-        "a": b"a",
+        "a": b"new",
         "b": b"b",
-        "c": b"c",
     }
+
+
+def test_a_publication_continues_one_that_lost_power_while_it_replaced_files(tmp_path: Path) -> None:
+    files = [SiteFile("a", lambda: b"a", key="1"), SiteFile("b", lambda: b"b", key="1")]
+    listing = {"assay_site": 1, "files": {name: {"sha256": "", "key": ""} for name in ("a", "b")}}
+    (tmp_path / LISTING).write_text(json.dumps(listing))
+    (tmp_path / "a").write_text("a")
+    (tmp_path / STAGING).mkdir()
+    (tmp_path / STAGING / "b").write_text("b")
+    summary = write_site(tmp_path, files, lambda done, total: None)
+    assert (summary.written, summary.unchanged) == (1, 1)
+    assert {name: content for name, content in contents(tmp_path).items() if name != LISTING} == {"a": b"a", "b": b"b"}
+
+
+def test_ctrl_c_leaves_the_old_or_the_new_site(bsc: Path, tmp_path: Path) -> None:
+    assert published(bsc, tmp_path / "old", "--title", "Old").exit_code == 0
+    assert published(bsc, tmp_path / "new", "--title", "New").exit_code == 0
+    old, new = contents(tmp_path / "old"), contents(tmp_path / "new")
+    assert old.keys() == new.keys()
+    assert old != new
+    codes = []
+    for attempt in range(4):
+        site = tmp_path / f"site{attempt}"
+        shutil.copytree(tmp_path / "old", site)
+        words = ["publish", str(site), "--title", "New", "--repository", str(bsc)]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        end_s = time.monotonic() + 60
+        while not (site / STAGING).exists() and process.poll() is None:
+            assert time.monotonic() < end_s
+            time.sleep(0.001)
+        time.sleep(0.1 * attempt)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        codes.append(process.returncode)
+        assert contents(site) in (old, new), f"after {0.1 * attempt:.1f} s the site is a mixture"
+    assert 130 in codes

@@ -21,7 +21,7 @@ from assay.interfaces.publish.cost_page import cost_values
 from assay.interfaces.publish.downloads import csv_bytes, json_bytes, package_bytes, parquet_bytes
 from assay.interfaces.publish.explorer import explorer_data
 from assay.interfaces.publish.run_pages import run_pages
-from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, write_site
+from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, newest_path, write_site
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import show_questions
 from assay.interfaces.web.state.answering import palette
@@ -168,8 +168,8 @@ def _cost_page(site: _Site, book: PriceBook) -> bytes:
 
 
 def _data_page(site: _Site) -> bytes:
-    folder = site.request.folder / "downloads"
-    sizes = {name: format_bytes((folder / name).stat().st_size) for name, _ in DOWNLOADS}
+    paths = {name: newest_path(site.request.folder, f"downloads/{name}") for name, _ in DOWNLOADS}
+    sizes = {name: format_bytes(path.stat().st_size) for name, path in paths.items()}
     return site.page(
         "site_data",
         "data.html",

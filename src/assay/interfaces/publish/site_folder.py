@@ -1,4 +1,4 @@
-"""Write the files of a site: only those that changed, each completely or not at all.
+"""Write the files of a site: only those that changed, and all of them at once.
 
 In: a folder and the site's files. Out: the folder with these files, and ``assay-site.json``, which lists them with
 their SHA-256. Files that an earlier publication wrote and this one lacks are deleted. Other files are never
@@ -8,16 +8,20 @@ overwritten: a folder without ``assay-site.json`` must be empty, except for name
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.foundation.output import write_whole
+from assay.foundation.process import deferred
 
 LISTING: Final = "assay-site.json"
 """Name of the file that marks a site and lists its files."""
+STAGING: Final = ".assay-publish"
+"""Name of the folder in the site's folder in which changed files wait until all are made."""
 SITE_VERSION: Final = 1
 """Version of the listing."""
 _UNFINISHED: Final = ""
@@ -58,37 +62,64 @@ def check_site(folder: Path) -> None:
 
 
 def write_site(folder: Path, files: Sequence[SiteFile], progress: Callable[[int, int], None]) -> SiteSummary:
-    """Write the files that changed and delete those that the site no longer has.
+    """Replace the files that changed, all at once, and delete those that the site no longer has.
 
-    ``progress`` receives the number of finished files and the total. After an interruption every file is complete, and
-    the next call continues.
+    ``progress`` receives the number of finished files and the total. Changed files are first written to the folder
+    :data:`STAGING`. An interruption before they replace the old ones leaves the old site; afterwards, the new one.
     """
     old = _listed_in(folder)
     _refuse_foreign(folder, files, old)
-    listed = {**old, **{file.name: _Listed(_UNFINISHED, "") for file in files if file.name not in old}}
-    written = size_bytes = 0
+    listed: dict[str, _Listed] = {}
+    size_bytes = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_listing(folder, listed)
+        shutil.rmtree(folder / STAGING, ignore_errors=True)
         for done, file in enumerate(files, start=1):
-            path = folder / file.name
-            if not (file.key and path.is_file() and listed[file.name].key == file.key):
-                content = file.make()
-                digest = hashlib.sha256(content).hexdigest()
-                if not path.is_file() or _digest_of(path) != digest:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    write_whole(path, content)
-                    written += 1
-                listed[file.name] = _Listed(digest, file.key)
-            size_bytes += path.stat().st_size
+            listed[file.name] = _staged(folder, file, old.get(file.name))
+            size_bytes += newest_path(folder, file.name).stat().st_size
             progress(done, len(files))
-        deleted = _delete(folder, old.keys() - {file.name for file in files}, listed)
+        written = [file.name for file in files if (folder / STAGING / file.name).exists()]
+        with deferred():
+            deleted = _replace(folder, written, old, listed)
     except OSError as error:
         raise AssayError(f"the site can't be written: {error.strerror}", where=str(error.filename or folder)) from error
     finally:
-        if folder.is_dir():
-            _write_listing(folder, listed)
-    return SiteSummary(written, len(files) - written, deleted, size_bytes)
+        shutil.rmtree(folder / STAGING, ignore_errors=True)
+    return SiteSummary(len(written), len(files) - len(written), deleted, size_bytes)
+
+
+def newest_path(folder: Path, name: str) -> Path:
+    """Return the path of a site's file: the changed one, if this publication has written it already."""
+    staged = folder / STAGING / name
+    return staged if staged.exists() else folder / name
+
+
+def _staged(folder: Path, file: SiteFile, entry: _Listed | None) -> _Listed:
+    """Write a file to the staging folder if it changed; return its entry of the listing."""
+    path = folder / file.name
+    if entry is not None and file.key and path.is_file() and entry.key == file.key:
+        return entry
+    content = file.make()
+    digest = hashlib.sha256(content).hexdigest()
+    if not path.is_file() or _digest_of(path) != digest:
+        staged = folder / STAGING / file.name
+        staged.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(staged, content)
+    return _Listed(digest, file.key)
+
+
+def _replace(folder: Path, written: Sequence[str], old: Mapping[str, _Listed], listed: dict[str, _Listed]) -> int:
+    """Move the staged files to their places; return the number of deleted files.
+
+    The first listing names old and new files, so that after a loss of power the next publication knows them as its own.
+    """
+    _write_listing(folder, {**old, **listed, **dict.fromkeys(written, _Listed(_UNFINISHED, ""))})
+    for name in written:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / STAGING / name).replace(folder / name)
+    deleted = _delete(folder, old.keys() - listed.keys())
+    _write_listing(folder, listed)
+    return deleted
 
 
 def _listed_in(folder: Path) -> dict[str, _Listed]:
@@ -129,12 +160,11 @@ def _refuse_foreign(folder: Path, files: Sequence[SiteFile], old: Mapping[str, _
         )
 
 
-def _delete(folder: Path, names: set[str], listed: dict[str, _Listed]) -> int:
+def _delete(folder: Path, names: Set[str]) -> int:
     for name in sorted(names):
         if name.startswith("/") or ".." in Path(name).parts:  # a listing that was edited must not reach other folders
             continue
         (folder / name).unlink(missing_ok=True)
-        del listed[name]
     return len(names)
 
 
