@@ -19,7 +19,19 @@ DECISION_COLUMNS = (
 )
 SPEEDUP_COLUMNS = ("group", "candidate", "baseline", "ratio", "low", "high", "groups", "origin")
 SIDE_COLUMNS = ("label", "summary.n", "summary.geometric_mean_s", "ratio", "ratio_low", "ratio_high", "origin")
-COST_COLUMNS = ("job", "rank", "label", "n", "time_s", "rate_per_h", "cost", "cost_low", "cost_high", "verdict")
+COST_COLUMNS = (
+    "job",
+    "group",
+    "rank",
+    "label",
+    "n",
+    "time_s",
+    "rate_per_h",
+    "cost",
+    "cost_low",
+    "cost_high",
+    "verdict",
+)
 WHATIF_COLUMNS = ("workload", "configuration", "measured_s", "simulated_s", "low_s", "high_s", "ratio", "limit_after")
 PREDICTION_COLUMNS = ("expected_s", "low_s", "high_s", "level", "basis", "runs")
 SHAPE_COLUMNS = ("label", "time_s", "time_low_s", "time_high_s", "rate_per_h", "job_cost", "limit", "origin")

@@ -91,7 +91,9 @@ class CostEffectivenessRow:
     """One configuration: time and cost of a run, and its rank in the decision."""
 
     rank: int | None
-    """1 for the cheapest and its ties; None without a verdict."""
+    """1 for the cheapest of its group and its ties; None without a verdict."""
+    group: int | None
+    """Number of the connected group: matched runs compare its rows with each other. None without a verdict."""
     verdict: RowVerdict
     levels: dict[str, str]
     configuration: dict[str, str]
@@ -191,19 +193,25 @@ class JobCostEffectiveness:
         sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
         if sentence is None:
             return "Not compared: no two runs of different rows are equal in everything else."
-        apart = [row for row in self.rows if row.verdict in (RowVerdict.NOT_COMPARED, RowVerdict.NOT_ENOUGH_RUNS)]
-        ranked = [row for row in self.rows if row not in apart]
+        apart = [row for row in self.rows if row.group is None]
+        ranked = [row for row in self.rows if row.group is not None]
+        several = bool(self.further_decisions)
+        if several:
+            sentence = f"Group 1: {sentence}"
+        elif apart and any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
+            sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
+        for number, further in enumerate(self.further_decisions, start=2):
+            sentence += f" Group {number}: {cheapest_sentence(further, count_others=False)}"
+        if several:
+            sentence += " Rows of different groups can't be compared: none of their runs are equal in everything else."
         if apart:
-            if any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
-                sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
             sentence += f" {len(apart)} of {len(self.rows)} rows are not compared with these, because too few "
             sentence += "or none of their runs are equal in everything else."
         first = min((row.cost for row in ranked if row.rank == 1), default=Decimal(0))
-        for further in self.further_decisions:
-            sentence += f" Compared with each other: {cheapest_sentence(further, count_others=False)}"
         if lower := [row for row in apart if row.cost < first]:
             sentence += f" Some of their means are lower: {self._named(lower)}."
-        if lower := [row for row in ranked if row.rank != 1 and row.cost < first]:
+        leaders = {row.group: row.cost for row in reversed(ranked) if row.rank == 1}
+        if lower := [row for row in ranked if row.rank != 1 and row.cost < leaders[row.group]]:
             sentence += f" Over runs that are not matched, the mean is lower: {self._named(lower)}."
         return sentence
 
@@ -290,6 +298,7 @@ def _rows(
         rows.append(
             CostEffectivenessRow(
                 rank=None,
+                group=None,
                 verdict=RowVerdict.NOT_COMPARED,
                 levels={name: levels[row][name] for name in by if name in levels[row]},
                 configuration={k: v for k, v in levels[row].items() if k not in by and (k, v) not in common},
@@ -386,23 +395,37 @@ def _ranked(
     """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it."""
     varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
     decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
-    ranking = [made for made in decisions if made.cheapest]
-    decision = ranking[0] if ranking else None
-    rows = [
-        replace(row, verdict=_row_verdict(decision, " + ".join(row.levels.get(name, "") for name in varied)))
-        for row in view.rows
+    options = [" + ".join(row.levels.get(name, "") for name in varied) for row in view.rows]
+    groups = []
+    for decision in (made for made in decisions if made.cheapest):
+        verdicts = [_row_verdict(decision, option) for option in options]
+        compared = [row.cost for row, verdict in zip(view.rows, verdicts, strict=True) if verdict in _ORDER[:3]]
+        groups.append((min(compared), decision, verdicts))
+    groups.sort(key=lambda group: group[0])
+    rows: list[CostEffectivenessRow] = []
+    for number, (_, _, verdicts) in enumerate(groups, start=1):
+        rows += _of_group(number, [replace(row, verdict=v) for row, v in zip(view.rows, verdicts, strict=True)])
+    ranked = {row.label for row in rows}
+    apart = [
+        replace(row, verdict=min((verdicts[n] for _, _, verdicts in groups), key=_ORDER.index, default=row.verdict))
+        for n, row in enumerate(view.rows)
+        if row.label not in ranked
     ]
-    rows.sort(key=lambda row: (_ORDER.index(row.verdict), row.cost, row.time_s))
-    dearer = [row for row in rows if row.verdict is RowVerdict.DEARER]
-    first = sum(row.verdict in (RowVerdict.CHEAPEST, RowVerdict.TIE) for row in rows)
-    rank_of = dict(zip(map(id, dearer), ranks([row.cost for row in dearer]), strict=True))
-    rows = [
-        replace(row, rank=1 if row.verdict in (RowVerdict.CHEAPEST, RowVerdict.TIE) else first + rank_of[id(row)])
-        if row.verdict in _ORDER[:3]
-        else row
-        for row in rows
-    ]
-    return replace(view, rows=tuple(rows), decision=decision, further_decisions=tuple(ranking[1:]))
+    rows += sorted(apart, key=lambda row: (_ORDER.index(row.verdict), row.cost, row.time_s))
+    made = tuple(decision for _, decision, _ in groups)
+    return replace(view, rows=tuple(rows), decision=made[0] if made else None, further_decisions=made[1:])
+
+
+def _of_group(number: int, rows: Sequence[CostEffectivenessRow]) -> list[CostEffectivenessRow]:
+    """Return the rows that have a verdict in a connected group, with their ranks in it, the cheapest first."""
+    rows = sorted(
+        (row for row in rows if row.verdict in _ORDER[:3]),
+        key=lambda row: (_ORDER.index(row.verdict), row.cost, row.time_s),
+    )
+    dearer = [row.cost for row in rows if row.verdict is RowVerdict.DEARER]
+    first = len(rows) - len(dearer)
+    row_ranks = [1] * first + [first + rank for rank in ranks(dearer)]
+    return [replace(row, rank=rank, group=number) for row, rank in zip(rows, row_ranks, strict=True)]
 
 
 def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:

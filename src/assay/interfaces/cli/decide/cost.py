@@ -48,6 +48,7 @@ from assay.text import (
 
 def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
     return (
+        *((NO_VALUE if row.group is None else str(row.group),) if view.further_decisions else ()),
         NO_VALUE if row.rank is None else str(row.rank),
         *(level_text(name, row.levels[name]) if name in row.levels else NO_VALUE for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
@@ -120,6 +121,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
         click.echo(view.note)
     click.echo()
     headers = (
+        *(("Group",) if view.further_decisions else ()),
         "Rank",
         *map(column_title, view.by),
         "Runs",
