@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import AssayError, MissingLibraryError, SpecificationError
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
@@ -66,6 +67,11 @@ if TYPE_CHECKING:
     default="group",
     help="With --simulate: if there are more than 200 nodes, sample each rack or node type (group), or each node.",
 )
+@click.option(
+    "--otlp",
+    metavar="URL",
+    help="When the call ends, send its runs with their jobs and tasks as OpenTelemetry spans to this address.",
+)
 def run(
     plan: Path,
     repository: Path,
@@ -77,6 +83,7 @@ def run(
     learn_from: Path | None,
     where: tuple[str, ...],
     trace_by: str,
+    otlp: str | None,
     **choices: Any,
 ) -> None:
     """Execute PLAN, or resume an interrupted campaign. Finished runs are not repeated."""
@@ -100,12 +107,45 @@ def run(
     elif learn_from or where or trace_by != "group":
         raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
     request = replace(campaign_request(described, costs, trace_by), **choices)
-    done = run_campaign_request(request, repository, costs)
+    with _spans_sent(otlp, repository) as collected:
+        done = run_campaign_request(request, repository, costs, collected=collected)
     if as_json:
         print_json(done)
     statuses = done.get("statuses", {})
     if statuses.get("failed") or statuses.get("invalid"):
         sys.exit(1)
+
+
+@contextmanager
+def _spans_sent(url: str | None, root: Path) -> Iterator[list[str]]:
+    """Yield a list for the ids of finished runs; at the end of the block, also after an error, send their spans.
+
+    Raises MissingLibraryError and SpecificationError before the block. A receiver that does not answer is only
+    reported, because the runs are kept.
+    """
+    finished: list[str] = []
+    if url is None:
+        yield finished
+        return
+    try:
+        from assay.interfaces.cli.measure.spans import receiver_address, send_spans
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "opentelemetry":
+            raise
+        hint = "pip install 'assay[otlp]'"
+        raise MissingLibraryError("--otlp needs OpenTelemetry's SDK and exporter", hint=hint) from error
+    from assay.store import Repository
+
+    address = receiver_address(url)
+    try:
+        yield finished
+    finally:
+        if finished:
+            try:
+                count = send_spans(Repository.open(root), finished, address)
+                click.echo(f"{plural(count, 'span')} sent to {address}", err=True)
+            except AssayError as error:
+                click.echo(f"note: no spans are at {address}: {error.message}; the runs are kept", err=True)
 
 
 def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
@@ -125,12 +165,16 @@ def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
 
 
 def run_campaign_request(
-    request: CampaignRequest, root: Path, costs: CostProfile | None = None, first_runs: FirstRuns | None = None
+    request: CampaignRequest,
+    root: Path,
+    costs: CostProfile | None = None,
+    first_runs: FirstRuns | None = None,
+    collected: list[str] | None = None,
 ) -> dict[str, Any]:
     """Execute a campaign and print its progress to stderr; return the summary as JSON values.
 
     ``costs``: profile for simulated runs; None for measured runs. ``first_runs``: collects the first runs, whose
-    provisional ratios are printed as soon as they are known.
+    provisional ratios are printed as soon as they are known. ``collected``: receives the ids of finished runs.
     """
     from assay.execution.campaign.execute import execute_campaign, prepare_campaign
     from assay.interfaces.cli.measure.progress import CampaignDisplay
@@ -138,7 +182,7 @@ def run_campaign_request(
 
     repository = Repository.create(root)
     schedule = prepare_campaign(request, repository)
-    with CampaignDisplay(first_runs) as display:
+    with CampaignDisplay(first_runs, collected) as display:
         for line in _start_lines(request.plan, schedule, repository.root, costs):
             display.say(line)
         if not schedule.left:
