@@ -233,7 +233,7 @@ def test_the_curve_of_workers_is_the_same_on_every_surface_and_marks_extrapolati
         assert curve.sentence in surface
         for point in curve.points[1:]:
             assert point.efficiency is not None
-            assert f"{point.efficiency:.0%}" in surface
+            assert f"{100 * point.efficiency:.0f} %" in surface
 
 
 def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_path: Path) -> None:

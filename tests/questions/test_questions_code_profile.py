@@ -84,7 +84,7 @@ def test_a_run_without_a_profile_says_how_to_record_one(repository: Repository) 
 def test_the_command_prints_categories_and_methods(repository: Repository) -> None:
     done = CliRunner().invoke(assay, ["profile", make_run(1).run_id, "--repository", str(repository.root)])
     assert done.exit_code == 0, done.output
-    assert "100 samples of 10 ms: merge 65, reduce 30, unknown 5; 95.0% in a named phase" in done.output
+    assert "100 samples of 10 ms: merge 65, reduce 30, unknown 5; 95.0 % in a named phase" in done.output
     assert "not used: no perf_events" in done.output
     assert "com/example/Join.reduce" in done.output
 

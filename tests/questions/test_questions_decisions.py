@@ -18,6 +18,7 @@ from assay.analysis.comparison.factors.device_classes import DeviceClass, device
 from assay.analysis.comparison.factors.scalability import ScalabilityLaw
 from assay.analysis.statistics import Verdict, table_of
 from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_percent
 from assay.interfaces.cli.main import assay
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
@@ -474,11 +475,11 @@ def test_a_numeric_factor_has_a_curve_with_efficiency_a_law_and_a_knee() -> None
     assert curve.knee == 16
     rows = curve_table("workers", curve)
     assert rows.headers == ("Workers", "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
-    assert rows.rows[0] == ("2", "1.00×", "–", "100%", "–")
+    assert rows.rows[0] == ("2", "1.00×", "–", "100 %", "–")
     assert [row[0] for row in rows.rows] == ["2", "4", "8", "16", "24"]
-    assert [row[3] for row in rows.rows] == [f"{point.efficiency:.0%}" for point in curve.points]
+    assert [row[3] for row in rows.rows] == [format_percent(point.efficiency or 0.0) for point in curve.points]
     assert "The fitted scalability law peaks at 19.5." in curve.sentence
-    assert "Beyond 16, no measured step adds more than 5%" in curve.sentence
+    assert "Beyond 16, no measured step adds more than 5 %" in curve.sentence
 
 
 def test_a_law_that_does_not_fit_or_peaks_far_beyond_the_measured_levels_is_not_stated() -> None:

@@ -417,7 +417,7 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     )
     text = next(headline(unsure))
     assert text.startswith("Too close to call between")
-    assert text.endswith(f"one of them has {OBJECTIVES[unsure.objective]} in 74% of simulated draws.")
+    assert text.endswith(f"one of them has {OBJECTIVES[unsure.objective]} in 74 % of simulated draws.")
     for factor in (0.9, 1.1):
         other = replace(result.runner_up, bill=result.chosen.bill * factor)
         texts = list(headline(replace(near, objective=Objective.PRICE, runner_up=other)))

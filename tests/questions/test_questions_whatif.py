@@ -83,7 +83,7 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     text = _asked("whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)).output
     some = f"A difference is shown for {len(shown)} of {len(plain)}: "
     assert (some if shown else f"No difference is shown: all {len(plain)} intervals include 1.") in text
-    assert "-0%" not in text
+    assert "-0 %" not in text
     for answer in plain:
         miss = [words for words in answer["assumptions"] if words.startswith("the simulated time of the measured runs")]
         assert f"- {workload_title(answer['workload'])} on {answer['configuration']}: {miss[0]}" in text

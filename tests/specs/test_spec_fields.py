@@ -17,9 +17,11 @@ from assay.foundation.units import (
     BYTES_PATTERN,
     DURATION_PATTERN,
     Money,
+    format_percent,
     parse_money,
 )
 from assay.specs import fields
+from assay.text import probability
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 PREFIXES = {**DECIMAL, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -62,6 +64,18 @@ def test_prices_read_back_as_they_are_written(amount: Decimal, currency: str) ->
     price = Money(amount, currency)
     assert read(fields.Price, str(price)) == price
     assert read(fields.Price, f"{amount} {currency}") == price
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [("37561.50", "$37,561.50"), ("37561", "$37,561"), ("0.00041", "$0.00041"), ("0.1", "$0.10")]
+)
+def test_a_price_is_printed_exactly(amount: str, text: str) -> None:
+    assert str(Money(Decimal(amount), "USD")) == text
+
+
+def test_shares_have_a_space_before_the_sign() -> None:
+    shares = (format_percent(0.125, 1), format_percent(1.0), probability(0.12), probability(0.001), probability(0.999))
+    assert shares == ("12.5 %", "100 %", "12 %", "<1 %", ">99 %")
 
 
 @settings(deadline=None)

@@ -41,7 +41,8 @@ _DURATION_UNITS = {
     "y": Fraction(365 * 86400),
 }
 DURATION_PATTERN = rf"^{_NUMBER}(?P<unit>us|ms|s|min|h|d|y)$"
-_CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
+_CURRENCIES = {sign: currency for currency, sign in _SIGNS.items()}
 _AMOUNT = r"\d[\d,]*(?:\.\d+)?"
 _THOUSANDS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6}
 MONEY_PATTERN = (
@@ -103,11 +104,17 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        """Return the amount as text: ``$37,561`` or ``100.50 CHF``."""
-        sign = next((s for s, code in _CURRENCY_SIGNS.items() if code == self.currency), None)
+        """Return the exact amount as text: ``$37,561``, ``100.50 CHF`` or ``$0.00041``."""
         whole = self.amount == self.amount.to_integral_value()
-        digits = f"{self.amount:,.0f}" if whole else f"{self.amount:,.2f}"
-        return f"{sign}{digits}" if sign else f"{digits} {self.currency}"
+        cents = self.amount == round(self.amount, 2)
+        digits = f"{self.amount:,.0f}" if whole else f"{self.amount:,.2f}" if cents else f"{self.amount.normalize():,f}"
+        return with_currency(digits, self.currency)
+
+
+def with_currency(digits: str, currency: str) -> str:
+    """Return an amount with the sign of its currency: ``$0.69`` or ``0.69 CHF``."""
+    sign = _SIGNS.get(currency)
+    return f"{sign}{digits}" if sign else f"{digits} {currency}"
 
 
 def parse_money(text: str, currency: str | None = None) -> Money:
@@ -118,7 +125,7 @@ def parse_money(text: str, currency: str | None = None) -> Money:
     match = re.match(MONEY_PATTERN, text.strip())
     if match is not None:
         sign_or_code = match["sign"] or match["code"]
-        code = _CURRENCY_SIGNS.get(sign_or_code, sign_or_code)
+        code = _CURRENCIES.get(sign_or_code, sign_or_code)
         digits, thousands = match["a"] or match["b"], match["ka"] or match["kb"]
     else:
         bare = re.match(_BARE_AMOUNT, text.strip())
@@ -152,6 +159,11 @@ def format_byte_rate(value: float) -> str:
 def format_bit_rate(value: float) -> str:
     """Return ``value`` bits/s with three digits and a decimal prefix: ``10 Gbit/s``."""
     return _format_scaled(value, "bit/s")
+
+
+def format_percent(share: float, decimals: int = 0) -> str:
+    """Return a share of 1 in per cent: ``12 %``, or ``12.3 %`` with one decimal."""
+    return f"{100 * share:,.{decimals}f} %"
 
 
 def format_duration(seconds: float) -> str:

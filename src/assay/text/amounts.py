@@ -2,13 +2,12 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
+from assay.foundation.units import with_currency
 from assay.text.numbers import NO_VALUE
-
-_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 def money(value: float | Decimal | None, currency: str) -> str:
-    """Return an amount: ``$37,561``, ``$0.69``, ``$0.00041``; three significant digits below ten cents.
+    """Return an amount: ``$37,561``, ``$0.69``, ``$0.000410``; three significant digits below ten cents.
 
     A Decimal of at least ten cents is first rounded half up to cents; a float is only rounded by its format.
     """
@@ -20,8 +19,7 @@ def money(value: float | Decimal | None, currency: str) -> str:
         digits = f"{value:,.0f}"
     else:
         digits = f"{value:.2f}" if value >= 0.1 else f"{value:#.3g}" if value >= 1e-4 else f"{value:.2e}"
-    sign = _SIGNS.get(currency)
-    return f"{sign}{digits}" if sign else f"{digits} {currency}"
+    return with_currency(digits, currency)
 
 
 def money_interval(low: float | None, high: float | None, currency: str) -> str:

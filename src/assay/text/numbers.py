@@ -1,6 +1,6 @@
 """Format numbers: seconds, MB/s, bytes, shares and counts; a dash if there is no value."""
 
-from assay.foundation.units import format_bytes
+from assay.foundation.units import format_bytes, format_percent
 
 NO_VALUE = "–"
 
@@ -43,7 +43,9 @@ def probability(value: float | None) -> str:
     """Return a share of draws in per cent; shows <1 % and >99 % instead of rounding to 0 or 100 %."""
     if value is None:
         return NO_VALUE
-    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"
+    if value in (0.0, 1.0) or 0.005 <= value < 0.995:
+        return format_percent(value)
+    return "<1 %" if value < 0.5 else ">99 %"
 
 
 def count(value: float) -> str:

@@ -65,7 +65,7 @@ def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(st
     assert (wide.low or 0) < (sharp.low or 0) < (sharp.high or 0) < (wide.high or 0)
     (stated,) = [warning.words for warning in wide.warnings if warning.code is WarningCode.SESSIONS]
     assert stated.startswith("order of runs unknown") is (started is UNKNOWN)
-    assert "differ by 11.0% (the default" in stated
+    assert "differ by 11.0 % (the default" in stated
 
 
 def test_a_single_run_without_a_start_does_not_make_the_order_unknown() -> None:
@@ -218,7 +218,7 @@ def test_claims_allow_for_sessions_as_decisions_do() -> None:
     for started in (ONE_AFTER_THE_OTHER, TWO_DAYS, UNKNOWN):
         wide = claim(started)
         assert wide.answer is ClaimAnswer.UNDECIDED
-        assert "allowing for sessions that differ by 11.0%" in wide.sentence
+        assert "allowing for sessions that differ by 11.0 %" in wide.sentence
         assert wide.evidence[0].ratio == pytest.approx(sharp.evidence[0].ratio)
         (row,) = speedups_of(match(table_of(sides(started)), "layout"), "HDD")
         assert (wide.evidence[0].low, wide.evidence[0].high) == pytest.approx((row.low, row.high))

@@ -257,7 +257,7 @@ def test_that_compression_hides_nothing_can_be_shown() -> None:
 
     hides = by_name(study(pace))["compression-hides"]
     assert hides.answer is ClaimAnswer.CONTRADICTED
-    assert "by a margin of 10%" in hides.judged
+    assert "by a margin of 10 %" in hides.judged
     ratio = hides.evidence[0]
     assert ratio.low is not None
     assert ratio.low_90 is not None

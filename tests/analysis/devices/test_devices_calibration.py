@@ -121,7 +121,7 @@ def test_the_printed_entry_is_one_that_a_cluster_file_takes(read: float, full_s:
 def test_random_reads_of_a_small_part_do_not_pass_for_the_whole_disk() -> None:
     """Short seeks would make the arm look several times as fast as it is."""
     for span, capacity, words in (
-        (16 * 2**30, CAPACITY_BYTES, "0.4% of the disk"),
+        (16 * 2**30, CAPACITY_BYTES, "0.4 % of the disk"),
         (16 * 2**30, None, "--capacity"),
         (0, CAPACITY_BYTES, "too little"),
     ):
@@ -231,7 +231,7 @@ def test_a_part_of_a_block_device_in_per_cent_is_a_part(capacity_bytes: int | No
     assert half.value > 1.2 * whole.value
     tenth = _calibrated_seek(capacity_bytes, "5%")
     assert not tenth.measured
-    assert "5.0% of the disk" in tenth.source
+    assert "5.0 % of the disk" in tenth.source
 
 
 def test_a_read_before_the_inner_edge_is_not_the_rate_of_the_edge() -> None:
@@ -241,7 +241,7 @@ def test_a_read_before_the_inner_edge_is_not_the_rate_of_the_edge() -> None:
     calibration = calibrate(measured, kind=DeviceKind.HDD, capacity_bytes=CAPACITY_BYTES)
     (share,) = (number for number in calibration.numbers if number.key == "inner_share")
     assert share.value == pytest.approx(0.5, rel=1e-3)
-    assert "80% of the disk" in share.source
+    assert "80 % of the disk" in share.source
 
 
 def test_jobs_through_the_page_cache_tell_nothing_of_the_device() -> None:

@@ -224,6 +224,6 @@ async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:
 
     device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**12, directory=str(tmp_path))
     node = Node("n1", NodeType("t", 2, 2**30, (device,), Nic(1e9)), frozenset(Role))
-    with pytest.raises(HostError, match="would take more than 10% of the free space"):
+    with pytest.raises(HostError, match="would take more than 10 % of the free space"):
         await device_baseline.measure_baseline(Cluster("full", Placement.LOCAL, (node,)), {"n1": Full("n1")})
     assert os.listdir(tmp_path) == []  # noqa: PTH208

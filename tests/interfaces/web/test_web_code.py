@@ -81,7 +81,7 @@ def test_an_interval_has_its_stacks_and_a_run_without_times_is_refused(profiled:
         done = client.get(f"/api/v1/runs/{timed}/{address}")
         assert done.json() == json.loads(json.dumps(json_value(answer))), address
     printed = CliRunner().invoke(assay, ["profile", timed, "--at", "3.4", "--repository", str(store.root)]).output
-    assert printed.startswith("user code has 100% of the cpu profile")
+    assert printed.startswith("user code has 100 % of the cpu profile")
     assert "only from 3.0 to 4.0 s after the run's start" in printed
     outside = client.get(f"/api/v1/runs/{timed}/flame-graphs?at_s=7").json()
     assert (outside["message"], outside["hint"]) == ("it has no samples at 7 s", "it has samples from 2 s to 4 s")

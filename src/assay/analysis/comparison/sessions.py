@@ -19,6 +19,7 @@ from assay.analysis.statistics.sessions import (
     session_units,
     side_sessions,
 )
+from assay.foundation.units import format_percent
 from assay.model import CodedWarning, Origin, Run, WarningCode
 
 _MOSTLY = 0.5
@@ -64,7 +65,7 @@ def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]
     if not parts:
         return []
     spread = parts[0].spread
-    size = f"{math.sqrt(spread.variance):.1%}"
+    size = format_percent(math.sqrt(spread.variance), 1)
     source = (
         f"learned from {spread.sessions} sessions" if spread.learned else "the default: too few sessions to estimate it"
     )

@@ -17,6 +17,7 @@ from assay.analysis.devices.rates import (
     hdd_streams_bytes_per_s,
 )
 from assay.foundation.errors import FormatError
+from assay.foundation.units import format_percent
 from assay.model import DeviceKind, HddModel, default_flash, default_hdd
 
 RANDOM_REQUEST_BYTES = 4096
@@ -226,7 +227,9 @@ def _seek_full(
     size_bytes = capacity_bytes or _CAPACITY_BYTES
     span_bytes = _used_bytes(alone, size_bytes)
     if span_bytes < SPAN_SHARE_MIN * size_bytes:
-        return usual(f"job {alone.job} used {span_bytes / size_bytes:.1%} of the disk, too little for an estimate")
+        return usual(
+            f"job {alone.job} used {format_percent(span_bytes / size_bytes, 1)} of the disk, too little for an estimate"
+        )
     unit = replace(model, seek_track_s=0.0, seek_full_s=1.0)
     share = hdd_mean_seek_s(HddAtScale(unit, read.bytes_per_s, size_bytes), span_bytes)
     mean_s = alone.service_s - model.half_turn_s - alone.request_bytes / read.bytes_per_s
@@ -256,7 +259,7 @@ def _inner_share(
     offset = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
     there = min(1.0, last.bytes_per_s / read.bytes_per_s)
     share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / offset) ** 0.5
-    words = f"job {last.job} at {offset:.0%} of the disk against job {read.job}"
+    words = f"job {last.job} at {format_percent(offset)} of the disk against job {read.job}"
     return CalibratedValue("inner_share", share, words, measured=True)
 
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from assay.analysis.host_checks.check import ASSAY, BetweenCheck, CheckFinding, criterion
-from assay.foundation.units import format_bit_rate, format_bytes
+from assay.foundation.units import format_bit_rate, format_bytes, format_percent
 from assay.model import Grade, Survey
 
 _NAMED_MAX = 4
@@ -212,7 +212,7 @@ CHECKS = (
                 "94 % of the NIC's rate: what TCP has at an MTU of 1500",
                 "sizes of headers in IEEE 802.3, RFC 791 and RFC 9293",
             ),
-            (f"{PAIR_SHARE_MIN:.0%} of the NIC's rate, and of the median pair, or more", ASSAY),
+            (f"{format_percent(PAIR_SHARE_MIN)} of the NIC's rate, and of the median pair, or more", ASSAY),
         ),
         _pairs,
     ),

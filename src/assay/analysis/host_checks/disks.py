@@ -27,7 +27,7 @@ from assay.analysis.host_checks.check import (
     nothing,
     one_of,
 )
-from assay.foundation.units import format_byte_rate, format_bytes
+from assay.foundation.units import format_byte_rate, format_bytes, format_percent
 from assay.model import Block, Grade, Mount, Survey
 
 READAHEAD_MIN_KIB = 256
@@ -213,14 +213,14 @@ def _layers(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[list
 
 def _room(mount: Mount) -> tuple[float, str]:
     share = mount.free_bytes / mount.size_bytes if mount.size_bytes else 0.0
-    return share, f"{format_bytes(mount.free_bytes)} of {format_bytes(mount.size_bytes)} ({share:.0%})"
+    return share, f"{format_bytes(mount.free_bytes)} of {format_bytes(mount.size_bytes)} ({format_percent(share)})"
 
 
 def _inodes(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:
     for mount in data_mounts(host, described):
         if mount.inodes:
             share = mount.free_inodes / mount.inodes
-            yield ProbedValue(share, f"{mount.free_inodes} ({share:.0%})", mount.point)
+            yield ProbedValue(share, f"{mount.free_inodes} ({format_percent(share)})", mount.point)
 
 
 def _slow(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:

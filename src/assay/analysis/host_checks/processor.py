@@ -19,6 +19,7 @@ from assay.analysis.host_checks.check import (
     nothing,
     one_of,
 )
+from assay.foundation.units import format_percent
 from assay.model import Grade, Survey
 
 BUSY_FIT, BUSY_MAX = 0.05, 0.25
@@ -54,7 +55,7 @@ def _cores(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float
 
 def _load_text(host: Survey, share: float) -> str:
     load = host.burden.load[0] if host.burden.load else 0.0
-    return f"{share:.0%} of the CPU busy for half a second, load {load:g}"
+    return f"{format_percent(share)} of the CPU busy for half a second, load {load:g}"
 
 
 CHECKS: tuple[HostCheck[Any], ...] = (

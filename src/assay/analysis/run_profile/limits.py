@@ -16,6 +16,7 @@ from assay.analysis.run_profile.devices import as_observed
 from assay.analysis.run_profile.loads import Loads, Resource, loads_of, overlap_s
 from assay.analysis.run_profile.phases import rank, task_phases
 from assay.analysis.statistics import Floats
+from assay.foundation.units import format_percent
 from assay.model import Run, TaskAttempt, Trace
 
 BUSY_SHARE = 0.5
@@ -183,8 +184,8 @@ def _basis(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[str, .
         observed = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
     sentences = [
         f"Traces of {observed} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
-        f"The limit of a step is the busiest resource, if it was busy for at least {BUSY_SHARE:.0%} of the step, else "
-        f"the CPU, if the attempts computed for as much of their time. {LIMIT_ERROR_RATE}",
+        f"The limit of a step is the busiest resource, if it was busy for at least {format_percent(BUSY_SHARE)} of the "
+        f"step, else the CPU, if the attempts computed for as much of their time. {LIMIT_ERROR_RATE}",
         "A bound keeps data, placement, order and containers, and counts every busy moment of a resource as a wait for "
         f"it: the gain should be at most that. {BOUND_ERROR_RATE}",
     ]

@@ -41,6 +41,7 @@ from assay.execution.engines.spark import settings
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_percent
 from assay.model import (
     BLOCK_BYTES,
     MAP_OUTPUT_CODEC,
@@ -369,7 +370,9 @@ class _MapReduceJobs:
         usual, cpu = CODECS.get(name, CODECS["default"])
         codec = self.profile.compression.get(name)
         if codec is None:
-            self.assumptions.append(f"{name} is assumed to leave {usual.value:.0%} of map output: no run shows it")
+            self.assumptions.append(
+                f"{name} is assumed to leave {format_percent(usual.value)} of map output: no run shows it"
+            )
         return (codec or usual).value, cpu
 
     def _output(self, ratio: float) -> StageOutput:

@@ -29,6 +29,7 @@ from assay.estimation.simulator.scenario_document import (
     StageSort,
 )
 from assay.execution.engines.spark import settings
+from assay.foundation.units import format_percent
 from assay.model import (
     BLOCK_BYTES,
     COMPRESSED_SHARES,
@@ -216,5 +217,7 @@ class StagedJob:
         usual = COMPRESSED_SHARES.get(name, COMPRESSED_SHARES[DEFAULT_CODEC])
         codec = self.profile.compression.get(name)
         if codec is None or not codec.n:
-            self.assumptions.append(f"{name} is assumed to leave {usual:.0%} of shuffled bytes: no run shows it")
+            self.assumptions.append(
+                f"{name} is assumed to leave {format_percent(usual)} of shuffled bytes: no run shows it"
+            )
         return (codec.value if codec else usual), CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])

@@ -29,7 +29,7 @@ from assay.analysis.devices.rates import BaselineSettings, ExpectedRates
 from assay.execution.hosts.transport import RemoteProcess, Transport
 from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import FormatError, HostError
-from assay.foundation.units import format_bytes
+from assay.foundation.units import format_bytes, format_percent
 from assay.model import Cluster, Device, DeviceBaseline, DeviceKind, Disks, Measurement, Node, Placement, request_bytes
 from assay.store.formats.bare.fio import FioDirection, FioReport, parse_fio
 from assay.store.formats.bare.iperf3 import Iperf3Report, parse_iperf3
@@ -154,8 +154,8 @@ async def _check_room(
         wanted = _settings_for(device, cluster).span_bytes
         if wanted > free_bytes * FILE_SHARE_MAX:
             raise HostError(
-                f"a test file of {format_bytes(wanted)} would take more than {FILE_SHARE_MAX:.0%} of the free space "
-                f"({format_bytes(free_bytes)})",
+                f"a test file of {format_bytes(wanted)} would take more than {format_percent(FILE_SHARE_MAX)} of the "
+                f"free space ({format_bytes(free_bytes)})",
                 where=f"{transport.name}: {device.directory}",
                 hint="free disk space, or describe slower devices: the file is as large as 4 s of writing",
             )

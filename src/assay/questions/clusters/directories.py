@@ -21,7 +21,7 @@ from assay.analysis.devices.directories import (
     split,
 )
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import format_bytes
+from assay.foundation.units import format_bytes, format_percent
 from assay.model import Cluster, Device, DeviceBaseline
 from assay.specs.fields import unknown
 from assay.store import Repository
@@ -145,8 +145,8 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, asked: Dir
 def _imbalance_warnings(planned: DirectoryPlan) -> list[str]:
     """Return warnings about bandwidths that still differ, or that were not measured."""
     words = [
-        f"{part}: with this maximum of directories, bandwidths per directory still differ by {directories.spread:.0%}; "
-        "raise --directories-max"
+        f"{part}: with this maximum of directories, bandwidths per directory still differ by "
+        f"{format_percent(directories.spread)}; raise --directories-max"
         for part, directories in (("hdfs", planned.hdfs), ("intermediate", planned.intermediate))
         if directories.spread > planned.difference + 1e-9
     ]
@@ -191,6 +191,6 @@ def _policy_warnings(planned: DirectoryPlan, cluster: Cluster) -> list[str]:
     steered = sum(spaced.shares[name] for name in spaced.preferred)
     return [
         "HDFS's AvailableSpaceVolumeChoosingPolicy (dfs.datanode.fsdataset.volume.choosing.policy) would undo the "
-        f"split: {', '.join(spaced.preferred)} with more free space would get {steered:.0%} of the blocks instead "
-        f"of {even:.0%}"
+        f"split: {', '.join(spaced.preferred)} with more free space would get {format_percent(steered)} of the blocks "
+        f"instead of {format_percent(even)}"
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.comparison.factors.scalability import ScalabilityLaw, fit_law
+from assay.foundation.units import format_percent
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.buyer import parallelism_factors
 from assay.questions.decisions.decision import Decision
@@ -56,9 +57,13 @@ class Curve:
         first, last, knee = self.points[0], self.points[-1], next(p for p in self.points if p.level == self.knee)
         sure = f" ({format_interval(last.low, last.high)})" if last.low is not None and last.high is not None else ""
         text = f"At {last.level:g}, speed is {format_ratio(last.speed)}×{sure} that at {first.level:g}"
-        text += f", with a parallel efficiency of {last.efficiency:.0%}." if last.efficiency is not None else "."
+        text += (
+            f", with a parallel efficiency of {format_percent(last.efficiency)}."
+            if last.efficiency is not None
+            else "."
+        )
         if knee.level < last.level:
-            text += f" Beyond {knee.level:g}, no measured step adds more than {KNEE_GAIN:.0%}."
+            text += f" Beyond {knee.level:g}, no measured step adds more than {format_percent(KNEE_GAIN)}."
         if self.law is not None and (peak := self.law.peak) is not None:
             level = peak * first.level
             if level <= last.level:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from assay.analysis.statistics import Estimate, RunTable
 from assay.estimation.prediction.explaining import Cell, FactorImportance, cells, explain
 from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_percent
 from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
 from assay.questions.forecasts.decision_summaries import DecisionSummary, decision_summaries
@@ -87,4 +88,5 @@ def importance_sentence(answer: ImportanceView) -> str:
 
 def share_texts(share: Estimate) -> tuple[str, str]:
     """Return a share and its 95 % interval as text."""
-    return f"{share.value:.1%}", f"{share.low or 0.0:.1%} to {share.high or 0.0:.1%}"
+    interval = f"{format_percent(share.low or 0.0, 1)} to {format_percent(share.high or 0.0, 1)}"
+    return format_percent(share.value, 1), interval

@@ -18,7 +18,7 @@ from assay.estimation.prediction.choosing import contrast, estimates_by_tree, mo
 from assay.estimation.prediction.model import TrainingData
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import parse_duration
+from assay.foundation.units import format_percent, parse_duration
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
 from assay.questions.forecasts.configuration_asked import factor_named
 from assay.questions.forecasts.decision_summaries import DecisionSummary, decision_summaries
@@ -365,7 +365,8 @@ def next_runs_sentence(answer: NextRunsAnswer) -> str:
     """Return how far the runs would reduce the model's uncertainty."""
     left = answer.runs[-1].doubt_left if answer.runs else answer.doubt
     runs = plural(len(answer.runs), "run")
-    return f"{runs} would reduce the model's uncertainty from {answer.doubt:.1%} to {left:.1%}."
+    change = f"from {format_percent(answer.doubt, 1)} to {format_percent(left, 1)}"
+    return f"{runs} would reduce the model's uncertainty {change}."
 
 
 def enough_runs_sentence(answer: Characterisation) -> str:
@@ -377,5 +378,5 @@ def enough_runs_sentence(answer: Characterisation) -> str:
     )
     return (
         f"{reached} to predict the other configurations on {answer.cluster} ({answer.plan:,} in all) with a median "
-        f"error of {answer.precision:.0%}."
+        f"error of {format_percent(answer.precision)}."
     )

@@ -38,6 +38,7 @@ from assay.execution.planning.plan_files.changed_plan import Change, altered, on
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.foundation.units import format_percent
 from assay.model import CONTAINERS, PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.questions.decisions.sentences.option_words import change_text, context_text
 from assay.questions.forecasts.learning import profile_of
@@ -478,8 +479,8 @@ def _assumptions(
     words = [f"profile {profile.name}: {profile.learned.source}"]
     how = "longer" if miss >= 0 else "shorter"
     words.append(
-        f"the simulated time of the measured runs is {abs(miss):.0%} {how} than measured; this corrects the answer by "
-        f"{'0%' if round(100 * correction_share) == 0 else f'{correction_share:+.0%}'}"
+        f"the simulated time of the measured runs is {format_percent(abs(miss))} {how} than measured; this corrects "
+        f"the answer by {'0 %' if round(100 * correction_share) == 0 else f'{100 * correction_share:+.0f} %'}"
     )
     if abs(miss) > MISS_WARNED:
         words.append("the simulator's error on the measured runs is large, so the answer is a rough guide only")

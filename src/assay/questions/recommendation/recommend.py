@@ -16,6 +16,7 @@ from assay.estimation.simulator.draws import SCATTER_SIGMA
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import simulator
 from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
@@ -290,9 +291,9 @@ class _Ranking:
         nearest = int(np.argmax(shares))
         label = self.search.candidates.label(int(self.finalists.rows[nearest]))
         return (
-            f"no simulated cluster keeps every constraint in {self.request.confidence:.0%} of the draws; {label} comes "
-            f"nearest, with {float(shares[nearest]):.0%}: allow more time or money, lower --confidence, or measure "
-            "(see below)"
+            f"no simulated cluster keeps every constraint in {format_percent(self.request.confidence)} of the draws; "
+            f"{label} comes nearest, with {format_percent(float(shares[nearest]))}: allow more time or money, lower "
+            "--confidence, or measure (see below)"
         )
 
     def choices(self) -> list[Choice]:
@@ -382,7 +383,9 @@ def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Fi
 def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]:
     texts = [f"profile {search.profile.name}: {search.profile.learned.source}"]
     if search.constraints.capacity_bytes:
-        texts.append(f"{RESERVE_SHARE:.0%} of the HDFS capacity stays free for outputs and intermediate data")
+        texts.append(
+            f"{format_percent(RESERVE_SHARE)} of the HDFS capacity stays free for outputs and intermediate data"
+        )
     texts += finalists.assumptions
     texts += [f"{count} could not be simulated: {reason}" for reason, count in search.store.failures.items()]
     return tuple(dict.fromkeys([*texts, *search.store.assumptions]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.foundation.units import format_bytes, format_duration
+from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.model import YEAR_H
 from assay.questions.costs.mix import DAY_S
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
@@ -92,7 +92,7 @@ def headline(answer: Recommendation) -> Iterator[str]:
                 "prices, which sets the order."
             )
     else:
-        draws = f"{answer.confidence:.0%} of the draws"
+        draws = f"{format_percent(answer.confidence)} of the draws"
         yield f"There is no runner-up: no other hardware keeps every constraint in {draws}."
 
 

@@ -25,6 +25,7 @@ from assay.analysis.code_profile.stacks import Stack, parse_collapsed
 from assay.analysis.code_profile.summary import CategoryCount, FrameCount, category_counts, frame_counts
 from assay.analysis.statistics import started_unix_s
 from assay.foundation.errors import FormatError
+from assay.foundation.units import format_percent
 from assay.model import Run
 from assay.store import Repository
 from assay.text import TextTable, plural
@@ -230,7 +231,7 @@ def profile_sentence(answer: CodeProfile) -> str:
     if not answer.categories:
         return "the profile has no samples"
     first = answer.categories[0]
-    return f"{first.category} has {first.share:.0%} of the {answer.kind} profile"
+    return f"{first.category} has {format_percent(first.share)} of the {answer.kind} profile"
 
 
 def profile_basis(answer: CodeProfile) -> tuple[str, ...]:
@@ -239,7 +240,7 @@ def profile_basis(answer: CodeProfile) -> tuple[str, ...]:
     phases = ", ".join(f"{name} {count}" for name, count in answer.phases)
     lines = [
         f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}",
-        f"{answer.total} {unit}: {phases}; {answer.named_share:.1%} in a named phase",
+        f"{answer.total} {unit}: {phases}; {format_percent(answer.named_share, 1)} in a named phase",
     ]
     if answer.start_s is not None:
         lines.insert(1, interval_text(answer))
@@ -257,8 +258,8 @@ def interval_text(answer: CodeProfile) -> str:
 
 def profile_tables(answer: CodeProfile) -> tuple[TextTable, TextTable]:
     """Return the categories and the methods as tables, largest first."""
-    categories = tuple((row.category, str(row.count), f"{row.share:.1%}") for row in answer.categories)
-    methods = tuple((row.frame, row.category, str(row.count), f"{row.share:.1%}") for row in answer.frames)
+    categories = tuple((row.category, str(row.count), format_percent(row.share, 1)) for row in answer.categories)
+    methods = tuple((row.frame, row.category, str(row.count), format_percent(row.share, 1)) for row in answer.frames)
     return (
         TextTable("categories", ("category", "count", "share"), categories),
         TextTable("methods, by self time", ("method", "category", "count", "share"), methods),

@@ -1,5 +1,6 @@
 """Checks of an outcome that several workloads use."""
 
+from assay.foundation.units import format_percent
 from assay.model import Check, Outcome, StoredFiles
 from assay.workloads.workload import ValidationInput
 
@@ -43,7 +44,7 @@ def equal_to_manifest(
 def approximately_equal(name: str, actual_bytes: int, expected_bytes: int) -> Check:
     """Return a check that generated data has about the requested size; generators can't match it exactly."""
     passed = abs(actual_bytes - expected_bytes) <= _TOLERANCE * expected_bytes
-    return Check(name, passed, f"{actual_bytes:,} bytes, expected {expected_bytes:,} ± {_TOLERANCE:.0%}")
+    return Check(name, passed, f"{actual_bytes:,} bytes, expected {expected_bytes:,} ± {format_percent(_TOLERANCE)}")
 
 
 def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:

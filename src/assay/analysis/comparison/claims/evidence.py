@@ -17,6 +17,7 @@ from assay.analysis.comparison.claims.study import Study
 from assay.analysis.comparison.matched import GROUPS_MIN, LogMean, SessionPart, combine, over_groups, with_sessions
 from assay.analysis.statistics import ABSENT, RUNS_MIN, InferenceScope
 from assay.analysis.statistics.random_effects import over_units
+from assay.foundation.units import format_percent
 from assay.text import format_interval, format_ratio, joined, plural
 
 OVER_CLUSTERS = "mean over clusters of their means over workloads, Hartung-Knapp interval"
@@ -63,7 +64,9 @@ class ClaimEvidence:
         if self.above and self.below:
             text += f", workloads differ: above 1 on {joined(self.above)}; below 1 on {joined(self.below)}"
         if self.sessions is not None:
-            text += f", allowing for sessions that differ by {np.sqrt(self.sessions.spread.variance):.1%}"
+            text += (
+                f", allowing for sessions that differ by {format_percent(np.sqrt(self.sessions.spread.variance), 1)}"
+            )
         return f"{text}, not enough runs to be sure" if self.few else text
 
 

@@ -36,6 +36,7 @@ from assay.analysis.comparison.claims.evidence import ClaimEvidence, evidence
 from assay.analysis.comparison.claims.study import RateOf, Study, study_of
 from assay.analysis.comparison.matched import STRATA, session_spread
 from assay.analysis.statistics import Mask, RunTable, first_rows, groups_by
+from assay.foundation.units import format_percent
 from assay.text import plural
 from assay.workloads.workload import WorkloadClass
 
@@ -43,7 +44,7 @@ EQUIVALENCE_RATIO = 1.10
 """The margin of equivalence: a gain between 1 / 1.10 and 1.10 makes no practical difference."""
 WORTHWHILE_RATIO_MIN = 1.05
 """Minimum gain in time that pays: 5 %."""
-EQUIVALENCE_METHOD = f"by a margin of {EQUIVALENCE_RATIO - 1:.0%}, two one-sided tests at 5 %"
+EQUIVALENCE_METHOD = f"by a margin of {format_percent(EQUIVALENCE_RATIO - 1)}, two one-sided tests at 5 %"
 NEEDS_PRICES = "Whether it pays depends on prices: give a price book."
 
 

@@ -21,7 +21,7 @@ from assay.execution.observation.caches import is_cold
 from assay.execution.observation.traces import cpu_busy_shares, device_totals
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.errors import AssayError
-from assay.foundation.units import format_bytes
+from assay.foundation.units import format_bytes, format_percent
 from assay.model import CacheState, Cluster, ClusterFacts, CodedWarning, Environment, Placement, Run, WarningCode
 from assay.model.runs.throughput import GATED_AGGREGATE, JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE, job_throughput_mb_per_s
 from assay.text.control_characters import printable
@@ -149,7 +149,7 @@ def _warnings(state: AttemptState, metrics: Mapping[str, float]) -> list[CodedWa
     warnings = [*state.warnings, *(state.finished.warnings if state.finished else ())]
     busy = metrics.get("cpu_busy_share", 0.0)
     if busy > CPU_LIMIT_SHARE:
-        limited = f"the CPU was the bottleneck: {busy:.0%} busy on average"
+        limited = f"the CPU was the bottleneck: {format_percent(busy)} busy on average"
         words = f"{limited}; differences between configurations are underestimated"
         warnings.append(CodedWarning(WarningCode.CPU_LIMIT, words))
     return warnings

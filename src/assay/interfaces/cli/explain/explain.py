@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.foundation.units import format_percent
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
@@ -81,8 +82,8 @@ def _print(answer: ImportanceView, limit: int | None) -> None:
         print_rows(("Pair", "Share", "95 % interval", "Combinations measured"), cells, limit=limit)
     click.echo(
         f"Share: predicted part of the variance of log times, by a model of {explained.configurations:,} "
-        f"configurations ({explained.runs:,} valid runs). The remaining {explained.rest:.0%} is random variation or "
-        f"involves three or more factors. The typical time is {seconds(explained.usual_s)} s."
+        f"configurations ({explained.runs:,} valid runs). The remaining {format_percent(explained.rest)} is random "
+        f"variation or involves three or more factors. The typical time is {seconds(explained.usual_s)} s."
     )
     if answer.decisions:
         click.echo("\nMeasured, as `assay decide FACTOR` answers:")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import format_duration
+from assay.foundation.units import format_duration, format_percent
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
@@ -115,7 +115,7 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
             *(level_text(name, run.configuration[name]) for name in names),
             NO_VALUE if run.expected_s is None else seconds(run.expected_s),
             interval_s(run.low_s, run.high_s),
-            f"{run.doubt_left:.1%}",
+            format_percent(run.doubt_left, 1),
         )
         for number, run in enumerate(answer.runs, start=1)
     ]
@@ -188,7 +188,7 @@ def _print_enough_runs(
     click.echo(f"{enough_runs_sentence(answer)}\n")
     print_rows(
         ("Runs on the cluster", "Median error", "Mean error"),
-        [(str(step.runs), f"{step.error:.1%}", f"{step.error_mean:.1%}") for step in answer.steps],
+        [(str(step.runs), format_percent(step.error, 1), format_percent(step.error_mean, 1)) for step in answer.steps],
         limit=limit,
     )
     click.echo("\nThe runs, chosen without knowing their times:")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.foundation.units import format_percent
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import F, RenamedOption, all_option, json_option, print_json, print_rows, row_limit
 from assay.interfaces.cli.terminal import send_control
@@ -184,7 +185,7 @@ def _show(answer: Recommendation, limit: int | None) -> None:
         click.echo()
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
-        known = [(source.what, f"{source.share:.0%}", source.measurement) for source in worthy]
+        known = [(source.what, format_percent(source.share), source.measurement) for source in worthy]
         columns = ("Quantity", "Share of uncertainty", "Measure it by")
         print_rows(columns, known, limit=limit, title="What would reduce uncertainty")
         click.echo()

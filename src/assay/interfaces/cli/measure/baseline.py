@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from assay.foundation.units import format_percent
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import all_option, json_option, print_json, print_rows, row_limit, say
 from assay.model import DEVIATION_MAX, Cluster, CoreSpeed, DeviceBaseline, Measurement
@@ -102,7 +103,7 @@ def _print(measured: DeviceBaseline, limit: int | None) -> None:
     off = sum(measurement.is_off for measurement in measured.measurements)
     figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"
     check = " Check that nothing else uses the machine." if off else ""
-    click.echo(f"{figures} from the specification by more than {DEVIATION_MAX:.0%}.{check}\n")
+    click.echo(f"{figures} from the specification by more than {format_percent(DEVIATION_MAX)}.{check}\n")
     print_rows(
         ("node", "device or link", "metric", "measured", "specification", "deviation", ""),
         [
@@ -111,7 +112,7 @@ def _print(measured: DeviceBaseline, limit: int | None) -> None:
                 measurement.subject,
                 *metric_text(measurement.metric, measurement.value),
                 "" if measurement.expected is None else metric_text(measurement.metric, measurement.expected)[1],
-                "" if measurement.deviation is None else f"{measurement.deviation:+.1%}",
+                "" if measurement.deviation is None else f"{100 * measurement.deviation:+.1f} %",
                 _marks(measurement),
             )
             for measurement in sorted(measured.measurements, key=lambda measurement: not measurement.is_off)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import format_byte_rate, format_bytes, parse_bytes
+from assay.foundation.units import format_byte_rate, format_bytes, format_percent, parse_bytes
 from assay.interfaces.cli.command_classes import AssayGroup
 from assay.interfaces.cli.common import json_option, print_json, print_table
 from assay.text import plural
@@ -153,7 +153,7 @@ def _print(name: str, planned: DirectoryPlan) -> None:
         ]
         if with_data:
             used = planned.used[device.name]
-            row += [format_bytes(used), f"{used / device.capacity_bytes:.0%}"]
+            row += [format_bytes(used), format_percent(used / device.capacity_bytes)]
         full = planned.fill.full_after.get(device.name)
         rows.append([*row, format_bytes(full) if full is not None else "never"])
     headers = [

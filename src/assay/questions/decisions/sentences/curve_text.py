@@ -1,5 +1,6 @@
 """The rows of a curve as text, which the terminal, pages and reports share."""
 
+from assay.foundation.units import format_percent
 from assay.questions.decisions.curve import Curve
 from assay.text import NO_VALUE, TextTable, column_title, interval, ratio
 
@@ -11,7 +12,7 @@ def curve_table(factor: str, curve: Curve) -> TextTable:
             f"{point.level:g}",
             ratio(point.speed),
             interval(point.low, point.high),
-            NO_VALUE if point.efficiency is None else f"{point.efficiency:.0%}",
+            NO_VALUE if point.efficiency is None else format_percent(point.efficiency),
             ratio(point.cost),
         )
         for point in curve.points

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from assay.foundation.errors import FormatError
+from assay.foundation.units import format_percent
 from assay.store.formats.samplers.rates import Growth, share
 from assay.store.formats.source import Source
 
@@ -96,5 +97,5 @@ def cpu_growth(row: Mapping[str, Any], cores: int | None, interval_s: float) -> 
             grown["cpu", metric] = sum(parts) * cores * interval_s
             total += sum(parts)
     if total > _SUM_MAX:
-        raise FormatError(f"the CPU's shares add up to {total:.0%}")
+        raise FormatError(f"the CPU's shares add up to {format_percent(total)}")
     return grown
