@@ -195,19 +195,19 @@ def test_stock_defaults_for_replication_are_always_overridden() -> None:
     assert sort.options["mapreduce.terasort.output.replication"] == "3"
 
 
-def test_last_words_leave_out_stack_frames_and_prefer_trouble() -> None:
+def test_error_lines_leave_out_stack_frames() -> None:
     output = (
         "2026-01-01 INFO mapreduce.Job: Job job_1_0001 failed\n"
         "java.io.IOException: No space left on device\n\tat java.io.FileOutputStream.write(FileOutputStream.java)\n"
         "\t... 14 more\n\n2026-01-01 INFO counters: 49\n"
     )
-    words = Outcome(1, output, {}, 0, 1.0).last_words()
+    words = Outcome(1, output, {}, 0, 1.0).error_lines()
     assert words == [
         "2026-01-01 INFO mapreduce.Job: Job job_1_0001 failed",
         "java.io.IOException: No space left on device",
     ]
-    assert Outcome(1, "first\nlast\n", {}, 0, 1.0).last_words(most=1) == ["last"]
-    assert Outcome(1, "", {}, 0, 1.0).last_words() == []
+    assert Outcome(1, "first\nlast\n", {}, 0, 1.0).error_lines(most=1) == ["last"]
+    assert Outcome(1, "", {}, 0, 1.0).error_lines() == []
 
 
 def test_generated_data_must_have_about_the_size_that_was_asked_for() -> None:

@@ -140,7 +140,7 @@ class Sort(Workload):
                 failed_checker = validation
             else:
                 passed = validation.exit_status == 0 and _SORT_VALIDATED in validation.output
-                message = "records, bytes, checksum and order agree" if passed else " | ".join(validation.last_words())
+                message = "records, bytes, checksum and order agree" if passed else " | ".join(validation.error_lines())
                 checks.append(Check("sorted output", passed, message))
         return ValidationResult(
             tuple(checks), {"input_bytes": float(source.length_bytes)}, failed_checker=failed_checker

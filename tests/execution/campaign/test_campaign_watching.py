@@ -273,7 +273,7 @@ def test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run(namespace:
     switch = ["ip", "-n", namespace, "link", "set", "far"]
     assert looks(namespace, {}, ["true"]).links == {}
     seen = looks(namespace, {}, [*switch, "down"], [*switch, "up"])
-    assert seen.links["eth0"].words == "the link eth0 of worker1 was down (its carrier changed 2 times)"
+    assert seen.links["eth0"].message == "the link eth0 of worker1 was down (its carrier changed 2 times)"
     assert seen.down["eth0"] == 0
     assert looks(namespace, {}, [*switch, "down"]).down["eth0"] == 2
 
@@ -301,7 +301,7 @@ def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: s
         seen = looks(namespace, {"hdd1": str(tmp_path)}, fill, ["rm", str(tmp_path / "fill")])
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
-    assert [change.words for change in seen.low.values()] == ["hdd1 of worker1 was full"]
+    assert [change.message for change in seen.low.values()] == ["hdd1 of worker1 was full"]
 
 
 def line(**fields: Any) -> dict[str, Any]:

@@ -135,7 +135,7 @@ async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tm
     try:
         done = await engine.run(Program(TERAGEN, ("/assay/nowhere",)), {}, timeout_s=30, label="job", show=print)
         assert done.outcome.exit_status == 255
-        assert any("nowhere" in line for line in done.outcome.last_words())
+        assert any("nowhere" in line for line in done.outcome.error_lines())
         assert await engine.health_check() is None
     finally:
         await provider.close()

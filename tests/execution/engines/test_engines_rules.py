@@ -86,8 +86,8 @@ def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
     much = {containers.NODE_MEMORY: "9999999"}
     [by_word] = RULES.mistakes(much, CLUSTER, 1, ("containers",))
     [by_name] = RULES.mistakes(much, CLUSTER, 1)
-    assert by_word.words.startswith("containers: they want")
-    assert by_name.words.startswith(containers.NODE_MEMORY)
+    assert by_word.reason.startswith("containers: they want")
+    assert by_name.reason.startswith(containers.NODE_MEMORY)
     assert by_word.names == by_name.names == (containers.NODE_MEMORY,)
 
 

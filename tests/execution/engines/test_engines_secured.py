@@ -176,7 +176,7 @@ async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, t
         secured.hadoop(ADMIN, "-clrSpaceQuota", "/user/alice/assay")
         await provider.close()
     assert done.outcome.exit_status != 0
-    assert "quota" in " ".join(done.outcome.last_words()).lower()
+    assert "quota" in " ".join(done.outcome.error_lines()).lower()
 
 
 def test_a_campaign_on_it_leaves_no_secret_in_bundles_reports_or_output(secured: Secured, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_containers_that_never_fit_are_reported_before_the_start(
 ) -> None:
     assert not [*RULES.mistakes({"dfs.replication": "2"}, cluster, 3)]
     mistakes = [*RULES.mistakes({"dfs.replication": "2", **parameters}, cluster, 3)]
-    assert words in mistakes[0].words
+    assert words in mistakes[0].reason
     assert {name for name in parameters if not name.endswith("enabled")} <= set(mistakes[0].names)
 
 

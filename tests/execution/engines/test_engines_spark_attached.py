@@ -206,7 +206,7 @@ def test_a_plan_may_not_set_what_the_cluster_file_sets(tmp_path: Path) -> None:
 
     def mistakes(**parameters: str) -> str:
         named = {name.replace("_", "."): value for name, value in parameters.items()}
-        return " ".join(mistake.words for mistake in rules.mistakes(named, cluster, 1, list(named)))
+        return " ".join(mistake.reason for mistake in rules.mistakes(named, cluster, 1, list(named)))
 
     assert mistakes(spark_executor_memory="640g", spark_executor_cores="64") == "", "how much there is, only it knows"
     assert "is set by the cluster file" in mistakes(spark_master="standalone")

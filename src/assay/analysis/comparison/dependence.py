@@ -24,7 +24,7 @@ ALPHA = 0.40
 """Maximum corrected p value of a factor that the gain depends on."""
 LEVELS_MIN = 3
 """Minimum number of levels that count as a sample of possible levels."""
-SETS_PER_LEVEL_MIN = 1.5
+GROUPS_PER_LEVEL_MIN = 1.5
 """Minimum mean number of groups of a level: with one group per level, the groups are the units."""
 OVER_LEVELS = "Student's t on the levels of {}, on which the gain depends"
 
@@ -55,7 +55,7 @@ def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependen
         count = len(levels)
         if name == matched.factor or name in matched.ignored or (codes == ABSENT).all():
             continue
-        if count < 2 or m < SETS_PER_LEVEL_MIN * count:
+        if count < 2 or m < GROUPS_PER_LEVEL_MIN * count:
             continue
         between, within = _mean_squares(values, level, count)
         p = float(fdtrc(count - 1, m - count, between / within)) if within > 0 else float(between == 0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from statistics import fmean
 
-from msgspec.structs import replace as changed
+from msgspec.structs import replace as struct_replace
 
 from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, TaskAttempt, Trace
 from assay.model.runs.counters import counter_increases
@@ -170,7 +170,7 @@ def as_observed(run: Run, tasks: Sequence[TaskAttempt]) -> Sequence[TaskAttempt]
     groups = run.recorded.node_groups
     if groups is None:
         return tasks
-    return [changed(task, node=groups.of_node.get(task.node, task.node)) for task in tasks]
+    return [struct_replace(task, node=groups.of_node.get(task.node, task.node)) for task in tasks]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import replace as changed
+from msgspec.structs import replace as struct_replace
 
 from assay.estimation.simulator.results import SimulatedRun
 from assay.estimation.simulator.scenario_document import ScenarioCluster, ScenarioDocument, ScenarioStage
@@ -59,7 +59,7 @@ def _task(
     output_bytes: float,
 ) -> TaskAttempt:
     name = f"{stage_index}.0.{index}"
-    return changed(
+    return struct_replace(
         task,
         job_id=_JOB,
         task_id=name,

@@ -49,14 +49,14 @@ def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
     """Return the problems of links and devices during an attempt, as text: they explain a failure."""
     events = [change for node in seen for change in (*node.links.values(), *node.devices, *node.low.values())]
     events += contact_losses(seen)
-    return list(dict.fromkeys(change.words for change in sorted(events, key=lambda change: change.at_unix_s)))[
+    return list(dict.fromkeys(change.message for change in sorted(events, key=lambda change: change.at_unix_s)))[
         :_CAUSES_MAX
     ]
 
 
 def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
     """Return the processes that were killed for lack of memory, as text."""
-    return list(dict.fromkeys(change.words for node in seen for change in node.memory))[:_CAUSES_MAX]
+    return list(dict.fromkeys(change.message for node in seen for change in node.memory))[:_CAUSES_MAX]
 
 
 def problems_during_job(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
@@ -65,7 +65,7 @@ def problems_during_job(seen: Sequence[NodeObservations], began_unix_s: float, t
     end_unix_s = began_unix_s + took_s + INTERVAL_S
     events = [change for node in seen for change in (*node.links.values(), *node.devices)]
     events += contact_losses(seen)
-    return [change.words for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
+    return [change.message for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 
 def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:

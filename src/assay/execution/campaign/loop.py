@@ -155,7 +155,7 @@ class RunSequence:
         stop, consecutive_failures = self._work.schedule.stop, 0
         while queue := self._updated_queue():
             if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
-                self.made.stopped = stop.words
+                self.made.stopped = stop.text
                 return
             planned, number = queue[0]
             self._begun.add(planned.key)

@@ -81,7 +81,7 @@ class EngineFacts:
     version: str
     origin: Origin = Origin.MEASURED
     """The origin of its times."""
-    jobs: str | None = None
+    programs_directory: str | None = None
     """The folder of assay's programs on every host; None if there are none."""
     java: str | None = None
     """The Java program that runs it; None for an engine without Java."""
@@ -101,7 +101,7 @@ class EngineFacts:
         return {
             "name": self.name,
             "version": self.version,
-            "jobs": self.jobs,
+            "jobs": self.programs_directory,
             "java": self.java,
             "java_options": self.java_options,
             "ports": dict(self.ports),
@@ -128,15 +128,15 @@ class ProgramResult:
     """The sources of ``duration_s``, ``phases``, ``tasks`` and the engine's ``metrics``, as text."""
     checks: tuple[Check, ...] = ()
     """Checks that the engine's record is complete; a failed check makes the run invalid."""
-    problem: str | None = None
+    lost_executors: str | None = None
     """Message about executors that the engine lost during the program. A run with this message is invalid."""
-    pause: str | None = None
+    process_paused: str | None = None
     """Message that assay's process was paused during the program. A run with this message is invalid."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """The engine's counters over the whole program, by metric name."""
     stages: tuple[Stage, ...] = ()
     executors: tuple[Executor, ...] = ()
-    """Stages and executors, of an engine that has them."""
+    """Stages and executors; empty for an engine without them."""
     warnings: tuple[CodedWarning, ...] = ()
     """Warnings that only the engine can give, such as other users' load during the run."""
     environment: Mapping[str, Any] = field(default_factory=dict)

@@ -298,7 +298,9 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         took_s, clock = (heartbeat.took_s, "assay's clock") if host_s is None else (host_s, "the master's clock")
         outcome = Outcome(status, printed.decode(errors="replace"), {}, 0, took_s, late, lost)
         sources = {"duration_s": f"wall time of the client program, by {clock}"}
-        return ProgramResult(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, pause=pause)
+        return ProgramResult(
+            outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, process_paused=pause
+        )
 
     async def _show_progress(self, running: Awaitable[ProgramResult], show: Show) -> ProgramResult:
         """Show the program's progress while it runs."""

@@ -269,7 +269,7 @@ async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport
         raise _missing("fio", transport)
     if done.exit_status:
         raise HostError(
-            _last_words(done.stderr or done.stdout),
+            _error_lines(done.stderr or done.stdout),
             where=f"{transport.name}: fio",
             hint="devices must be writable directories on a file system with direct I/O",
         )
@@ -282,7 +282,7 @@ def _missing(program: str, transport: Transport) -> HostError:
     )
 
 
-def _last_words(output: bytes) -> str:
+def _error_lines(output: bytes) -> str:
     return " / ".join(output.decode(errors="replace").strip().splitlines()[-3:]) or "it failed without output"
 
 
@@ -337,5 +337,5 @@ async def _listening(server: RemoteProcess, receiver: Transport) -> None:
             return
     if await server.wait(COMMAND_TIMEOUT_S) == EXIT_NO_COMMAND:
         raise _missing("iperf3", receiver)
-    words = _last_words(output + server.stderr_tail.encode())
+    words = _error_lines(output + server.stderr_tail.encode())
     raise HostError(words, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")

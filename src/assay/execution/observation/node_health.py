@@ -55,7 +55,7 @@ class WatchOptions:
 class NodeEvent:
     """An unexpected event on a node, as text, with its time."""
 
-    words: str
+    message: str
     at_unix_s: float
 
 
@@ -123,7 +123,7 @@ class NodeObservations:
     def _room(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
         if free_bytes < 0:
             words = f"{name} of {self.node} does not answer"
-            if all(change.words != words for change in self.devices):
+            if all(change.message != words for change in self.devices):
                 self.devices.append(NodeEvent(words, now_unix_s))
             return
         low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)

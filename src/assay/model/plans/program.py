@@ -9,7 +9,7 @@ SPARK_JOBS_PACKAGE = "io.github.assay.spark."
 JOBS_PACKAGE = "io.github.assay.jobs."
 """Java package of assay's Hadoop programs that stock Hadoop lacks (sources in java/jobs)."""
 _FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")
-_TROUBLE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
+_ERROR_LINE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
 _WORDS_MAX = 300
 
 
@@ -45,10 +45,10 @@ class Outcome:
         """Return the value of a counter in any group; None if it is missing."""
         return next((group[name] for group in self.counters.values() if name in group), None)
 
-    def last_words(self, most: int = 3) -> list[str]:
+    def error_lines(self, most: int = 3) -> list[str]:
         """Return the last lines that report an error, else the last lines, without stack frames and repetitions."""
         lines = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
-        return list(dict.fromkeys([line for line in lines if _TROUBLE.search(line)] or lines))[-most:]
+        return list(dict.fromkeys([line for line in lines if _ERROR_LINE.search(line)] or lines))[-most:]
 
 
 @dataclass(frozen=True, slots=True)

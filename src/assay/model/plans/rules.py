@@ -26,11 +26,10 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A setting that would fail or wait forever. ``names``: the settings at fault, most likely first; ``words``: the
-    reason."""
+    """A setting that would fail or wait forever. ``names``: the settings at fault, most likely first."""
 
     names: tuple[str, ...]
-    words: str
+    reason: str
 
 
 Spread = tuple[tuple[tuple[Directories, ...], int], ...]

@@ -63,7 +63,7 @@ def planned_tuning(
         tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
     elif asked.warm is WarmStart.PREDICTION:
         prediction = predicted_logs(tuner, repository, origin, _same_tuning_ids(plan, repository) if repository else ())
-        return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), asked, prediction.words)
+        return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), asked, prediction.basis)
     return PlannedTuning(plan, tuner, asked)
 
 

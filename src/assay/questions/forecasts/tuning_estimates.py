@@ -34,7 +34,7 @@ class Estimated:
     """Estimated times of the candidates, and the basis of the estimate as text."""
 
     log_s: Floats
-    words: str
+    basis: str
 
 
 def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:

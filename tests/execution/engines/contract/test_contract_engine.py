@@ -104,7 +104,7 @@ async def test_a_program_runs_and_its_record_has_the_same_form_for_all_engines(r
     assert fields <= set(done.sources) <= fields | set(done.metrics)
 
 
-async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: Running) -> None:
+async def test_a_program_that_fails_is_an_outcome_with_its_error_lines(running: Running) -> None:
     subject, engine = running.subject, running.engine
     subject.requires("failing")
     program = subject.fails("/assay/nowhere")
@@ -112,7 +112,7 @@ async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: R
     assert done.outcome.exit_status != 0
     assert not done.outcome.timed_out
     assert not done.outcome.host_lost
-    assert any("nowhere" in line for line in done.outcome.last_words())
+    assert any("nowhere" in line for line in done.outcome.error_lines())
     assert await engine.health_check() is None
 
 

@@ -71,7 +71,7 @@ def test_an_impossible_setting_is_a_mistake_that_names_the_responsible_parameter
     mistakes = [*rules.mistakes({**subject.base, **subject.impossible}, cluster, 1)]
     assert mistakes
     assert set(mistakes[0].names) & set(subject.impossible)
-    assert mistakes[0].words
+    assert mistakes[0].reason
 
 
 def test_more_workers_run_more_tasks_at_once(subject: Subject) -> None:

@@ -60,7 +60,7 @@ async def attempt(
     published = await asyncio.to_thread(
         recorded, planned, workload, workload.data_bytes(size), run_context, context, state, attempted
     )
-    errors = tuple(change.words for seen in state.seen for change in seen.devices)
+    errors = tuple(change.message for seen in state.seen for change in seen.devices)
     return replace(
         published, unusable_host=cause if isinstance(cause, UnusableHostError) else None, device_errors=errors
     )
@@ -92,7 +92,7 @@ class _Attempt:
         manifest = await self._input(needed, engine)
         finished = await self._observed_job(needed, engine)
         self.state.logs |= finished.logs
-        self.state.problem = await engine.health_check() or finished.problem
+        self.state.problem = await engine.health_check() or finished.lost_executors
         if finished.outcome.exit_status == 0:
             with self.context.step("validation"):
                 await self._judge(needed, manifest, engine, finished)

@@ -79,7 +79,7 @@ async def ensure_input(
     await storage.delete(needed.path)
     done = await engine.run(needed.program, parameters, timeout_s=timeout_s, label="input", show=show)
     if done.outcome.exit_status != 0 or not await is_complete(needed, storage):
-        tail = "\n".join(done.outcome.last_words())
+        tail = "\n".join(done.outcome.error_lines())
         raise EngineError(f"the input {needed.name} could not be generated:\n{tail}", where=needed.path)
     kept = {name: done.outcome.counter(name) or 0 for name in needed.counters}
     if needed.counters or not needed.exact:

@@ -182,7 +182,7 @@ class HealthMonitor:
         for watch in self._watches.values():
             for peer, looks in watch.seen.silent_checks.items():
                 if looks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= here:
-                    return HostError(contact_losses(self.seen)[0].words)
+                    return HostError(contact_losses(self.seen)[0].message)
         return None
 
     async def _of_engine(self) -> AssayError | None:
@@ -206,8 +206,8 @@ def _part_error(seen: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
     for name, looks in seen.down.items():
         if looks >= _DOWN_CHECKS_MIN:
-            return HostError(seen.links[name].words)
-    return HostError(seen.devices[0].words) if seen.devices else None
+            return HostError(seen.links[name].message)
+    return HostError(seen.devices[0].message) if seen.devices else None
 
 
 def _daemons(seen: NodeObservations) -> list[str]:

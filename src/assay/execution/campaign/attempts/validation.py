@@ -86,7 +86,7 @@ def status_of(
     if status is RunStatus.VALID and finished is not None:
         spoiled = problems_during_job(state.seen, finished.started_unix_s, finished.outcome.duration_s)
         causes = [f"{'; '.join(spoiled)}, while the job ran"] if spoiled else []
-        causes += [finished.pause] if finished.pause else []
+        causes += [finished.process_paused] if finished.process_paused else []
         if not causes:
             return status, why, failure_class
         return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
@@ -109,7 +109,7 @@ def _validation_checks(
     outcome = state.finished.outcome
     if outcome.exit_status != 0:
         ended = f"the client {_end_of(outcome.exit_status)}"
-        why = f"{ended}: {' | '.join(outcome.last_words())}"
+        why = f"{ended}: {' | '.join(outcome.error_lines())}"
         if outcome.timed_out:
             why = f"it did not end within its time limit of {limit}"
         lost = outcome.host_lost

@@ -256,7 +256,9 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
             await logs.storage.make(logs.path)
         hadoop = entered.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
-        return SparkInstallation(client, facts, theirs, built.defaults, program_jar, str(hadoop.jobs), logs)
+        return SparkInstallation(
+            client, facts, theirs, built.defaults, program_jar, str(hadoop.programs_directory), logs
+        )
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Return the engine that the configuration names. Nothing on the cluster is restarted."""

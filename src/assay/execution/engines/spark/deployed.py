@@ -48,7 +48,7 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         home = await ship_jars(transports, spark.home, f"{cluster.home}/spark-{spark.version}", show)
         program_jar = await programs.ship(transports, built.jar, cluster.home)
         facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
-        return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.jobs), built.defaults)
+        return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.programs_directory), built.defaults)
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Start Hadoop's daemons with the settings of ``configuration``, and a standalone Spark if it asks for one."""

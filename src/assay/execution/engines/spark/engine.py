@@ -264,7 +264,7 @@ def with_event_log(ended: ProgramResult, history: SparkJobHistory) -> ProgramRes
     return replace(
         ended,
         outcome=replace(ended.outcome, counters=counters, failed_tasks=history.failed_tasks),
-        problem=history.problem,
+        lost_executors=history.problem,
         jobs=history.jobs,
         tasks=history.tasks,
         phases=history.phases,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
+from msgspec.structs import replace as struct_replace
 
 from assay.execution.engines.hadoop.profiling.parts import StageSpan
 from assay.foundation.errors import FormatError
@@ -62,7 +62,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
         return SparkJobHistory(files, checks=(Check(_CHECK, False, str(error)),))
     shift_s = application.start_unix_s - started_unix_s
     tasks = tuple(
-        replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
+        struct_replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
     )
     ended_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
     phases = _described(phases_of(application, ended_s, begin_s=-shift_s), application)
@@ -105,9 +105,9 @@ def _described(phases: Iterable[Phase], application: Application) -> list[Phase]
 def _lost(application: Application) -> str | None:
     """Return executors that were lost during a job, as text. Executors that ran out of memory do not count."""
     losses = [
-        f"executor {loss.executor_id} on {loss.node} was lost: {loss.words}"
+        f"executor {loss.executor_id} on {loss.node} was lost: {loss.reason}"
         for loss in application.lost
-        if not _OUT_OF_MEMORY.search(loss.words)
+        if not _OUT_OF_MEMORY.search(loss.reason)
     ]
     return "; ".join(losses[:_LOST_MAX]) or None
 

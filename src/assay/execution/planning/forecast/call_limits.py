@@ -38,7 +38,7 @@ NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, because no like run is k
 class Stop:
     """When to stop starting runs: at a point in time, or after a number of runs."""
 
-    words: str
+    text: str
     """The option's text: ``--until 18:30``."""
     at_unix_s: float | None = None
     runs: int | None = None

@@ -111,7 +111,7 @@ def check_configurations(plan: Plan, configurations: Sequence[Configuration], pr
         workers = configuration.workers or len(plan.cluster.workers)
         for mistake in plan.rules_of(configuration).mistakes(configuration.parameters, plan.cluster, workers, written):
             at = _location_of(mistake.names, configuration, given, plan.rules)
-            problems.add(at, f"{mistake.words} ({configuration.key})")
+            problems.add(at, f"{mistake.reason} ({configuration.key})")
             return
 
 

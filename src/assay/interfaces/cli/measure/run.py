@@ -257,7 +257,7 @@ def _preview(request: CampaignRequest, root: Path, *, as_json: bool) -> None:
         print_table([name for name in _HEADERS if name not in skipped], rows_shown)
     left_out = len(schedule.left) - len(listed)
     if left_out and stop:
-        click.echo(f"{plural(left_out, 'run')} left for another call: {stop.words}")
+        click.echo(f"{plural(left_out, 'run')} left for another call: {stop.text}")
 
 
 _HEADERS = (

@@ -20,13 +20,13 @@ class Level:
     """An option, shown with its colour."""
 
     name: str
-    words: str = ""
+    label: str = ""
     """Text to show instead of the name; empty for the name."""
 
     @property
     def text(self) -> str:
         """Text to show."""
-        return self.words or self.name
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)

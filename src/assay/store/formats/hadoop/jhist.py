@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import replace as struct_replace
 
 from assay.foundation.errors import FormatError
 from assay.model import Job, Phase, TaskAttempt
@@ -250,7 +250,7 @@ def _memory_bytes(ends: Iterable[AttemptEnded]) -> dict[str, tuple[int, ...]]:
 
 def _merge_ends(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
     """Return an attempt's second end, completed with values that only the first end has."""
-    return replace(
+    return struct_replace(
         second,
         node=second.node or first.node,
         shuffle_ms=second.shuffle_ms or first.shuffle_ms,

@@ -64,7 +64,7 @@ class LostExecutor:
 
     executor_id: str
     node: str
-    words: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

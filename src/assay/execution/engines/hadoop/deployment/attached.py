@@ -350,7 +350,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
             raise EngineError(words, where=site.where, hint="wait until it leaves safe mode")
         await check_queue(resourcemanager, attachment.queue, site)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
-        facts = EngineFacts(self.rules.name, version, jobs=jobs.path)
+        facts = EngineFacts(self.rules.name, version, programs_directory=jobs.path)
         names = dict(self.cluster.hosts) | {
             name: (await transport.run(["hostname"], timeout_s=COMMAND_TIMEOUT_S)).stdout.decode().strip()
             for name, transport in self.transports.items()

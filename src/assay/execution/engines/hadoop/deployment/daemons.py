@@ -249,7 +249,7 @@ class Daemons:
         """Restart a history server that ended because the NameNode was still starting."""
         master = self.deployment.cluster.master
         alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
-        if not alone or _STARTING_MESSAGE not in await self.last_words(master.name, _HISTORY):
+        if not alone or _STARTING_MESSAGE not in await self.error_lines(master.name, _HISTORY):
             return False
         await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
         return True
@@ -309,14 +309,14 @@ class Daemons:
         dead = await self.dead()
         if dead:
             node, daemon = dead[0].split(": ")
-            words = await self.last_words(node, daemon)
+            words = await self.error_lines(node, daemon)
             raise EngineError(
                 f"{', '.join(dead)} exited after the start: {words}",
                 where=f"{node}: {self._log(daemon)}",
                 hint=_advice(words),
             )
 
-    async def last_words(self, node: str, daemon: str) -> str:
+    async def error_lines(self, node: str, daemon: str) -> str:
         """Return the line of a daemon's log that most likely explains why the daemon ended."""
         try:
             log = await self.transports[node].run(["tail", "-n", "200", self._log(daemon)], timeout_s=20, check=False)

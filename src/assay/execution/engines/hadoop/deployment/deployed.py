@@ -88,7 +88,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         facts = EngineFacts(
             self.rules.name,
             distribution.version,
-            jobs=jobs.path,
+            programs_directory=jobs.path,
             java=java,
             java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if oldest_version >= 17 else "",
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
