@@ -81,14 +81,14 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
         for name, section in file.networks.items()
     }
     return Cluster(
-        file.cluster,
-        placement,
-        tuple(nodes),
-        lab,
-        home,
-        file.java_home,
-        file.hadoop_home,
-        networks,
+        name=file.cluster,
+        placement=placement,
+        nodes=tuple(nodes),
+        lab=lab,
+        home=home,
+        java_home=file.java_home,
+        hadoop_home=file.hadoop_home,
+        networks=networks,
         attached=_attachment(file, nodes) if file.attached else None,
         racks=Racks(file.racks.nodes, file.racks.uplink) if file.racks else None,
         simulated=file.provider == "simulated",
@@ -104,16 +104,16 @@ def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
     given, spark = section.kerberos, section.spark
     login = KerberosLogin(given.principal, given.keytab, given.cache) if given else None
     return Attachment(
-        edge,
-        section.hadoop,
-        section.configuration,
-        section.queue,
-        folder,
-        tuple(section.jars),
-        login,
-        section.authorities,
-        SparkClient(spark.submit, spark.configuration, spark.master, spark.page) if spark else None,
-        section.only_edge,
+        edge=edge,
+        hadoop=section.hadoop,
+        configuration=section.configuration,
+        queue=section.queue,
+        directory=folder,
+        jars=tuple(section.jars),
+        kerberos=login,
+        authorities=section.authorities,
+        spark=SparkClient(spark.submit, spark.configuration, spark.master, spark.page) if spark else None,
+        only_edge=section.only_edge,
     )
 
 
@@ -137,7 +137,16 @@ def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> 
     ]
     nic = Nic(section.nic.rate, section.nic.price)
     cpu = section.cpu or CpuSection()
-    return NodeType(name, section.cores, section.memory, tuple(devices), nic, section.price, cpu.model or "", cpu.speed)
+    return NodeType(
+        name=name,
+        cores=section.cores,
+        memory_bytes=section.memory,
+        devices=tuple(devices),
+        nic=nic,
+        price=section.price,
+        cpu_model=cpu.model or "",
+        cpu_speed=cpu.speed,
+    )
 
 
 def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> list[Device]:

@@ -220,26 +220,26 @@ class _Reader:
         if section.power and self.file.energy is None:
             self.problems.add((*at, "power"), f"{section.name!r} draws power, but the book has no price of energy")
         return LineItem(
-            section.name,
-            price,
-            section.per,
-            section.device,
-            tuple(section.layouts),
-            section.source,
-            low,
-            high,
-            section.device_name,
-            section.node_type,
-            {name: tuple(amounts) for name, amounts in section.when.items()},
-            None if section.covers is None else tuple(section.covers),
-            section.power,
-            _amortisation(section.amortisation),
-            section.maintenance,
-            since,
-            until,
-            section.capacity,
-            section.bandwidth,
-            section.price if section.price.currency != self.file.currency else None,
+            name=section.name,
+            amount=price,
+            per=section.per,
+            device=section.device,
+            layouts=tuple(section.layouts),
+            source=section.source,
+            low=low,
+            high=high,
+            device_name=section.device_name,
+            node_type=section.node_type,
+            when={name: tuple(amounts) for name, amounts in section.when.items()},
+            covers=None if section.covers is None else tuple(section.covers),
+            power_w=section.power,
+            amortisation=_amortisation(section.amortisation),
+            maintenance=section.maintenance,
+            valid_from=since,
+            valid_to=until,
+            capacity_bytes=section.capacity,
+            bandwidth_bytes_per_s=section.bandwidth,
+            original=section.price if section.price.currency != self.file.currency else None,
         )
 
     def reject_duplicates(self, items: list[LineItem]) -> None:
@@ -290,17 +290,19 @@ def _book_of(document: Document) -> PriceBook:
         problems.add(("exchange", file.currency), f"{file.currency} is the book's own currency")
     problems.raise_if_any()
     return PriceBook(
-        file.prices,
-        file.currency,
-        file.date,
-        file.source,
-        tuple(items),
-        {code: Exchange(exchange.rate, exchange.date, exchange.source) for code, exchange in file.exchange.items()},
-        since,
-        until,
-        _amortisation(file.amortisation),
-        file.maintenance,
-        energy,
+        name=file.prices,
+        currency=file.currency,
+        date=file.date,
+        source=file.source,
+        items=tuple(items),
+        exchange={
+            code: Exchange(exchange.rate, exchange.date, exchange.source) for code, exchange in file.exchange.items()
+        },
+        valid_from=since,
+        valid_to=until,
+        amortisation=_amortisation(file.amortisation),
+        maintenance=file.maintenance,
+        energy=energy,
     )
 
 

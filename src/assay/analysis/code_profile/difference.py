@@ -204,16 +204,16 @@ def _rows(
     )
     rows = [
         CodeRow(
-            code,
-            int(first.samples[i]),
-            int(second.samples[i]),
-            float(a[i]),
-            float(b[i]),
-            float(difference[i]),
-            None if np.isnan(half[i]) else float(difference[i] - half[i]),
-            None if np.isnan(half[i]) else float(difference[i] + half[i]),
-            p_values[i],
-            _verdict(float(difference[i]), p_values[i], basis),
+            code=code,
+            baseline_samples=int(first.samples[i]),
+            candidate_samples=int(second.samples[i]),
+            baseline_s_per_gb=float(a[i]),
+            candidate_s_per_gb=float(b[i]),
+            difference_s_per_gb=float(difference[i]),
+            low_s_per_gb=None if np.isnan(half[i]) else float(difference[i] - half[i]),
+            high_s_per_gb=None if np.isnan(half[i]) else float(difference[i] + half[i]),
+            p=p_values[i],
+            verdict=_verdict(float(difference[i]), p_values[i], basis),
         )
         for i, code in enumerate(chosen)
     ]

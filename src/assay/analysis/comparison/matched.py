@@ -264,16 +264,16 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
         (np.where(means.n > 1, means.variance * (means.n - 1), 0.0) for means in (b, c)), np.zeros(len(groups))
     )
     return GroupRatios(
-        groups,
-        apart.mean,
-        (b.n, c.n),
-        deployment,
-        apart.variance,
-        apart.degrees,
-        squares,
-        apart.rounding,
-        uneven,
-        cluster,
+        groups=groups,
+        log_ratio=apart.mean,
+        n=(b.n, c.n),
+        deployment=deployment,
+        variance_within=apart.variance,
+        degrees_within=apart.degrees,
+        squares_within=squares,
+        rounding=apart.rounding,
+        sessions=uneven,
+        cluster=cluster,
     )
 
 
@@ -439,16 +439,16 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
 def pick(ratios: GroupRatios, keep: Ints) -> GroupRatios:
     """Return some of the groups."""
     return GroupRatios(
-        ratios.groups[keep],
-        ratios.log_ratio[keep],
-        (ratios.n[0][keep], ratios.n[1][keep]),
-        ratios.deployment[keep] if len(ratios.deployment) else ratios.deployment,
-        ratios.variance_within[keep],
-        ratios.degrees_within[keep],
-        ratios.squares_within[keep],
-        ratios.rounding[keep],
-        ratios.sessions.subset(keep) if ratios.sessions else None,
-        ratios.cluster[keep] if len(ratios.cluster) else ratios.cluster,
+        groups=ratios.groups[keep],
+        log_ratio=ratios.log_ratio[keep],
+        n=(ratios.n[0][keep], ratios.n[1][keep]),
+        deployment=ratios.deployment[keep] if len(ratios.deployment) else ratios.deployment,
+        variance_within=ratios.variance_within[keep],
+        degrees_within=ratios.degrees_within[keep],
+        squares_within=ratios.squares_within[keep],
+        rounding=ratios.rounding[keep],
+        sessions=ratios.sessions.subset(keep) if ratios.sessions else None,
+        cluster=ratios.cluster[keep] if len(ratios.cluster) else ratios.cluster,
     )
 
 

@@ -95,18 +95,18 @@ def estimate_of(
     if single and single.high and ratio.high and single.high < ratio.high:
         single = ratio
     return ScopeEstimate(
-        mean.scope,
-        ratio.value,
-        ratio.low,
-        ratio.high,
-        single.low if single else None,
-        single.high if single else None,
-        units,
-        mean.method,
-        mean.error,
-        mean.degrees,
-        mean.rounding,
-        mean.sessions,
+        scope=mean.scope,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        single_low=single.low if single else None,
+        single_high=single.high if single else None,
+        units=units,
+        method=mean.method,
+        log_error=mean.error,
+        degrees=mean.degrees,
+        log_rounding=mean.rounding,
+        sessions=mean.sessions,
     )
 
 

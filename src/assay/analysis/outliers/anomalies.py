@@ -136,15 +136,15 @@ class Anomalies:
         quantity = self.quantities[self.quantity[index]]
         repetitions = int(self.repetitions[index])
         return Anomaly(
-            int(self.positions[index]),
-            int(self.rows[index]),
-            kind,
-            value,
-            expected,
-            quantity,
-            None if np.isnan(z) else z,
-            repetitions,
-            _reason(kind, value, expected, quantity, repetitions, bool(self.modelled[index])),
+            position=int(self.positions[index]),
+            row=int(self.rows[index]),
+            kind=kind,
+            observed=value,
+            expected=expected,
+            quantity=quantity,
+            z=None if np.isnan(z) else z,
+            repetitions=repetitions,
+            reason=_reason(kind, value, expected, quantity, repetitions, bool(self.modelled[index])),
         )
 
 

@@ -48,14 +48,14 @@ def causes_of(runs: Sequence[Run]) -> list[Cause]:
             runs_by_cause.setdefault((run.status, run.failure_class, wording, failed), []).append(run)
     causes = [
         Cause(
-            RunStatus(status),
-            failure_class,
-            (members[-1].cause or "")[:_EXAMPLE_CHARACTERS_MAX],
-            failed,
-            len(members),
-            tuple(sorted({run.workload for run in members})),
-            tuple(sorted({run.layout for run in members})),
-            tuple(run.run_id for run in members[::-1][:EXAMPLES_MAX]),
+            status=RunStatus(status),
+            failure_class=failure_class,
+            text=(members[-1].cause or "")[:_EXAMPLE_CHARACTERS_MAX],
+            checks=failed,
+            runs=len(members),
+            workloads=tuple(sorted({run.workload for run in members})),
+            layouts=tuple(sorted({run.layout for run in members})),
+            examples=tuple(run.run_id for run in members[::-1][:EXAMPLES_MAX]),
         )
         for (status, failure_class, _, failed), members in runs_by_cause.items()
     ]

@@ -67,13 +67,13 @@ def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float 
     if exponent < math.log(largest * SIZE_FACTOR_MAX):
         sufficient = math.ceil(max(math.exp(exponent), largest) / STEP_BYTES) * STEP_BYTES
     return MemoryNeed(
-        kind,
-        requested_bytes,
-        count,
-        float(middle),
-        float(high),
-        largest,
-        risk(requested_bytes) if requested_bytes else None,
-        sufficient,
-        risk(sufficient) if sufficient else None,
+        kind=kind,
+        requested_bytes=requested_bytes,
+        processes=count,
+        median_bytes=float(middle),
+        high_bytes=float(high),
+        peak_bytes=largest,
+        request_risk=risk(requested_bytes) if requested_bytes else None,
+        sufficient_bytes=sufficient,
+        sufficient_risk=risk(sufficient) if sufficient else None,
     )

@@ -110,7 +110,18 @@ def jobs_of(run: Run, tasks: Sequence[TaskAttempt]) -> tuple[Job, ...]:
     job_ids = {task.job_id for task in tasks}
     name = job_ids.pop() if len(job_ids) == 1 else ""
     maps, reduces = (len({t.task_id or t.attempt_id for t in tasks if t.kind == kind}) for kind in ("map", "reduce"))
-    return (Job(name, "", "", start_s, None, max(ends), maps, reduces),)
+    return (
+        Job(
+            job_id=name,
+            name="",
+            status="",
+            submit_s=start_s,
+            launch_s=None,
+            finish_s=max(ends),
+            maps=maps,
+            reduces=reduces,
+        ),
+    )
 
 
 def phases_of_run(run: Run, tasks: Sequence[TaskAttempt]) -> Breakdown:

@@ -242,7 +242,14 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
     option = machine.option
     nic = Nic(option.networks[machine.network])
     kind = NodeType(
-        option.name, option.cores, machine.memory_bytes, machine.devices, nic, None, option.cpu_model, option.cpu_speed
+        name=option.name,
+        cores=option.cores,
+        memory_bytes=machine.memory_bytes,
+        devices=machine.devices,
+        nic=nic,
+        price=None,
+        cpu_model=option.cpu_model,
+        cpu_speed=option.cpu_speed,
     )
     head = NodeType("master", option.cores, machine.memory_bytes, (), nic)
     masters = tuple(

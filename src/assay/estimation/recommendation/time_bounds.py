@@ -71,17 +71,17 @@ def powers(candidates: Candidates) -> Powers:
     columns = (per_machine[candidates.machine] * workers[:, None]).T
     cores, memory, links, read, write, spill_read, spill_write, room, spill_room = columns
     return Powers(
-        workers,
-        cores,
-        memory,
-        links,
-        read,
-        write,
-        spill_read,
-        spill_write,
-        shared[candidates.machine],
-        room,
-        spill_room,
+        workers=workers,
+        cores=cores,
+        memory_bytes=memory,
+        links=links,
+        hdfs_read=read,
+        hdfs_write=write,
+        intermediate_read=spill_read,
+        intermediate_write=spill_write,
+        shared=shared[candidates.machine],
+        hdfs_bytes=room,
+        intermediate_bytes=spill_room,
     )
 
 

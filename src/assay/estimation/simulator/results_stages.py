@@ -121,7 +121,19 @@ def _executors(tasks: Sequence[TaskAttempt], cluster: ScenarioCluster) -> tuple[
     executors = []
     for number, (node, here) in enumerate(sorted(by_node.items()), start=1):
         busy_s = sum(task.end_s - task.start_s for task in here)
-        executors.append(Executor(str(number), node, int(cores[node]), len(here), busy_s, 0.0, 0, 0, None))
+        executors.append(
+            Executor(
+                executor_id=str(number),
+                node=node,
+                cores=int(cores[node]),
+                attempts=len(here),
+                busy_s=busy_s,
+                gc_s=0.0,
+                spilled_bytes=0,
+                peak_memory_bytes=0,
+                peak_heap_bytes=None,
+            )
+        )
     return tuple(executors)
 
 

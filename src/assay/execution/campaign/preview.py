@@ -83,14 +83,14 @@ def preview(
         guessed=any(row.basis == "the devices' bandwidth" for row in listed),
         rows=tuple(
             PreviewRow(
-                row.planned.index + 1,
-                row.planned.workload.key,
-                dict(row.planned.configuration.levels),
-                row.planned.repetition,
-                row.restart,
-                row.starts_after_s,
-                row.expected_s,
-                row.basis,
+                run=row.planned.index + 1,
+                workload=row.planned.workload.key,
+                levels=dict(row.planned.configuration.levels),
+                repetition=row.planned.repetition,
+                restart=row.restart,
+                starts_after_s=row.starts_after_s,
+                expected_s=row.expected_s,
+                basis=row.basis,
             )
             for row in listed[:LISTED_MAX]
         ),

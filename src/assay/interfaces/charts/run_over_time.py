@@ -59,7 +59,18 @@ def run_over_time(
     left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
     title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
     spans = limit_spans(limits) if limits is not None and span.node is None else ()
-    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines, spans, code))
+    return over_time(
+        OverTime(
+            start_s=start_s,
+            end_s=end_s,
+            phases=run.phases,
+            placed=shown.placed,
+            tasks_title=title,
+            lines=lines,
+            limits=spans,
+            code=code,
+        )
+    )
 
 
 def _lines(close: CompleteRun, span: Span) -> list[Lines]:

@@ -124,18 +124,18 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, asked: Dir
         f"the baseline of {baseline.measured_at}" if baseline else "the specification, because no baseline was measured"
     )
     planned = DirectoryPlan(
-        source if baseline else f"{source} (assay baseline, or a run's)",
-        tuple(d for d in devices if d.name in capacities),
-        rates,
-        hdfs,
-        intermediate,
-        asked.difference,
-        replication,
-        asked.intermediate_ratio,
-        asked.data_bytes,
-        filled,
-        filled.used_bytes(asked.data_bytes or 0.0, capacities, uses),
-        (),
+        bandwidths_from=source if baseline else f"{source} (assay baseline, or a run's)",
+        devices=tuple(d for d in devices if d.name in capacities),
+        rates=rates,
+        hdfs=hdfs,
+        intermediate=intermediate,
+        difference=asked.difference,
+        replication=replication,
+        ratio=asked.intermediate_ratio,
+        data_bytes=asked.data_bytes,
+        fill=filled,
+        used=filled.used_bytes(asked.data_bytes or 0.0, capacities, uses),
+        warnings=(),
     )
     return replace(
         planned, warnings=(*_imbalance_warnings(planned), *_filling(planned), *_policy_warnings(planned, cluster))

@@ -136,7 +136,18 @@ def _nodes(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list
         roles = tuple(sorted({role.value for node in members for role in node.roles}))
         link = _bare_measurement(measured, LINK, {node.name for node in members}, None)
         nic = shown.nic.rate_bits_per_s
-        rows.append(NodeRow(name, kind, len(members), roles, shown.cores, shown.memory_bytes, nic, link))
+        rows.append(
+            NodeRow(
+                cluster=name,
+                name=kind,
+                nodes=len(members),
+                roles=roles,
+                cores=shown.cores,
+                memory_bytes=shown.memory_bytes,
+                nic_bits_per_s=nic,
+                link=link,
+            )
+        )
     return rows
 
 
@@ -154,16 +165,16 @@ def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> li
             first, names = members[0], {device.name for device in members}
             rows.append(
                 DeviceRow(
-                    name,
-                    kind,
-                    tuple(device.name for device in members),
-                    first.kind.value,
-                    first.product,
-                    first.capacity_bytes,
-                    first.read_bytes_per_s,
-                    first.write_bytes_per_s,
-                    _bare_measurement(measured, READ, nodes, names),
-                    _bare_measurement(measured, WRITE, nodes, names),
+                    cluster=name,
+                    node=kind,
+                    devices=tuple(device.name for device in members),
+                    kind=first.kind.value,
+                    product=first.product,
+                    capacity_bytes=first.capacity_bytes,
+                    read_bytes_per_s=first.read_bytes_per_s,
+                    write_bytes_per_s=first.write_bytes_per_s,
+                    read=_bare_measurement(measured, READ, nodes, names),
+                    write=_bare_measurement(measured, WRITE, nodes, names),
                 )
             )
     return rows

@@ -135,7 +135,14 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSprea
     best = [] if any(item.confounded for item in results) else best
     warnings = (*warnings, *_joint_change_warnings(table, factors))
     return SpeedupView(
-        name, first, group, tuple(results), tuple(best), tuple(pairs), warnings, counts_by(table, "status")
+        factor=name,
+        baseline=first,
+        group=group,
+        results=tuple(results),
+        best=tuple(best),
+        level_pairs=tuple(pairs),
+        warnings=warnings,
+        runs_by_status=counts_by(table, "status"),
     )
 
 

@@ -115,16 +115,18 @@ def _missing_answer(
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
     return MissingAnswer(
-        obstacle,
-        factor,
-        levels,
-        runs,
-        len(valid) - runs,
-        _is_simulable(repository, question),
-        ("" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root))
+        obstacle=obstacle,
+        factor=factor,
+        levels=levels,
+        runs=runs,
+        unrecorded=len(valid) - runs,
+        simulable=_is_simulable(repository, question),
+        price_list=(
+            "" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root)
+        )
         if obstacle is Obstacle.NO_PRICES
         else "",
-        _planned(valid, question),
+        planned=_planned(valid, question),
     )
 
 

@@ -128,16 +128,25 @@ BUYER_QUESTIONS: Final = (
         NODES, "How many nodes?", "number of workers", (WORKERS_FACTOR,), WORKERS_FACTOR, ("3", "6"), "workers.count=6"
     ),
     BuyerQuestion(
-        "containers",
-        "How many containers?",
-        "number of containers",
-        (),
-        CONTAINERS,
-        ("2", "4", "8"),
-        "containers=8",
-        FactorSelection.PER_ENGINE,
+        name="containers",
+        title="How many containers?",
+        subject="number of containers",
+        factors=(),
+        plan_factor=CONTAINERS,
+        plan_levels=("2", "4", "8"),
+        change="containers=8",
+        selection=FactorSelection.PER_ENGINE,
     ),
-    BuyerQuestion(CHEAPEST, "Which is the cheapest?", "hardware", _PRICED, "", (), "", FactorSelection.JOINT),
+    BuyerQuestion(
+        name=CHEAPEST,
+        title="Which is the cheapest?",
+        subject="hardware",
+        factors=_PRICED,
+        plan_factor="",
+        plan_levels=(),
+        change="",
+        selection=FactorSelection.JOINT,
+    ),
 )
 
 

@@ -43,15 +43,15 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
 
     def row(option: str, time: TimeRatio) -> DecisionRow:
         return DecisionRow(
-            option,
-            baseline,
-            time.ratio,
-            time.low,
-            time.high,
-            time.groups,
-            time.runs_baseline,
-            time.runs_option,
-            decision.origin,
+            candidate=option,
+            baseline=baseline,
+            ratio=time.ratio,
+            low=time.low,
+            high=time.high,
+            groups=time.groups,
+            runs_baseline=time.runs_baseline,
+            runs_candidate=time.runs_option,
+            origin=decision.origin,
         )
 
     compared = [option for option in decision.options if option.time]

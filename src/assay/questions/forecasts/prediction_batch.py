@@ -112,7 +112,18 @@ def _predicted(
     answer_of = {index: number for number, index in enumerate(wholes)}
     for index, row in enumerate(rows):
         if answers is None or index in problems:
-            yield PredictedRow(row.line, dict(row.levels), {}, None, None, None, "", False, (), problems[index])
+            yield PredictedRow(
+                line=row.line,
+                configuration=dict(row.levels),
+                assumed={},
+                expected_s=None,
+                low_s=None,
+                high_s=None,
+                basis="",
+                extrapolated=False,
+                reasons=(),
+                problem=problems[index],
+            )
             continue
         number, asked = answer_of[index], wholes[index]
         times = [float(values[number]) for values in (answers.expected_s, answers.low_s, answers.high_s)]

@@ -267,15 +267,15 @@ def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Ma
         took_s = run.duration_s if valid else None
         trials.append(
             TuningTrial(
-                at + 1,
-                run.run_id,
-                levels,
-                levels == defaults,
-                at >= budget,
-                str(run.status),
-                took_s,
-                run.cause,
-                fastest,
+                number=at + 1,
+                run_id=run.run_id,
+                levels=levels,
+                is_default=levels == defaults,
+                comparison=at >= budget,
+                status=str(run.status),
+                duration_s=took_s,
+                cause=run.cause,
+                fastest_s=fastest,
             )
         )
     return trials

@@ -106,16 +106,16 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
         choices = now.get(name, control).choices
         controls.append(
             Control(
-                name,
-                control.title,
-                control.group,
-                control.measured,
-                text,
-                control.unit,
-                tuple(dict.fromkeys([*choices, text])) if choices else (),
-                control.least,
-                control.most,
-                control.whole,
+                name=name,
+                title=control.title,
+                group=control.group,
+                measured=control.measured,
+                now=text,
+                unit=control.unit,
+                choices=tuple(dict.fromkeys([*choices, text])) if choices else (),
+                least=control.least,
+                most=control.most,
+                whole=control.whole,
             )
         )
     return tuple(controls)
@@ -190,14 +190,14 @@ def _number(name: str, title: str, group: str, value: float, unit: str, *, whole
     text = f"{value:.6g}"
     least = 1.0 if whole else value / _CONTROL_MULTIPLE_MAX
     return Control(
-        name,
-        title,
-        group,
-        text,
-        text,
-        unit,
-        (),
-        float(f"{least:.3g}"),
-        max(least, value * _CONTROL_MULTIPLE_MAX),
-        whole,
+        name=name,
+        title=title,
+        group=group,
+        measured=text,
+        now=text,
+        unit=unit,
+        choices=(),
+        least=float(f"{least:.3g}"),
+        most=max(least, value * _CONTROL_MULTIPLE_MAX),
+        whole=whole,
     )

@@ -78,9 +78,36 @@ class VolumeType:
 
 _EBS_PAGE = "Amazon EBS User Guide, EBS volume types"
 VOLUME_TYPES: Mapping[str, VolumeType] = {
-    "gp3": VolumeType("ssd", 125 * _MIB, 0, 125 * _MIB, 3000, 0, 3000, _EBS_PAGE),
-    "st1": VolumeType("hdd", 0, 40 * _MIB, 500 * _MIB, 500, 0, 500, _EBS_PAGE),
-    "sc1": VolumeType("hdd", 0, 12 * _MIB, 192 * _MIB, 250, 0, 250, _EBS_PAGE),
+    "gp3": VolumeType(
+        kind="ssd",
+        base_bytes_per_s=125 * _MIB,
+        per_tib_bytes_per_s=0,
+        max_bytes_per_s=125 * _MIB,
+        base_iops=3000,
+        per_gib_iops=0,
+        max_iops=3000,
+        source=_EBS_PAGE,
+    ),
+    "st1": VolumeType(
+        kind="hdd",
+        base_bytes_per_s=0,
+        per_tib_bytes_per_s=40 * _MIB,
+        max_bytes_per_s=500 * _MIB,
+        base_iops=500,
+        per_gib_iops=0,
+        max_iops=500,
+        source=_EBS_PAGE,
+    ),
+    "sc1": VolumeType(
+        kind="hdd",
+        base_bytes_per_s=0,
+        per_tib_bytes_per_s=12 * _MIB,
+        max_bytes_per_s=192 * _MIB,
+        base_iops=250,
+        per_gib_iops=0,
+        max_iops=250,
+        source=_EBS_PAGE,
+    ),
 }
 """Volumes as bought without provisioned IOPS or throughput."""
 

@@ -355,18 +355,18 @@ def start_search(
         1,
     )
     search = ClusterSearch(
-        request,
-        candidates,
-        works,
-        constraints,
-        request.objective(constraints, book),
-        profile,
-        pool,
-        prices,
-        Surrogate.of(candidates, bound_s),
-        rows,
-        stages,
-        data_factor,
+        request=request,
+        candidates=candidates,
+        works=works,
+        constraints=constraints,
+        objective=request.objective(constraints, book),
+        profile=profile,
+        pool=pool,
+        prices=prices,
+        surrogate=Surrogate.of(candidates, bound_s),
+        rows=rows,
+        stages=stages,
+        data_factor=data_factor,
     )
     if constraints.budget is not None:
         lowest = np.array([float(price.low) for price in prices.prices])

@@ -120,14 +120,14 @@ def _with_charts(
 def _view(level: str, whole: CompleteRun, step_s: float) -> RunView:
     run = whole.run
     return RunView(
-        level,
-        run.run_id,
-        run.duration_s,
-        whole.detail,
-        occupancy(run, whole.tasks, step_s),
-        timeline(whole.tasks),
-        limits_of_complete_run(whole),
-        (stages_table(run), stage_sums_table(run)) if run.stages else (),
+        level=level,
+        run_id=run.run_id,
+        duration_s=run.duration_s,
+        detail=whole.detail,
+        occupancy=occupancy(run, whole.tasks, step_s),
+        timeline=timeline(whole.tasks),
+        limits=limits_of_complete_run(whole),
+        stages=(stages_table(run), stage_sums_table(run)) if run.stages else (),
     )
 
 

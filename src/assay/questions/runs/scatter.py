@@ -111,17 +111,17 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
     )
     left_out = int(valid.sum()) - len(complete)
     return ScatterView(
-        x,
-        request.y,
-        request.by,
-        request.shape,
-        len(table),
-        len(table) - int(valid.sum()),
-        left_out,
-        len(complete) - len(shown),
-        points,
-        metrics,
-        factors,
+        x=x,
+        y=request.y,
+        by=request.by,
+        shape=request.shape,
+        matching=len(table),
+        not_valid=len(table) - int(valid.sum()),
+        without_metrics=left_out,
+        not_drawn=len(complete) - len(shown),
+        points=points,
+        metrics=metrics,
+        factors=factors,
     )
 
 

@@ -215,7 +215,17 @@ def collect_batch(
             exported_ids.add(item.run.run_id)
             accepted.append((item, item.run.run_id))
     there = known([*ids.given, *exported_ids])
-    batch = Batch(bundle_id, format_name, [], [], [], [], left, sorted(there), sources)
+    batch = Batch(
+        import_id=bundle_id,
+        format=format_name,
+        runs=[],
+        rows=[],
+        tasks=[],
+        traces=[],
+        left=left,
+        known=sorted(there),
+        sources=sources,
+    )
     position = 0
     blocks: list[StoredRows] = []
     for entry in accepted:

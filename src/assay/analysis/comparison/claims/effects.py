@@ -50,16 +50,16 @@ class Effects:
         number = np.cumsum(keep) - 1
         stays = keep[self.member_of]
         return Effects(
-            self.gain[keep],
-            self.variance[keep],
-            self.degrees[keep],
-            self.example[keep],
-            self.workload[keep],
-            self.log_rate[keep],
-            self.members[stays],
-            number[self.member_of[stays]],
-            self.rounding[keep],
-            self.sessions.subset(np.flatnonzero(keep)),
+            gain=self.gain[keep],
+            variance=self.variance[keep],
+            degrees=self.degrees[keep],
+            example=self.example[keep],
+            workload=self.workload[keep],
+            log_rate=self.log_rate[keep],
+            members=self.members[stays],
+            member_of=number[self.member_of[stays]],
+            rounding=self.rounding[keep],
+            sessions=self.sessions.subset(np.flatnonzero(keep)),
         )
 
     @property
@@ -97,16 +97,16 @@ def effects_of(study: Study, contrast: Contrast, among: Mask) -> Effects:
     variance, degrees = _sums(all_groups, part, weights - 1)
     member = varied[group]
     return Effects(
-        -slope[groups] / spread[groups],
-        variance[groups],
-        degrees[groups],
-        example,
-        study.table.columns["workload"].codes[example].astype(np.int64),
-        priced[groups] / spread[groups],
-        rows[member],
-        (np.cumsum(varied) - 1)[group[member]],
-        np.bincount(group, weights=rounding, minlength=count)[groups].astype(np.float64),
-        sessions_of_slopes(study.sessions, rows, group, factor[rows], share, groups),
+        gain=-slope[groups] / spread[groups],
+        variance=variance[groups],
+        degrees=degrees[groups],
+        example=example,
+        workload=study.table.columns["workload"].codes[example].astype(np.int64),
+        log_rate=priced[groups] / spread[groups],
+        members=rows[member],
+        member_of=(np.cumsum(varied) - 1)[group[member]],
+        rounding=np.bincount(group, weights=rounding, minlength=count)[groups].astype(np.float64),
+        sessions=sessions_of_slopes(study.sessions, rows, group, factor[rows], share, groups),
     )
 
 
@@ -180,14 +180,16 @@ def ratio_of_gains(study: Study, effects: Effects, split: Floats, columns: Seque
     number_of[both] = np.arange(len(both))
     member_of = number_of[groups.of_row[effects.member_of]]
     return Effects(
-        without.mean[both] - with_it.mean[both],
-        variance[both],
-        degrees[both],
-        effects.example[first],
-        effects.workload[first],
-        np.full(len(both), np.nan),
-        effects.members[member_of >= 0],
-        member_of[member_of >= 0],
-        rounding[both],
-        sessions_of_ratios(effects.sessions, number_of[groups.of_row], np.where(sides == 0, 1, -1) / number, len(both)),
+        gain=without.mean[both] - with_it.mean[both],
+        variance=variance[both],
+        degrees=degrees[both],
+        example=effects.example[first],
+        workload=effects.workload[first],
+        log_rate=np.full(len(both), np.nan),
+        members=effects.members[member_of >= 0],
+        member_of=member_of[member_of >= 0],
+        rounding=rounding[both],
+        sessions=sessions_of_ratios(
+            effects.sessions, number_of[groups.of_row], np.where(sides == 0, 1, -1) / number, len(both)
+        ),
     )

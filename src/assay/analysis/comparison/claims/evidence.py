@@ -91,19 +91,19 @@ def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
     mean = mean or combine([mean_of_workload for mean_of_workload, _ in means.values()])
     ratio, (low_90, high_90) = mean.ratio, _interval_90(mean)
     return ClaimEvidence(
-        label,
-        ratio.value,
-        ratio.low,
-        ratio.high,
-        groups,
-        tuple(names[code] for code in means),
-        low_90,
-        high_90,
-        groups < GROUPS_MIN and float(study.runs[effects.members].min()) < RUNS_MIN,
-        tuple(above),
-        tuple(below),
-        tuple(clusters.values()),
-        mean.sessions,
+        label=label,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        groups=groups,
+        workloads=tuple(names[code] for code in means),
+        low_90=low_90,
+        high_90=high_90,
+        few=groups < GROUPS_MIN and float(study.runs[effects.members].min()) < RUNS_MIN,
+        above=tuple(above),
+        below=tuple(below),
+        clusters=tuple(clusters.values()),
+        sessions=mean.sessions,
     )
 
 

@@ -108,14 +108,14 @@ CLAIMS = (
         WorkloadClass.CPU_BOUND,
     ),
     Claim(
-        "compression-hides",
-        "Compressing map output hides the SSD's gain.",
-        "LISA'14, section 4",
-        ClaimTest.SMALLER_WITH,
-        SSD_OR_HDD,
-        WorkloadClass.SHUFFLE_HEAVY,
-        COMPRESSED,
-        ("compressed", "uncompressed"),
+        name="compression-hides",
+        text="Compressing map output hides the SSD's gain.",
+        source="LISA'14, section 4",
+        test=ClaimTest.SMALLER_WITH,
+        contrast=SSD_OR_HDD,
+        workload_class=WorkloadClass.SHUFFLE_HEAVY,
+        condition=COMPRESSED,
+        with_and_without=("compressed", "uncompressed"),
     ),
     Claim(
         "containers-need-disks",
@@ -186,15 +186,15 @@ def evaluate_claim(claim: Claim, study: Study) -> Finding:
         answer = ClaimAnswer.SUPPORTED if outcome.supported else ClaimAnswer.CONTRADICTED
     by_class = claim.workload_class is not None
     finding = Finding(
-        claim.name,
-        claim.text,
-        claim.source,
-        answer,
-        "",
-        outcome.evidence,
-        outcome.how,
-        study.unknown_runs if by_class else 0,
-        study.unknown_workloads if by_class else (),
+        name=claim.name,
+        claim=claim.text,
+        source=claim.source,
+        answer=answer,
+        sentence="",
+        evidence=outcome.evidence,
+        how=outcome.how,
+        unknown_runs=study.unknown_runs if by_class else 0,
+        unknown_workloads=study.unknown_workloads if by_class else (),
     )
     numbers = "; ".join(map(str, outcome.evidence))
     return replace(finding, sentence=f"{claim.text} {answer.value.capitalize()}: {numbers}. {finding.judged}".rstrip())

@@ -244,21 +244,21 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
         made.append(
             ComparedSide(
-                label,
-                chosen.run_id,
-                summary.typical_run_id or chosen.run_id,
-                chosen.workload,
-                chosen.layout,
-                chosen.origin,
-                chosen.lab_scale,
-                chosen.status,
-                summary,
-                len(side) - len(runs),
-                estimate.value if estimate else None,
-                estimate.low if estimate else None,
-                estimate.high if estimate else None,
-                ratio.scope if ratio else InferenceScope.TESTED,
-                verdict if number and not different_jobs else None,
+                label=label,
+                run_id=chosen.run_id,
+                typical_run_id=summary.typical_run_id or chosen.run_id,
+                workload=chosen.workload,
+                layout=chosen.layout,
+                origin=chosen.origin,
+                lab_scale=chosen.lab_scale,
+                status=chosen.status,
+                summary=summary,
+                left_out=len(side) - len(runs),
+                ratio=estimate.value if estimate else None,
+                ratio_low=estimate.low if estimate else None,
+                ratio_high=estimate.high if estimate else None,
+                scope=ratio.scope if ratio else InferenceScope.TESTED,
+                verdict=verdict if number and not different_jobs else None,
             )
         )
     warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))

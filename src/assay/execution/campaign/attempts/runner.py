@@ -223,15 +223,15 @@ async def run_campaign(
         finally:
             await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
     return CampaignSummary(
-        schedule.journal.campaign_id,
-        len(schedule.runs),
-        made.statuses.total(),
-        schedule.done,
-        dict(made.statuses),
-        dict(made.failures),
-        made.stopped,
-        made.lab_lost,
-        made.stopped_early,
+        campaign_id=schedule.journal.campaign_id,
+        planned=len(schedule.runs),
+        made=made.statuses.total(),
+        already_there=schedule.done,
+        statuses=dict(made.statuses),
+        failures=dict(made.failures),
+        stopped=made.stopped,
+        lab_lost=made.lab_lost,
+        stopped_early=made.stopped_early,
     )
 
 

@@ -139,6 +139,18 @@ def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) 
         overhead_s = todo.overheads.around_job_s(planned)
         took_s = input_s + job_s + overhead_s + (todo.overheads.restart_s if restart else 0.0)
         is_conditional = plan.until is not None and planned.repetition > plan.repetitions
-        rows_.append(Row(planned, number, restart, after_s, took_s, basis, limit, is_conditional, input_s))
+        rows_.append(
+            Row(
+                planned=planned,
+                attempt=number,
+                restart=restart,
+                starts_after_s=after_s,
+                expected_s=took_s,
+                basis=basis,
+                limit=limit,
+                is_conditional=is_conditional,
+                input_s=input_s,
+            )
+        )
         after_s += took_s
     return rows_

@@ -175,16 +175,16 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
     points = [
         _Point(
-            f"{choice.levels['workers']} × {choice.levels['layout']}",
-            choice.levels,
-            choice.day_s,
-            choice.day_low_s,
-            choice.day_high_s,
-            choice.cost,
-            choice.cost_low,
-            choice.cost_high,
-            choice.on_pareto_front,
-            choice.pareto_front_probability,
+            label=f"{choice.levels['workers']} × {choice.levels['layout']}",
+            levels=choice.levels,
+            time_s=choice.day_s,
+            time_low_s=choice.day_low_s,
+            time_high_s=choice.day_high_s,
+            cost=choice.cost,
+            cost_low=choice.cost_low,
+            cost_high=choice.cost_high,
+            on_pareto_front=choice.on_pareto_front,
+            pareto_front_probability=choice.pareto_front_probability,
         )
         for choice in recommendation.front
     ]

@@ -141,16 +141,16 @@ def create_app(
         lifespan=_lifespan,
     )
     context = app.state.context = Context(
-        Store(root),
-        Guard(tokens or {}),
-        book,
-        book_text,
-        upload_bytes_max,
-        Rendering(),
-        tuple(cluster_folders),
-        campaigns,
-        book_path,
-        first_search,
+        store=Store(root),
+        guard=Guard(tokens or {}),
+        book=book,
+        book_text=book_text,
+        upload_bytes_max=upload_bytes_max,
+        rendering=Rendering(),
+        cluster_folders=tuple(cluster_folders),
+        campaigns=campaigns,
+        book_path=book_path,
+        first_search=first_search,
     )
     context.store.prepare = partial(api_predict.prepare, context)
     for module in ROUTED:

@@ -131,16 +131,16 @@ class _FioJsonJob(msgspec.Struct):
             raise FormatError(f"fio's job {self.jobname} does not separate reads from writes (unified_rw_reporting)")
         options = None if self.options is None else _words(self.options)
         return FioJob(
-            self.jobname,
-            self.error,
-            self.read.value(),
-            self.write.value(),
-            self.groupid,
-            self.elapsed,
-            0.0 if self.eta >= _ETA_UNKNOWN_S else self.eta,
-            self.hostname,
-            options,
-            None if self.job_start is None else self.job_start / 1e3,
+            name=self.jobname,
+            error=self.error,
+            read=self.read.value(),
+            write=self.write.value(),
+            group=self.groupid,
+            elapsed_s=self.elapsed,
+            remaining_s=0.0 if self.eta >= _ETA_UNKNOWN_S else self.eta,
+            hostname=self.hostname,
+            options=options,
+            started_s=None if self.job_start is None else self.job_start / 1e3,
         )
 
 

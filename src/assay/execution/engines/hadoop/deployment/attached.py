@@ -357,7 +357,16 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         }
         recorders = ProfileRecorders(self.transports, _JAVA, self.cluster.home)
         self._entered = AttachedCluster(
-            attachment, edge, site, namenode, resourcemanager, facts, jobs, names, self.cluster.home, recorders
+            attachment=attachment,
+            edge=edge,
+            site=site,
+            namenode=namenode,
+            resourcemanager=resourcemanager,
+            facts=facts,
+            jobs=jobs,
+            names=names,
+            home=self.cluster.home,
+            recorders=recorders,
         )
         hdfs = self._entered.hdfs(attachment.directory)
         await hdfs.make(ROOT)
