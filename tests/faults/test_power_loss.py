@@ -32,6 +32,12 @@ Path(sys.argv[1]).parent.joinpath('x.csv').write_text('x')
 imported = ImportedRun('k', 'x:1', make_run(2), (), make_trace(make_run(2)))
 repository.import_runs('any', lambda: iter([imported]), [('x.csv', Path(sys.argv[1]).parent / 'x.csv')])
 """
+ATTACH = """
+repository.publish(make_run(1))
+Path(sys.argv[1]).parent.joinpath('x.collapsed').write_text('a;b 1\\n' * 100)
+from assay.questions.runs.profile_import import import_profile
+import_profile(repository, make_run(1).run_id, [Path(sys.argv[1]).parent / 'x.collapsed'])
+"""
 INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); assert len(repository.runs()) == 2"
 UNSYNCED = "module.sync_tree = lambda folder: None; "
 

@@ -5,7 +5,6 @@ and renamed into place. So it exists completely or not at all, also after kill -
 writers work at once without locks.
 """
 
-import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from assay.store.bundles.bundle import BundleProblem, Contents
 from assay.store.bundles.duplicates import DuplicateSource, probable_duplicates
 from assay.store.bundles.folders import INITIAL_FOLDERS, MARKER, Folders
 from assay.store.bundles.staging import clear_dead, creation_error, staging, storage_error, sync, sync_placed, sync_tree
+from assay.store.exchange.attached_profiles import AttachedFacts, AttachedProfile, profile_bundle, write_profile
 from assay.store.exchange.imports import (
     Batch,
     ImportRequest,
@@ -152,24 +152,6 @@ class Repository:
         From then on, data of single runs that were looked up is cached too, up to some tens of MB.
         """
         self._index.cache_row_lookup(table)
-
-    def cached_model(self, name: str) -> bytes | None:
-        """Return the model that :meth:`cache_model` stored under ``name``; None if absent."""
-        try:
-            return (self.folders.models / name).read_bytes()
-        except OSError:
-            return None
-
-    def cache_model(self, name: str, content: bytes) -> None:
-        """Store a model learned from the runs, and replace an earlier model; a read-only repository stores nothing."""
-        with contextlib.suppress(OSError):
-            self.folders.models.mkdir(parents=True, exist_ok=True)
-            with staging(self.folders.partial, "model") as folder:
-                (folder / name).write_bytes(content)
-                (folder / name).rename(self.folders.models / name)
-            for path in self.folders.models.iterdir():
-                if path.name != name:
-                    path.unlink()
 
     def scratch_file(self) -> IO[bytes]:
         """Return a temporary file for a bundle that is being received. Closing the file deletes it."""
@@ -463,17 +445,35 @@ class Repository:
             return bundle_files.read_trace(bundle, self._reading)
         return imported_trace(bundle, run_id, self._reading)
 
+    def attach_profile(self, profile: AttachedProfile, sources: Sequence[tuple[str, Path]]) -> Path:
+        """Store a profile that was recorded outside assay for a run, and return its bundle; the run does not change.
+
+        Raises :class:`RepositoryError` if the run has an attached profile, or if the bundle can't be stored.
+        """
+        files = [source_file(name, path) for name, path in sources]
+        name = profile_bundle(self.folders.bundles, profile.facts.run_id).name
+        return self._publish_folder(name, lambda folder: write_profile(folder, name, profile, files, __version__))
+
+    def attached_profile(self, run_id: str) -> AttachedFacts | None:
+        """Return the facts about the profile attached to a run; None without one."""
+        return AttachedFacts.of(profile_bundle(self.folders.bundles, run_id))
+
+    def _bundle_of_log(self, run_id: str, name: str) -> Path:
+        attached = profile_bundle(self.folders.bundles, run_id)
+        return attached if name in bundle_files.log_names(attached) else self.bundle_path(run_id)
+
     def log(self, run_id: str, name: str) -> bytes:
         """Return a log. Raises :class:`RepositoryError`, with the names of the run's logs, if ``name`` is unknown."""
-        return bundle_files.read_log(self.bundle_path(run_id), name)
+        return bundle_files.read_log(self._bundle_of_log(run_id, name), name)
 
     def log_chunks(self, run_id: str, name: str, offset: int = 0) -> Iterator[bytes]:
         """Return a log from byte ``offset`` on, in chunks; errors as in :meth:`log`."""
-        return bundle_files.read_log_chunks(self.bundle_path(run_id), name, offset)
+        return bundle_files.read_log_chunks(self._bundle_of_log(run_id, name), name, offset)
 
     def logs(self, run_id: str) -> list[str]:
-        """Return the names of the run's logs, sorted. An import has none because its files are in ``source/``."""
-        return bundle_files.log_names(self.bundle_path(run_id))
+        """Return the names of the run's logs, sorted. An imported run has only those of an attached profile."""
+        attached = profile_bundle(self.folders.bundles, run_id)
+        return sorted([*bundle_files.log_names(self.bundle_path(run_id)), *bundle_files.log_names(attached)])
 
     def files(self, run_id: str) -> dict[str, int]:
         """Return the names of the bundle's files, sorted, with the size of each stored file in bytes."""

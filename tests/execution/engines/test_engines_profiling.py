@@ -136,6 +136,13 @@ def test_stages_of_executors_and_driver_cover_them_from_start_to_end() -> None:
     assert [cut.part for cut in parts.cuts(["executor-2", "executor-9"])] == ["no-stage", "unknown"]
 
 
+@given(st.lists(st.floats(1.0, 2e9), min_size=3, max_size=3, unique_by=lambda at: round(at * 1000)))
+def test_a_stage_that_starts_when_another_ends_does_not_run_with_it(times: list[float]) -> None:
+    first, second, third = sorted(times)
+    cuts = list(stage_cuts({"driver": [StageSpan(0, first, second), StageSpan(1, second, third)]}, ["driver"]))
+    assert [cut.part for cut in cuts] == ["no-stage", "stage-0", "stage-1", "no-stage"]
+
+
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 50)), max_size=150))
 def test_cuts_of_any_stages_have_no_gap_and_few_names(times: list[tuple[int, int]]) -> None:
     spans = [StageSpan(number, start + 1.0, start + 1.0 + length) for number, (start, length) in enumerate(times)]

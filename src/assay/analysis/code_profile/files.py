@@ -27,6 +27,7 @@ from collections.abc import Collection
 FOLDER, RECORDED, STACKS, TIMES = "profiles/", ".jfr", ".collapsed", ".seconds"
 DRIVER, EXECUTOR = "driver", "executor-"
 NO_STAGE, OTHER_STAGES, WHOLE, UNKNOWN = "no-stage", "other-stages", "whole", "unknown"
+_NAMED = re.compile(rf"map|shuffle|merge|reduce|stage-[0-9]+(\+[0-9]+)*|{NO_STAGE}|{OTHER_STAGES}|{WHOLE}|{UNKNOWN}")
 _STAGES = re.compile(r"stage-([0-9]+(?:\+[0-9]+)*)")
 
 
@@ -57,3 +58,8 @@ def stages_of(part: str) -> frozenset[int]:
     """Return the stages of a part; empty for parts without stages."""
     match = _STAGES.fullmatch(part)
     return frozenset(map(int, match[1].split("+"))) if match else frozenset()
+
+
+def is_part(name: str) -> bool:
+    """Return whether ``name`` is a part that this format defines."""
+    return _NAMED.fullmatch(name) is not None

@@ -2,9 +2,12 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
 
 from assay.analysis.code_profile.stacks import Stack
 from assay.model import Run
+
+ProfileKind = Literal["cpu", "wall", "alloc", "lock"]
 
 
 @dataclass(frozen=True, slots=True)

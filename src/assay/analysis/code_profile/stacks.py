@@ -5,11 +5,26 @@ from the root to the executing method with ``;`` between them, a space, and its 
 for allocations it is bytes, for locks nanoseconds of waiting.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
 Stack = tuple[str, ...]
 """Frames from the root to the executing method."""
+
+_DOTTED = re.compile(r"(?P<package>(?:[a-z_]\w*\.)+)(?P<rest>[A-Z][\w$]*\.[\w$<>]+.*)", re.DOTALL)
+"""A Java method with dots in its package."""
+_SEPARATORS = str.maketrans({";": ",", "\n": " "})
+
+
+def stored_frame(name: str) -> str:
+    """Return the frame for a method's name: without separators of collapsed text, and ``package/Class.method`` of Java.
+
+    The rules of categories have this form, which async-profiler's converter writes.
+    """
+    plain = name.translate(_SEPARATORS).strip() or "[unknown]"
+    match = _DOTTED.fullmatch(plain)
+    return match["package"].replace(".", "/") + match["rest"] if match else plain
 
 
 def parse_collapsed(text: str) -> tuple[Counter[Stack], int]:

@@ -287,7 +287,11 @@ GROUPS: dict[str, dict[str, CommandEntry]] = {
             "data.imports",
             "import_results",
             "Import existing results in any known format.",
-            ("assay import history/", "assay import table results.csv --map seconds=duration_s --origin published"),
+            (
+                "assay import history/",
+                "assay import table results.csv --map seconds=duration_s --origin published",
+                "assay import profile attempt_1.jfr --run 01890a5d",
+            ),
         ),
         "export": CommandEntry(
             "data.export",

@@ -5,7 +5,7 @@ arithmetic is in :mod:`assay.analysis.code_profile.difference`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from assay.analysis.statistics import RunTable
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.model import Run
 from assay.questions.comparisons.side_by_side import Of, sides_of
-from assay.questions.runs.code_profile import require_recordings, stored_stacks
+from assay.questions.runs.code_profile import profile_facts, require_recordings, stored_stacks
 from assay.store import Repository
 from assay.text import TextTable, plural
 
@@ -75,19 +75,21 @@ def profiled_sides(
         raise SpecificationError("a difference has two sides", where="diff", hint="name two runs: diff A B")
     sides = sides_of(store, table, [store.run(prefix) for prefix in prefixes], of).sides
     runs = [[store.run(run_id) for run_id in side.summary.run_ids] for side in sides]
-    profiled = [[run for run in side if _recorded(run)] for side in runs]
+    profiled = [[run for run in side if _recorded(store, run)] for side in runs]
     for side, kept in zip(sides, profiled, strict=True):
         if not kept:
             require_recordings(store, store.run(side.run_id))
             raise FormatError("no valid run of this side has a profile", where=side.run_id)
     keys = ("kind", "method", "interval_ms")
-    recorded = {tuple(_recorded(run).get(key) for key in keys) for side in profiled for run in side}
+    recorded = {tuple(_recorded(store, run).get(key) for key in keys) for side in profiled for run in side}
     if len(recorded) > 1:
         texts = ", ".join(sorted(f"{kind} by {method}" for kind, method, _ in recorded))
         raise FormatError(f"the profiles are of different kinds or methods: {texts}", where="diff")
     kind, method, interval_ms = recorded.pop()
     if not interval_ms:
-        raise FormatError(f"a {kind} profile does not count samples of time", where="diff", hint="use cpu or wall")
+        hint = "use profiles of cpu or wall; imported files may need --interval-ms"
+        words = f"a {kind} profile without a sampling interval does not count samples of time"
+        raise FormatError(words, where="diff", hint=hint)
     stacks = tuple(tuple(_profiled(store, run, phase) for run in side) for side in profiled)
     if not any(run.parts for side in stacks for run in side):
         raise FormatError(f"no profile has the phase {phase!r}", where="--phase")
@@ -121,8 +123,8 @@ def difference_of_sides(profiles: ProfiledSides) -> ComparedProfiles:
     )
 
 
-def _recorded(run: Run) -> dict[str, Any]:
-    recorded: dict[str, Any] = run.environment.get("profile") or {}
+def _recorded(store: Repository, run: Run) -> Mapping[str, Any]:
+    recorded = profile_facts(store, run)
     return recorded if recorded.get("method") else {}
 
 

@@ -12,7 +12,7 @@ from assay.analysis.code_profile.difference import GB
 from assay.analysis.code_profile.flame import FlameGraph, flame_graph
 from assay.analysis.code_profile.stacks import Stack
 from assay.questions.comparisons.code_difference import ProfiledSides
-from assay.questions.runs.code_profile import require_recordings, stacks_at, stored_stacks
+from assay.questions.runs.code_profile import profile_facts, require_recordings, stacks_at, stored_stacks
 from assay.store import Repository
 
 WIDTH_TEXT = "The width of a frame is its time with the methods that it calls."
@@ -48,7 +48,7 @@ def flame_graphs_of_run(
     Raises FormatError if it has no profile, or no samples at this time.
     """
     run = store.run(prefix)
-    recorded = run.environment.get("profile") or {}
+    recorded = profile_facts(store, run)
     parts: dict[str, Counter[Stack]] = {}
     moment = stacks_at(store, run, at_s) if at_s is not None else None
     for recording, part in moment.stacks if moment else require_recordings(store, run):

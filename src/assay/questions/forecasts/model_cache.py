@@ -14,6 +14,7 @@ from assay.estimation.prediction.nearest import MeasuredConfigurations
 from assay.foundation.errors import RepositoryError
 from assay.specs.instances import shipped_instances
 from assay.store import Repository
+from assay.store.index.cached_models import cache_model, cached_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
     measured = MeasuredConfigurations.of(table)
     name = f"times-{table.source.removesuffix('.parquet')}.model"
     notices = []
-    if (stored := repository.cached_model(name)) is not None:
+    if (stored := cached_model(repository.folders, name)) is not None:
         try:
             model = decode_model(stored, table.source)
             return RepositoryModel(table, measured, model, data_warnings(model, table))
@@ -60,5 +61,5 @@ def learned(repository: Repository, runs: RunTable | None = None, *, threads: in
 
     with parallel_config(backend="threading", n_jobs=threads):
         model = learn(table)
-    repository.cache_model(name, encode_model(model, table.source))
+    cache_model(repository.folders, name, encode_model(model, table.source))
     return RepositoryModel(table, measured, model, (*notices, *data_warnings(model, table)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.code_profile.categories import category_of
 from assay.analysis.statistics import started_unix_s
-from assay.questions.runs.code_profile import times_of_run
+from assay.questions.runs.code_profile import profile_facts, times_of_run
 from assay.store import Repository
 
 
@@ -47,7 +47,7 @@ def code_over_time(store: Repository, prefix: str) -> CodeOverTime:
         for second, stacks in part.stacks.items():
             for stack, count in stacks.items():
                 counts[category_of(stack)][second] += count
-    recorded, interval_s = run.environment["profile"], next(iter(times.values())).interval_s
+    recorded, interval_s = profile_facts(store, run), next(iter(times.values())).interval_s
     threads_per_count = recorded["interval_ms"] / 1000 / interval_s
     seconds = sorted({second for category in counts.values() for second in category})
     return CodeOverTime(

@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, isnan
+from typing import Any
+
+import msgspec
 
 from assay.analysis.code_profile.files import (
     EXECUTOR,
     FOLDER,
     TIMES,
     UNKNOWN,
+    WHOLE,
     recording_and_part,
     stacks_file,
     stages_of,
@@ -87,7 +91,7 @@ def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = W
     Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
     """
     run = store.run(prefix)
-    recorded = run.environment.get("profile") or {}
+    recorded = profile_facts(store, run)
     moment = stacks_at(store, run, request.at_s) if request.at_s is not None else None
     files = list(moment.stacks) if moment else require_recordings(store, run)
     nodes = _nodes(store, run) if request.node else {}
@@ -116,7 +120,7 @@ def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = W
         interval_ms=recorded.get("interval_ms"),
         attempts=tuple(dict.fromkeys(name for name, _ in chosen)),
         phases=tuple(phases.most_common()),
-        named_share=1 - phases[UNKNOWN] / total if total else 0.0,
+        named_share=1 - (phases[UNKNOWN] + phases[WHOLE]) / total if total else 0.0,
         total=total,
         categories=category_counts(stacks),
         frames=frame_counts(stacks),
@@ -136,6 +140,13 @@ def has_times(logs: Iterable[str]) -> bool:
     return any(name.startswith(FOLDER) and name.endswith(TIMES) for name in logs)
 
 
+def profile_facts(store: Repository, run: Run) -> Mapping[str, Any]:
+    """Return the facts about the profile of a run, recorded with it or attached to it; empty without a profile."""
+    recorded: Mapping[str, Any] = run.environment.get("profile") or {}
+    attached = None if recorded.get("method") else store.attached_profile(run.run_id)
+    return recorded if attached is None else msgspec.structs.asdict(attached)
+
+
 def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
     """Return recording and part of each file of stacks of a run. Raises FormatError if it has none."""
     files = [names for names in map(recording_and_part, store.logs(run.run_id)) if names]
@@ -144,7 +155,7 @@ def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
         raise FormatError(
             f"it has no profile{f': {reason}' if reason else ''}",
             where=run.run_id,
-            hint="record one: assay run PLAN --profile cpu",
+            hint="record one: assay run PLAN --profile cpu; or attach one: assay import profile FILE --run RUN",
         )
     return files
 
@@ -152,7 +163,7 @@ def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
 def stacks_of_run(store: Repository, prefix: str) -> RecordedStacks:
     """Return all stacks of the run whose id begins with ``prefix``. Raises FormatError if it has no profile."""
     run = store.run(prefix)
-    recorded = run.environment.get("profile") or {}
+    recorded = profile_facts(store, run)
     return RecordedStacks(
         run=run,
         kind=str(recorded.get("kind", "")),
@@ -207,7 +218,8 @@ def times_of_run(store: Repository, run: Run) -> dict[tuple[str, str], StackTime
         raise FormatError(
             "its profile has no times",
             where=run.run_id,
-            hint="profiles of cpu and wall have them, if they were recorded with assay 0.3.0 or newer",
+            hint="profiles of cpu and wall have them: recorded with assay 0.3.0 or newer, or imported JFR recordings "
+            "with a sampling interval",
         )
     interval_s = max(part.interval_s for part in times.values())
     return {names: part.widened(interval_s) for names, part in times.items()}

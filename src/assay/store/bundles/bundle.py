@@ -163,7 +163,7 @@ def write_bundle(folder: Path, contents: Contents, reading: Reading = connection
     if contents.trace:
         _write_trace(folder / "trace", contents.trace, reading)
     for name, log in contents.logs.items():
-        _write_log(file_in(folder / "logs", f"{name}.gz"), log)
+        write_log(file_in(folder / "logs", f"{name}.gz"), log)
     for name, content in contents.files.items():
         if name in _RESERVED or name.startswith(("trace/", "logs/")):
             raise RepositoryError(
@@ -199,7 +199,8 @@ def _write_trace(folder: Path, trace: Trace, reading: Reading) -> None:
             opened.sql(queries.TRACE_OF_NODE, params=[node]).write_parquet(str(path), compression="zstd")
 
 
-def _write_log(path: Path, log: bytes | Path) -> None:
+def write_log(path: Path, log: bytes | Path) -> None:
+    """Write a log compressed. Raises OSError if the disk fails or is full."""
     with gzip.open(path, "wb", compresslevel=_GZIP_LEVEL) as target:
         if isinstance(log, bytes):
             target.write(log)

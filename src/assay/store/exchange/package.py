@@ -21,6 +21,7 @@ from assay.foundation.output import written
 from assay.store.bundles.bundle import SUMS_FILE, all_names, check_bundle, is_import
 from assay.store.bundles.folders import MARKER
 from assay.store.bundles.staging import staging
+from assay.store.exchange.attached_profiles import profile_bundle
 from assay.store.exchange.exchange import CopySummary, copy_bundles
 from assay.store.exchange.imports import ImportFacts, ids_in, import_facts
 from assay.store.exchange.transfer import FILES_MAX, RefusedBundleError, unpack
@@ -33,13 +34,14 @@ BYTES_MAX = 1 << 36
 
 
 def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
-    """Return the bundles that contain any of these runs, sorted."""
+    """Return the bundles that contain any of these runs or a profile attached to them, sorted."""
     wanted, folder = set(run_ids), repository.folders.bundles
     names = bundle_names(folder)
     present = wanted.intersection(names)
     rest = wanted - present
     imports = [name for name in names if rest and is_import(folder / name)]
-    return sorted([*present, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
+    profiles = {profile_bundle(folder, run_id).name for run_id in wanted}.intersection(names)
+    return sorted([*present, *profiles, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
 
 
 def imports_of(repository: Repository) -> list[ImportFacts]:

@@ -28,6 +28,7 @@ from assay.store.bundles.folders import MARKER
 from assay.store.bundles.received import out_of_range, table_out_of_range
 from assay.store.bundles.signatures import signature_problem
 from assay.store.bundles.staging import staging
+from assay.store.exchange.attached_profiles import PROFILE_FILE, AttachedFacts, profile_bundle
 from assay.store.index.index import bundle_names
 from assay.store.repository import Repository
 
@@ -42,7 +43,7 @@ _EXTENDED_BYTES_MAX = 64 * 1024
 """Maximum size of an extended header, in bytes. A path has at most 4,096 bytes."""
 _EXTENDED_MAX = 2
 """Maximum number of extended headers before one file."""
-_FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
+_FACTS = frozenset({RUN_FILE, IMPORT_FILE, PROFILE_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
 """Files that are read completely and checked on receipt."""
 _FACTS_BYTES_MAX = 64 << 20
 """Maximum size of a file that is read completely for checking, in bytes."""
@@ -213,7 +214,11 @@ def _check(scratch: Repository, bundle: Path) -> None:
         first = problems[0]
         raise RefusedBundleError(f"{first.file}: {first.detail}", where=bundle.name, hint="send it from an intact copy")
     runs = scratch.runs(environment=False)
-    if not runs or (not is_import(bundle) and [run.run_id for run in runs] != [bundle.name]):
+    if (facts := AttachedFacts.of(bundle)) is not None:
+        intact = not runs and is_import(bundle) and profile_bundle(bundle.parent, facts.run_id).name == bundle.name
+    else:
+        intact = bool(runs) and (is_import(bundle) or [run.run_id for run in runs] == [bundle.name])
+    if not intact:
         raise RefusedBundleError("its runs can't be read", where=bundle.name, hint="send it from an intact copy")
     words = next((words for run in runs if (words := out_of_range(run))), None) or table_out_of_range(scratch.table())
     if words:

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import click
 import msgspec
 
+from assay.analysis.code_profile.recorded import ProfileKind
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.common import given_options, json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.data.profile_import import PROFILE, import_profile_command
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Origin, SkippedItem
 from assay.store import ImportRequest, ImportSummary, Repository
@@ -54,16 +56,29 @@ _LEFT_SHOWN = 20
 @click.option("--strict", is_flag=True, help="Import nothing if any file or row is rejected.")
 @click.option("--replace", is_flag=True, help="Replace earlier imports of files with these names.")
 @click.option("--again", is_flag=True, help="Also import runs that look like runs in the repository.")
+@click.option("--run", metavar="RUN", help="For a profile: the run that it was recorded in, by the start of its id.")
+@click.option("--kind", type=click.Choice(get_args(ProfileKind)), help="For a profile: what it sampled.")
+@click.option(
+    "--interval-ms",
+    type=click.FloatRange(min=0, min_open=True),
+    help="For a profile: the time between two samples of a thread, where the files do not state it.",
+)
 @click.option("--list", "list_formats", is_flag=True, help="List the formats.")
 @json_option
 @repository_option
+@click.pass_context
 def import_results(
+    context: click.Context,
+    /,
     words: tuple[str, ...],
     mapping: tuple[str, ...],
     defaults: tuple[str, ...],
     origin: str,
     label: str,
     strict: bool,
+    run: str | None,
+    kind: ProfileKind | None,
+    interval_ms: float | None,
     list_formats: bool,
     as_json: bool,
     repository: Path,
@@ -72,9 +87,18 @@ def import_results(
     """Import results from files and folders. Without FORMAT, the format of each file is detected.
 
     Runs that are already in the repository are not imported again. Rejected files and rows are listed with the reason.
+    `assay import profile FILE… --run RUN` attaches JFR recordings, pprof profiles or collapsed stacks to a run.
     """
     if list_formats:
         _list(as_json)
+        return
+    is_profile = words[:1] == (PROFILE,) and not Path(PROFILE).exists()
+    other = ("mapping", "defaults", "origin", "label", "strict", "replace", "again")
+    if refused := given_options(context, other if is_profile else ("run", "kind", "interval_ms")):
+        words_for = "a profile does not take it" if is_profile else "it is for profiles"
+        raise SpecificationError(words_for, where=refused[0], hint="assay import profile FILE… --run RUN")
+    if is_profile:
+        import_profile_command(repository, words[1:], run, kind, interval_ms, as_json)
         return
     job = _job(words, mapping, defaults, Origin(origin))
     opened = Repository.create(repository)
@@ -239,7 +263,8 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
 
 def _list(as_json: bool) -> None:
     rows = [(item.name, item.title) for item in formats(rows_of_table).values()] + [
-        (TABLE, "any CSV or TSV table, with --map")
+        (TABLE, "any CSV or TSV table, with --map"),
+        (PROFILE, "a profile of a run: JFR, pprof or collapsed stacks, with --run"),
     ]
     if as_json:
         print_json([{"name": name, "title": title} for name, title in rows])

@@ -99,10 +99,13 @@ def stage_cuts(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) 
         if name not in spans:  # an executor without tasks, or one that the event log does not have
             yield PartSpan(name, UNKNOWN)
             continue
-        bounds = sorted({round(at * 1000) for span in spans[name] for at in span[1:]})
+        spans_ms = [
+            (span.stage_id, round(span.start_unix_s * 1000), round(span.end_unix_s * 1000)) for span in spans[name]
+        ]
+        bounds = sorted({at for span in spans_ms for at in span[1:]})
         pieces = [(stage_part(()), 0, bounds[0] if bounds else 0)]
         for start, end in pairwise(bounds):
-            running = {s.stage_id for s in spans[name] if s.start_unix_s * 1000 < end and s.end_unix_s * 1000 > start}
+            running = {stage_id for stage_id, start_ms, end_ms in spans_ms if start_ms < end and end_ms > start}
             pieces.append((stage_part(running), start, end))
         longest = sorted(pieces[1:], key=lambda piece: piece[1] - piece[2])[:CUTS_MAX]
         pieces[1:] = [piece if piece in longest else (OTHER_STAGES, *piece[1:]) for piece in pieces[1:]]

@@ -12,6 +12,7 @@ no error: the job runs unprofiled, and the run says why.
 """
 
 import asyncio
+import contextlib
 import io
 import secrets
 import tarfile
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.analysis.code_profile.files import FOLDER, RECORDED, recording_and_part, stacks_file, times_file
-from assay.analysis.code_profile.seconds import timed_parts, times_text
+from assay.analysis.code_profile.seconds import StackSamples, timed_parts, times_text
 from assay.analysis.code_profile.stacks import collapsed_text
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
@@ -233,14 +234,17 @@ def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan]) -> dict[str, 
             logs[f"{FOLDER}{name}"] = content
             continue
         recording = name.removesuffix(_TIMED_FILE)
-        starts = [(cut.part, float(cut.from_ms or 0)) for cut in cuts if cut.recording == recording]
-        try:
-            parts = timed_parts(timed_stacks(content), starts)
-        except FormatError:
-            continue
-        for part, times in parts.items():
-            logs[stacks_file(recording, part)] = collapsed_text(times.total()).encode("utf-8", "replace")
-            logs[times_file(recording, part)] = times_text(times).encode()
+        with contextlib.suppress(FormatError):
+            logs |= part_logs(timed_stacks(content), [cut for cut in cuts if cut.recording == recording])
+    return logs
+
+
+def part_logs(samples: Sequence[StackSamples], cuts: Sequence[PartSpan]) -> dict[str, bytes]:
+    """Return the stacks and times of each part of one recording, by the names of their files."""
+    logs = dict[str, bytes]()
+    for part, times in timed_parts(samples, [(cut.part, float(cut.from_ms or 0)) for cut in cuts]).items():
+        logs[stacks_file(cuts[0].recording, part)] = collapsed_text(times.total()).encode("utf-8", "replace")
+        logs[times_file(cuts[0].recording, part)] = times_text(times).encode()
     return logs
 
 

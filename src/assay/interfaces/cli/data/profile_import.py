@@ -1,0 +1,49 @@
+"""``assay import profile``: attach a profile that was recorded outside assay to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from assay.analysis.code_profile.recorded import ProfileKind
+from assay.foundation.errors import SpecificationError
+from assay.interfaces.cli.common import print_json, say
+from assay.store import Repository
+from assay.text import plural
+
+PROFILE = "profile"
+"""The word that names the files as a profile."""
+
+
+def import_profile_command(
+    repository: Path,
+    files: Sequence[str],
+    run: str | None,
+    kind: ProfileKind | None,
+    interval_ms: float | None,
+    as_json: bool,
+) -> None:
+    """Attach ``files`` to ``run``, and print what they hold."""
+    if run is None or not files:
+        raise SpecificationError(
+            "a profile needs its files and the run that it was recorded in",
+            where=PROFILE,
+            hint="assay import profile FILE… --run RUN; `assay runs` lists the runs",
+        )
+    from assay.questions.json_values import json_value
+    from assay.questions.runs.profile_import import import_profile
+
+    paths = [Path(name) for name in files]
+    done = import_profile(Repository.open(repository), run, paths, kind=kind, interval_ms=interval_ms, progress=say)
+    if as_json:
+        print_json(json_value(done))
+        return
+    parts = ", ".join(f"{part} {count}" for part, count in done.parts)
+    click.echo(f"{plural(done.facts.recordings, 'recording')} attached to run {done.facts.run_id}: {parts}")
+    if done.skipped_lines:
+        say(f"{plural(done.skipped_lines, 'line')} of the files are not stacks")
+    if done.facts.interval_ms is None and done.facts.kind in ("cpu", "wall"):
+        say("the files do not state the sampling interval: `assay profile diff` and times need --interval-ms")
+    click.echo(f"`assay profile {done.facts.run_id}` shows it")
