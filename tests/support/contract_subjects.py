@@ -61,8 +61,8 @@ class Subject:
     """A program that would take minutes; it works below a path."""
     left: Callable[[Path], object]
     """What of it still runs on this machine with the given home, in any form that is false when there is nothing."""
-    shuffles: Callable[[], Program] | None = None
-    """A program that shuffles some 20 MB."""
+    shuffles: Callable[[int], Program] | None = None
+    """A program that shuffles some 20 MB, and whose map tasks spend this number of CPU milliseconds in one method."""
     disturb: Callable[[Engine, Path], None] | None = None
     """Breaks it, so that it is in trouble."""
     lacking: Callable[[], str | None] = lambda: None
@@ -121,8 +121,10 @@ HADOOP = Subject(
     fails=lambda path: Program(f"{EXAMPLES}.WordCount", (path, f"{path}-out")),
     endless=lambda path: _teragen(2_000_000_000, path, 1),
     left=lambda home: java_processes(str(home)),
-    shuffles=lambda: Program(
-        f"{JOBS_PACKAGE}Shuffle", (str(SHUFFLED_BYTES),), {"mapreduce.job.maps": "2", "mapreduce.job.reduces": "1"}
+    shuffles=lambda burn_ms: Program(
+        f"{JOBS_PACKAGE}Shuffle",
+        (str(SHUFFLED_BYTES),),
+        {"mapreduce.job.maps": "2", "mapreduce.job.reduces": "1", "assay.shuffle.map-burn-ms": str(burn_ms)},
     ),
     disturb=_kill_datanode,
 )
@@ -168,7 +170,7 @@ def _spark_subject(master: str) -> Subject:
         fails=lambda path: _spark("TeraSort", path, f"{path}-out", 2),
         endless=lambda path: _spark("Rows", 10**12, 1, path),
         left=HADOOP.left,
-        shuffles=lambda: _spark("Shuffle", SHUFFLED_BYTES, 2, 1, "random", 1, 0, 0),
+        shuffles=lambda burn_ms: _spark("Shuffle", SHUFFLED_BYTES, 2, 1, "random", 1, burn_ms, 0),
         disturb=HADOOP.disturb,
         gaps={"providing": "spark-standalone's provider does the same and starts more"} if master == "yarn" else {},
         lacking=lambda: None if find_spark() else "there is no Spark here: `assay spark fetch`, or set SPARK_HOME",

@@ -7,13 +7,16 @@ import contextlib
 import os
 import os.path
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from assay.analysis.code_profile.categories import plain_frame
+from assay.analysis.code_profile.stacks import parse_collapsed
 from assay.execution.engines.contract import Engine, Provider
 from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.foundation.errors import EngineError
@@ -26,6 +29,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 KINDS = {"map", "reduce", "shuffle_map", "result", "task"}
 PHASES = {"setup", "map", "shuffle", "merge", "reduce", "cleanup"}
 LIMIT_S = 300.0
+BURN_MS = 1500
+"""CPU time of each map task in a method that a profile has to find, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ async def test_shuffled_data_is_in_the_folders_of_the_layout(running: Running) -
     subject, engine = running.subject, running.engine
     subject.requires("shuffling")
     assert subject.shuffles is not None
-    program = subject.shuffles()
+    program = subject.shuffles(0)
     work = asyncio.create_task(engine.run(program, subject.base, timeout_s=LIMIT_S, label="job", show=print))
     seen: set[str] = set()
     while not work.done():
@@ -192,7 +197,7 @@ async def test_a_profile_has_a_recording_and_stacks_of_each_jvm(running: Running
     configuration = subject.configuration({PROFILED: "cpu"})
     provided = await provider.provide(configuration, print)
     assert not provided.restarted
-    program, parameters = subject.shuffles(), configuration.parameters
+    program, parameters = subject.shuffles(BURN_MS), configuration.parameters
     done = await provided.engine.run(program, parameters, timeout_s=LIMIT_S, label=TIMED_JOB, show=print)
     assert done.outcome.exit_status == 0, done.outcome.output
     assert done.warnings == ()
@@ -203,9 +208,20 @@ async def test_a_profile_has_a_recording_and_stacks_of_each_jvm(running: Running
     stacks = {name for name in done.logs if name.endswith(".collapsed")}
     parts = {"map", "shuffle", "merge", "reduce"} if program.engine == "hadoop" else {"stage-0", "stage-1"}
     assert {part for part in parts if any(f".{part}." in name for name in stacks)} == parts
-    shuffled = b"".join(done.logs[name] for name in stacks)
-    assert b"io/github/assay" in shuffled
+    tops = {part: _methods(done.logs[name] for name in stacks if f".{part}." in name) for part in parts}
+    burning, burned = ("map" if program.engine == "hadoop" else "stage-0"), "io/github/assay/jobs/Burner.burnCpu"
+    assert tops[burning].most_common(1)[0][0] == burned
+    assert not any(burned in methods for part, methods in tops.items() if part != burning)
     await provider.provide(subject.configuration(), print)
+
+
+def _methods(stacks: Iterable[bytes]) -> Counter[str]:
+    """Return the number of samples of each executing method in collapsed stacks."""
+    methods = Counter[str]()
+    for text in stacks:
+        for stack, count in parse_collapsed(text.decode(errors="replace"))[0].items():
+            methods[plain_frame(stack[-1])] += count
+    return methods
 
 
 def _large_files(folder: Path) -> set[str]:
