@@ -31,29 +31,10 @@ from assay.store.exchange.exchange import copy_bundles
 from assay.store.exchange.package import bundles_with
 from assay.store.exchange.transfer import pack, receive
 from builders import make_run
-from profile_support import BURN, add_run
+from profile_support import BURN, add_run, run_two_methods
 from web_support import client_of
 
 COLLAPSED = "main;org.apache.hadoop.util.QuickSort.sort 30\nmain;com/example/Join.reduce 70\n"
-PROGRAM = """
-import java.lang.management.*;
-public class Slow {
-    static volatile byte[] kept;
-    static void burn(long cpu_ns) {
-        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        long until = threads.getCurrentThreadCpuTime() + cpu_ns;
-        while (threads.getCurrentThreadCpuTime() < until) kept = new byte[1000];
-    }
-    static void first() { burn(400_000_000L); }
-    static void second() { burn(400_000_000L); }
-    public static void main(String[] arguments) throws Exception {
-        first();
-        System.out.println(System.currentTimeMillis());
-        Thread.sleep(1200);
-        second();
-    }
-}
-"""
 CACHED = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "assay" / f"async-profiler-{agent.VERSION}"
 has_profiler = pytest.mark.skipif(
     shutil.which("javac") is None or not (CACHED / agent.CONVERTER).is_file(),
@@ -226,16 +207,6 @@ def test_frames_have_the_form_that_categories_know() -> None:
     assert parse_collapsed(f"{stored_frame('a;b')} 1")[0] == {("a,b",): 1}
 
 
-def recorded(folder: Path, option: str) -> float:
-    """Run the program in a JVM with a profiler, and return when its first method ended, in Unix seconds."""
-    if not (folder / "Slow.class").exists():
-        (folder / "Slow.java").write_text(PROGRAM)
-        subprocess.run(["javac", "-d", folder, folder / "Slow.java"], check=True)
-    command = ["java", option, "-cp", str(folder), "Slow"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    return float(next(line for line in done.stdout.splitlines() if line.isdigit())) / 1000
-
-
 def with_run(
     store: Repository, number: int, started_s: float, tasks: Sequence[TaskAttempt] = (), stages: tuple[Stage, ...] = ()
 ) -> str:
@@ -250,7 +221,7 @@ def test_an_async_profiler_recording_is_cut_into_the_phases_of_its_attempt(store
     started_s, target = time.time(), tmp_path / "attempt_1_r_0.jfr"
     library = CACHED / agent.LIBRARIES[os.uname().machine]
     option = f"-agentpath:{library}=start,event=ctimer,interval=5ms,jfr,file={target}"
-    middle_s = recorded(tmp_path, option) - started_s + 0.6
+    middle_s = run_two_methods(tmp_path, option) - started_s
     where = ("job_1", "task_1", "attempt_1_r_0", "reduce", "worker1", "succeeded")
     task = TaskAttempt(*where, 0.0, 99.0, middle_s, middle_s, 0, 0, 0, 0, None, None, None)
     run_id = with_run(store, 10, started_s, [task])
@@ -275,7 +246,7 @@ def test_an_async_profiler_recording_is_cut_into_the_phases_of_its_attempt(store
 def test_a_flight_recorder_file_is_cut_into_the_stages_of_its_run(store: Repository, tmp_path: Path) -> None:
     started_s, target = time.time(), tmp_path / "executor-1.jfr"
     option = f"-XX:StartFlightRecording=filename={target},settings=profile,dumponexit=true"
-    middle_s = recorded(tmp_path, option) - started_s + 0.6
+    middle_s = run_two_methods(tmp_path, option) - started_s
     ends = ((0, 0.0, middle_s), (1, middle_s, time.time() - started_s))
     stages = tuple(
         Stage(number, 0, "s", (), 1, start_s, end_s, None, 0, 0, 0, 0, 0, 0.0, 0) for number, start_s, end_s in ends
@@ -295,7 +266,7 @@ def test_a_flight_recorder_file_is_cut_into_the_stages_of_its_run(store: Reposit
 def test_a_truncated_recording_or_one_of_another_time_is_refused(store: Repository, tmp_path: Path) -> None:
     target = tmp_path / "a.jfr"
     library = CACHED / agent.LIBRARIES[os.uname().machine]
-    recorded(tmp_path, f"-agentpath:{library}=start,event=ctimer,interval=5ms,jfr,file={target}")
+    run_two_methods(tmp_path, f"-agentpath:{library}=start,event=ctimer,interval=5ms,jfr,file={target}")
     with pytest.raises(FormatError) as error:
         import_profile(store, make_run(1).run_id, [target])
     assert "after the run's start, and the run took 60 s" in error.value.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,26 @@ from builders import make_run
 
 FACTS = {"kind": "cpu", "method": "async-profiler 4.6, ctimer", "reason": None, "interval_ms": 10}
 BURN = "io/github/assay/jobs/Burner.burnCpu"
+
+TWO_METHODS = """
+import java.lang.management.*;
+public class Slow {
+    static volatile byte[] kept;
+    static void burn(long cpu_ns) {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long until = threads.getCurrentThreadCpuTime() + cpu_ns;
+        while (threads.getCurrentThreadCpuTime() < until) kept = new byte[1000];
+    }
+    static void first() { burn(400_000_000L); }
+    static void second() { burn(400_000_000L); }
+    public static void main(String[] arguments) throws Exception {
+        first();
+        System.out.println(System.currentTimeMillis());
+        Thread.sleep(1200);
+        second();
+    }
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -65,3 +86,16 @@ def profiled_repository(root: Path) -> ProfiledRepository:
     first = [add_run(store, number, "HDD", 10 + number) for number in (1, 2, 3)]
     second = [add_run(store, number, "SS2", 900 + number) for number in (4, 5, 6)]
     return ProfiledRepository(store, first[0], second[0])
+
+
+def run_two_methods(folder: Path, option: str) -> float:
+    """Run a JVM with a profiler's option in which ``Slow.first`` and, after a pause, ``Slow.second`` burn CPU time.
+
+    Return the middle of the pause in Unix seconds.
+    """
+    if not (folder / "Slow.class").exists():
+        (folder / "Slow.java").write_text(TWO_METHODS)
+        subprocess.run(["javac", "-d", folder, folder / "Slow.java"], check=True)
+    command = ["java", option, "-cp", str(folder), "Slow"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return float(next(line for line in done.stdout.splitlines() if line.isdigit())) / 1000 + 0.6

@@ -8,9 +8,10 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -36,12 +37,14 @@ from assay.execution.engines.hadoop.profiling.recording import METHODS, ProfileR
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.spark.rules import SparkRules
 from assay.execution.hosts import LocalTransport
+from assay.execution.hosts.transport import CommandResult
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import EngineError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import PROFILED, Attachment, Outcome, TaskAttempt
 from builders import make_run
 from cluster_texts import HDD, cluster_text
+from profile_support import run_two_methods
 
 PLAN = """\
 plan: p
@@ -251,7 +254,7 @@ def record(
         for name in names:
             option = recorder.option(recordings, name)
             await recorder.hosts["node"].run(["java", option, "-cp", str(folder), "Slow"], timeout_s=120)
-        damage(Path(recordings) / f"{names[0]}.jfr")
+        damage(Path(recordings.folder) / f"{names[0]}.jfr")
         parts = RecordedParts(frozenset(names), len(names), lambda chosen: [PartSpan(name, "whole") for name in chosen])
         return await recorder.end(recordings, result, parts)
 
@@ -290,6 +293,51 @@ def test_a_truncated_recording_is_counted_and_the_other_one_is_read(kept: int, t
     assert [warning.words for warning in result.warnings] == ["1 of 2 JVMs have no readable profile"]
     assert result.environment["profile"]["attempts_stored"] == 1
     assert "profiles/two.whole.collapsed" in result.logs
+
+
+class AheadTransport(LocalTransport):
+    """This machine, with a clock that is ahead by a fixed time if it is asked for."""
+
+    ahead_s = 0.0
+
+    async def run(self, argv: Sequence[str], **options: Any) -> CommandResult:
+        result = await super().run(argv, **options)
+        if argv[0] == "date":
+            result = replace(result, stdout=f"{float(result.stdout) + self.ahead_s}\n".encode())
+        return result
+
+
+def ahead(name: str, ahead_s: float) -> AheadTransport:
+    transport = AheadTransport(name)
+    transport.ahead_s = ahead_s
+    return transport
+
+
+@has_agent
+@pytest.mark.parametrize(("kind", "clock"), [("cpu", "driver"), ("cpu", ""), ("alloc", "driver")])
+def test_samples_and_parts_are_aligned_by_the_offsets_of_clocks(kind: str, clock: str, tmp_path: Path) -> None:
+    hosts, home = {"node": ahead("node", 1000.0), "driver": ahead("driver", 400.0)}, str(tmp_path / "home")
+
+    async def run() -> ProgramResult:
+        recorder = await prepare(kind, hosts, "java", home, lambda _: None)
+        recordings = await recorder.begin()
+        assert recordings is not None
+        option = recorder.option(recordings, "one")
+        middle_s = await asyncio.to_thread(run_two_methods, tmp_path, option)
+        by_clock_s = middle_s - (600.0 if clock else 0.0)  # the driver's clock is behind the node's
+        at = str(round(by_clock_s * 1000))
+        cuts = [PartSpan("one", "stage-0", "1", at), PartSpan("one", "stage-1", at, "")]
+        parts = RecordedParts(frozenset({"one"}), 1, lambda _: cuts, clock)
+        return await recorder.end(recordings, ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0), parts)
+
+    result = asyncio.run(run())
+    assert result.environment["profile"]["clock_ahead_s"] == pytest.approx({"node": 1000.0, "driver": 400.0}, abs=9.0)
+    stacks = {part: result.logs[f"profiles/one.{part}.collapsed"].decode() for part in ("stage-0", "stage-1")}
+    assert [("Slow.first" in text, "Slow.second" in text) for text in stacks.values()] == [(True, False), (False, True)]
+    if kind == "cpu":
+        first = list(parse_collapsed(stacks["stage-0"])[0])
+        times = parse_times(result.logs["profiles/one.stage-0.seconds"].decode(), first)
+        assert all(abs(time.time() - 1000.0 - second) < RECENT_S for second in times.stacks)
 
 
 @pytest.fixture

@@ -32,6 +32,11 @@ class StackSamples(NamedTuple):
     times_ns: tuple[int, ...]
     counts: tuple[int, ...]
 
+    def shifted(self, by_s: float) -> "StackSamples":
+        """Return the samples with their times moved later by ``by_s``."""
+        by_ns = round(by_s * _NS_PER_S)
+        return self._replace(times_ns=tuple(time_ns + by_ns for time_ns in self.times_ns)) if by_ns else self
+
 
 @dataclass(frozen=True, slots=True)
 class StackTimes:

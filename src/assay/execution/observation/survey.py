@@ -5,13 +5,13 @@ host, and the error for each other host. Nothing is written on a host.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import msgspec
 
 from assay.execution.hosts import LocalTransport, Transport, connect_ssh
+from assay.execution.hosts.clock import clock_offset
 from assay.execution.observation.scripts import run_script
 from assay.foundation.errors import HostError, HostTimeoutError
 from assay.model import Address, Survey, survey_of
@@ -48,7 +48,7 @@ async def survey(
     options = {"directories": list(directories), "peers": list(peers), "neighbour": neighbour, "watch_s": WATCH_S}
     try:
         async with asyncio.timeout(timeout_s):
-            offset = await _offset(transport, timeout_s)
+            offset = await clock_offset(transport, timeout_s)
             answer, environment, services = await asyncio.gather(
                 run_script(transport, "survey", options, timeout_s=timeout_s),
                 run_script(transport, "environment", {"directories": [], "java": None}, timeout_s=timeout_s),
@@ -58,26 +58,11 @@ async def survey(
         words = f"it does not answer within {timeout_s:g} s"
         raise HostTimeoutError(words, where=transport.name, hint="log in by hand and check what blocks it") from error
     try:
-        return survey_of(transport.name, environment, {**answer, **services, "clock": {**answer["clock"], **offset}})
+        return survey_of(
+            transport.name, environment, {**answer, **services, "clock": {**answer["clock"], **asdict(offset)}}
+        )
     except (KeyError, TypeError, msgspec.ValidationError) as error:
         raise HostError(f"its answer is unexpected: {error}", where=f"{transport.name}: survey") from error
-
-
-async def _offset(transport: Transport, timeout_s: float) -> dict[str, float]:
-    """Return the offset of the host's clock and its uncertainty, in seconds.
-
-    The host is assumed to read its clock midway between request and answer.
-    """
-    began = time.time()
-    result = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
-    ended = time.time()
-    try:
-        there = float(result.stdout)
-    except ValueError as error:
-        words = f"its answer is not a time: {result.stdout[:80]!r}"
-        hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
-        raise HostError(words, where=f"{transport.name}: date", hint=hint) from error
-    return {"offset_s": there - (began + ended) / 2, "uncertain_s": (ended - began) / 2}
 
 
 async def survey_all(

@@ -176,7 +176,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             result = with_event_log(ended, history)
             if profiler is None:
                 return result
-            parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s)
+            parts = stage_parts(history.stage_spans, history.stages, result.started_unix_s, self.cluster.master.name)
             return await profiler.end(recordings, result, parts)
 
         copies = parameters.get(REPLICATION, "1")

@@ -27,6 +27,14 @@ class PartSpan(NamedTuple):
     from_ms: str = ""
     to_ms: str = ""
 
+    def shifted(self, by_s: float) -> "PartSpan":
+        """Return the part with its times moved later by ``by_s``; open ends stay open."""
+        moved = (
+            text if text in ("", _OPEN_START) else str(round(int(text) + by_s * 1000))
+            for text in (self.from_ms, self.to_ms)
+        )
+        return PartSpan(self.recording, self.part, *moved)
+
 
 class StageSpan(NamedTuple):
     """The time in which a stage ran on one JVM, in Unix seconds."""
@@ -46,6 +54,9 @@ class RecordedParts:
     """Number of JVMs with the profiler's option."""
     cuts: Callable[[Sequence[str]], Iterable[PartSpan]]
     """Returns the cuts of the given recordings."""
+    clock: str = ""
+    """The node whose clock has the times of the cuts: that of the Spark driver. Empty: each recording's own node, as a
+    MapReduce task reports the ends of its shuffle and merge by its own clock."""
 
 
 def task_parts(tasks: Sequence[TaskAttempt], started_unix_s: float) -> RecordedParts:
@@ -77,16 +88,19 @@ def phase_cuts(tasks: Iterable[TaskAttempt], started_unix_s: float, chosen: Sequ
 
 
 def stage_parts(
-    executors: Mapping[str, Sequence[StageSpan]], stages: Iterable[Stage], started_unix_s: float
+    executors: Mapping[str, Sequence[StageSpan]], stages: Iterable[Stage], started_unix_s: float, driver_node: str = ""
 ) -> RecordedParts:
-    """Return the parts of Spark's executors, by their tasks' stages, and of the driver, by the stages that run."""
+    """Return the parts of Spark's executors, by their tasks' stages, and of the driver, by the stages that run.
+
+    ``driver_node``: the node of the driver, which writes the event log.
+    """
     running = [
         StageSpan(stage.stage_id, started_unix_s + stage.start_s, started_unix_s + stage.end_s)
         for stage in stages
         if stage.start_s is not None and stage.end_s is not None
     ]
     spans = {DRIVER: running, **{f"{EXECUTOR}{number}": list(those) for number, those in executors.items()}}
-    return RecordedParts(frozenset(spans), len(spans), partial(stage_cuts, spans))
+    return RecordedParts(frozenset(spans), len(spans), partial(stage_cuts, spans), driver_node)
 
 
 def stage_cuts(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) -> Iterator[PartSpan]:

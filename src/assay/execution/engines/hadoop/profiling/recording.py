@@ -27,6 +27,7 @@ from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.parts import PartSpan, RecordedParts
 from assay.execution.engines.hadoop.settings import containers
+from assay.execution.hosts.clock import clock_offset
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import AssayError, EngineError, FormatError, HostError
 from assay.foundation.units import format_bytes
@@ -103,6 +104,15 @@ METHODS: Mapping[str, tuple[ProfilingMethod, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class JobRecordings:
+    """The recordings of one job: their folder on every host, and by node how far its clock is ahead of this
+    machine's."""
+
+    folder: str
+    ahead_s: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileRecorder:
     """A method that works on all hosts, or the reason why no method works; ``folder`` is the same on every host."""
 
@@ -125,8 +135,9 @@ class ProfileRecorder:
             "attempts": attempts,
         }
 
-    async def begin(self) -> str | None:
-        """Make a folder for the recordings of one job on every host and return its path; None without a method.
+    async def begin(self) -> JobRecordings | None:
+        """Make a folder for the recordings of one job on every host, and measure the hosts' clocks; None without a
+        method.
 
         Every user may write there: an attached cluster runs containers as another user.
         """
@@ -134,24 +145,27 @@ class ProfileRecorder:
             return None
         folder = f"{self.folder}/{secrets.token_hex(6)}"
         await _on_all(self.hosts, ["mkdir", "-p", "-m", "1777", folder])
-        return folder
+        ahead_s = await asyncio.gather(*map(_ahead_s, self.hosts.values()))
+        return JobRecordings(folder, dict(zip(self.hosts, ahead_s, strict=True)))
 
-    def option(self, folder: str, recording: str) -> str:
+    def option(self, recordings: JobRecordings, recording: str) -> str:
         """Return the option of a JVM that writes ``recording``, which may have variables that the engine replaces."""
         assert self.method is not None
-        return self.method.option.format(library=f"{self.folder}/agent.so", file=f"{folder}/{recording}{RECORDED}")
+        return self.method.option.format(
+            library=f"{self.folder}/agent.so", file=f"{recordings.folder}/{recording}{RECORDED}"
+        )
 
-    async def end(self, folder: str | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
+    async def end(self, recordings: JobRecordings | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
         """Return the result with the profiles of its JVMs, and remove their folder.
 
-        ``folder``: from :meth:`begin`. Profiles that are missing or unreadable are counted in a warning; they never
+        ``recordings``: from :meth:`begin`. Profiles that are missing or unreadable are counted in a warning; they never
         make a run fail.
         """
-        if folder is None:
+        if recordings is None:
             return self._unprofiled(result, parts.jvms)
         logs, problems = dict[str, bytes](), []
         try:
-            sizes, at = await self._sizes(folder)
+            sizes, at = await self._sizes(recordings.folder)
             chosen = sampled(sizes, BYTES_MAX)
             if len(chosen) < len(sizes):
                 problems.append(
@@ -160,10 +174,12 @@ class ProfileRecorder:
                 )
             cuts = list(parts.cuts(chosen))
             for node in dict.fromkeys(at[name] for name in chosen):
-                logs |= await self._fetched(node, folder, [cut for cut in cuts if at[cut.recording] == node])
-            await _on_all(self.hosts, ["rm", "-rf", folder])
+                on_node = [cut for cut in cuts if at[cut.recording] == node]
+                logs |= await self._fetched(node, recordings, on_node, parts.clock or node)
+            await _on_all(self.hosts, ["rm", "-rf", recordings.folder])
         except (HostError, tarfile.TarError) as error:
             problems.append(f"profiles could not be collected: {error}")
+        clocks = {"clock_ahead_s": {node: round(ahead_s, 3) for node, ahead_s in recordings.ahead_s.items() if ahead_s}}
         readable = {names[0] for names in map(recording_and_part, logs) if names}
         if (missing := len(parts.expected - readable)) and not problems:
             problems.append(f"{missing} of {len(parts.expected)} JVMs have no readable profile")
@@ -171,7 +187,7 @@ class ProfileRecorder:
             result,
             logs={**result.logs, **logs},
             warnings=(*result.warnings, *(CodedWarning(WarningCode.LEFT_OUT, words) for words in problems)),
-            environment={**result.environment, "profile": self.facts(len(readable), parts.jvms)},
+            environment={**result.environment, "profile": {**self.facts(len(readable), parts.jvms), **clocks}},
         )
 
     def _unprofiled(self, result: ProgramResult, jvms: int) -> ProgramResult:
@@ -194,9 +210,14 @@ class ProfileRecorder:
                     sizes[recording], at[recording] = int(size), node
         return dict(sorted(sizes.items())), at
 
-    async def _fetched(self, node: str, folder: str, cuts: Sequence[PartSpan]) -> dict[str, bytes]:
-        """Convert recordings on their node, and return recordings, stacks and times by name."""
+    async def _fetched(self, node: str, job: JobRecordings, cuts: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
+        """Convert recordings on their node, and return recordings, stacks and times by name.
+
+        ``cuts`` have the times of the clock of node ``clock``; samples have those of ``node``.
+        """
         assert self.method is not None
+        folder, ahead_s = job.folder, job.ahead_s.get(node, 0.0)
+        cuts = [cut.shifted(-job.ahead_s.get(clock, 0.0) + (0.0 if self.method.timed else ahead_s)) for cut in cuts]
         recordings = list(dict.fromkeys(cut.recording for cut in cuts))
         if self.method.timed:
             outputs = {f"{name}{_TIMED_FILE}": f"{name} {name}{_TIMED_FILE}" for name in recordings}
@@ -223,11 +244,14 @@ class ProfileRecorder:
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
             opened = {member.name: archive.extractfile(member) for member in archive.getmembers()}
             contents = {name: file.read() for name, file in opened.items() if file is not None}
-        return await asyncio.to_thread(_logs_of, contents, cuts)
+        return await asyncio.to_thread(_logs_of, contents, cuts, ahead_s)
 
 
-def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan]) -> dict[str, bytes]:
-    """Return the logs of a node's files: those with timed stacks are cut into parts. Unreadable ones are left out."""
+def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan], ahead_s: float) -> dict[str, bytes]:
+    """Return the logs of a node's files: those with timed stacks are cut into parts. Unreadable ones are left out.
+
+    ``ahead_s``: how far the node's clock is ahead of this machine's, whose times ``cuts`` have.
+    """
     logs = dict[str, bytes]()
     for name, content in files.items():
         if not name.endswith(_TIMED_FILE):
@@ -235,7 +259,8 @@ def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan]) -> dict[str, 
             continue
         recording = name.removesuffix(_TIMED_FILE)
         with contextlib.suppress(FormatError):
-            logs |= part_logs(timed_stacks(content), [cut for cut in cuts if cut.recording == recording])
+            samples = [sample.shifted(-ahead_s) for sample in timed_stacks(content)]
+            logs |= part_logs(samples, [cut for cut in cuts if cut.recording == recording])
     return logs
 
 
@@ -324,6 +349,14 @@ async def _probe(transport: Transport, method: ProfilingMethod, folder: str, jav
     lines = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
     message = " ".join(line.strip() for line in lines[:_MESSAGE_LINES]) or "no recording was written"
     return f"{message} ({transport.name})"
+
+
+async def _ahead_s(host: Transport) -> float:
+    """Return how far a host's clock is ahead of this machine's; 0 if this is within the uncertainty or unknown."""
+    try:
+        return (await clock_offset(host, _PROBE_TIMEOUT_S)).known_s
+    except HostError:
+        return 0.0
 
 
 async def _on_all(hosts: Mapping[str, Transport], command: Sequence[str]) -> dict[str, bytes]:

@@ -1,0 +1,37 @@
+"""Measure the offset of a host's clock from the clock of this machine."""
+
+import time
+from dataclasses import dataclass
+
+from assay.execution.hosts.transport import Transport
+from assay.foundation.errors import HostError
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """How far a host's clock is ahead of this machine's, and half of the round trip, which bounds the error."""
+
+    offset_s: float
+    uncertain_s: float
+
+    @property
+    def known_s(self) -> float:
+        """The offset if it exceeds its uncertainty, else 0."""
+        return self.offset_s if abs(self.offset_s) > self.uncertain_s else 0.0
+
+
+async def clock_offset(transport: Transport, timeout_s: float) -> ClockOffset:
+    """Return the offset of the host's clock, in seconds. Raises HostError if its answer is no time.
+
+    The host is assumed to read its clock midway between request and answer.
+    """
+    began = time.time()
+    result = await transport.run(["date", "+%s.%N"], timeout_s=timeout_s)
+    ended = time.time()
+    try:
+        there = float(result.stdout)
+    except ValueError as error:
+        words = f"its answer is not a time: {result.stdout[:80]!r}"
+        hint = "a start-up file of the login shell, such as .bashrc, must not print anything"
+        raise HostError(words, where=f"{transport.name}: date", hint=hint) from error
+    return ClockOffset(there - (began + ended) / 2, (ended - began) / 2)
