@@ -87,7 +87,7 @@ def test_the_examples_measured_runs_repeat_no_line_of_the_verdicts(tmp_path: Pat
     assert len(notes) == len(set(notes))
 
 
-READS_NO_SELECTION = {"campaign", "demo", "import", "mcp", "pull", "push", "sign", "verify", "observe", "serve", "tune"}
+READS_NO_SELECTION = {"campaign", "demo", "mcp", "pull", "push", "sign", "verify", "observe", "serve", "tune"}
 """Commands with a repository that execute, copy or serve runs instead of answering from some of them."""
 
 

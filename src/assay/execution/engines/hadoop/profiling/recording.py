@@ -104,7 +104,7 @@ METHODS: Mapping[str, tuple[ProfilingMethod, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class JobRecordings:
+class ProfiledJob:
     """The recordings of one job: their folder on every host, and by node how far its clock is ahead of this
     machine's."""
 
@@ -135,7 +135,7 @@ class ProfileRecorder:
             "attempts": attempts,
         }
 
-    async def begin(self) -> JobRecordings | None:
+    async def begin(self) -> ProfiledJob | None:
         """Make a folder for the recordings of one job on every host, and measure the hosts' clocks; None without a
         method.
 
@@ -146,16 +146,16 @@ class ProfileRecorder:
         folder = f"{self.folder}/{secrets.token_hex(6)}"
         await _on_all(self.hosts, ["mkdir", "-p", "-m", "1777", folder])
         ahead_s = await asyncio.gather(*map(_ahead_s, self.hosts.values()))
-        return JobRecordings(folder, dict(zip(self.hosts, ahead_s, strict=True)))
+        return ProfiledJob(folder, dict(zip(self.hosts, ahead_s, strict=True)))
 
-    def option(self, recordings: JobRecordings, recording: str) -> str:
+    def option(self, recordings: ProfiledJob, recording: str) -> str:
         """Return the option of a JVM that writes ``recording``, which may have variables that the engine replaces."""
         assert self.method is not None
         return self.method.option.format(
             library=f"{self.folder}/agent.so", file=f"{recordings.folder}/{recording}{RECORDED}"
         )
 
-    async def end(self, recordings: JobRecordings | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
+    async def end(self, recordings: ProfiledJob | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
         """Return the result with the profiles of its JVMs, and remove their folder.
 
         ``recordings``: from :meth:`begin`. Profiles that are missing or unreadable are counted in a warning; they never
@@ -210,7 +210,7 @@ class ProfileRecorder:
                     sizes[recording], at[recording] = int(size), node
         return dict(sorted(sizes.items())), at
 
-    async def _fetched(self, node: str, job: JobRecordings, cuts: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
+    async def _fetched(self, node: str, job: ProfiledJob, cuts: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
         """Convert recordings on their node, and return recordings, stacks and times by name.
 
         ``cuts`` have the times of the clock of node ``clock``; samples have those of ``node``.
