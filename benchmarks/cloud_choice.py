@@ -29,6 +29,7 @@ from cloud_tables import CloudRuns, read_folder
 
 from assay.analysis.statistics import Floats, Ints, Mask
 from assay.estimation.prediction.features import numbers
+from assay.estimation.prediction.instance_types import Shapes
 from assay.estimation.prediction.model import learn
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
@@ -51,12 +52,21 @@ Method = Callable[[CloudRuns, Ints, Ints], Estimates]
 
 
 def by_assay(runs: CloudRuns, known: Ints, asked: Ints) -> Estimates:
-    """Return assay's predictions, which ``assay predict`` prints."""
+    """Return assay's predictions, which ``assay predict`` prints.
+
+    For a job without runs, which has no predicted time, the model for instance types ranks the options.
+    """
+    table = runs.table.subset(asked)
     try:
-        prediction = predict(learn(runs.table.subset(known)), runs.table.subset(asked))
+        model = learn(runs.table.subset(known))
     except SpecificationError:
         nothing = np.full(len(asked), np.nan)
         return Estimates(nothing, nothing, nothing)
+    jobs = runs.table.columns["workload"].codes
+    if model.instance_types is not None and not np.isin(jobs[asked], jobs[known]).any():
+        logs, half = model.instance_types.estimates(Shapes.of(model.encoding, table))
+        return Estimates(np.exp(logs), np.exp(logs - half), np.exp(logs + half))
+    prediction = predict(model, table)
     return Estimates(prediction.expected_s, prediction.low_s, prediction.high_s)
 
 

@@ -6,7 +6,8 @@ hour.
 
 Names are compared in lower case, without separators and without a unit at their end (``data_size_MB``, ``runtime_ms``).
 Columns that no rule names are parameters of the job, unless they follow from the instance type and the number of
-instances, or look like measurements. ``--map COLUMN=FIELD`` overrides the rules; the fields are :data:`FIELDS`. A table
+instances, or look like measurements. Numbers that differ by at most 1 % are one level: generated inputs vary by as
+much. ``--map COLUMN=FIELD`` overrides the rules; the fields are :data:`FIELDS`. A table
 without a column of jobs has one job, named after the file.
 """
 
@@ -95,6 +96,8 @@ SUCCEEDED = ("", "true", "1", "yes", "completed", "success", "succeeded", "finis
 """Texts of a column ``status`` or ``completed`` for runs that are taken."""
 MEMORY_MIB_FROM = 512.0
 """Memory of an instance from this number on is in MB if its column has no unit; below it is in GB."""
+SAME_WITHIN = 0.01
+"""Share by which two sizes or parameters may differ and still be one."""
 _COUNTED = re.compile(r"(\d+)\s*[x×_*-]\s*([A-Za-z].*)")
 """An instance type with a number of instances, such as ``8x m4.xlarge``."""
 
@@ -152,6 +155,18 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         return float("nan")
+
+
+def merged(texts: Sequence[str]) -> list[str]:
+    """Return the texts with each number replaced by the smallest of those that are at most 1 % apart."""
+    levels = sorted({text for text in texts if number(text) > 0}, key=number)
+    names: dict[str, str] = {}
+    first = ""
+    for text in levels:
+        if not first or number(text) > number(first) * (1 + SAME_WITHIN):
+            first = text
+        names[text] = first
+    return [names.get(text, text) for text in texts]
 
 
 class TableReader:
@@ -229,7 +244,7 @@ class TableReader:
         shape = list(zip(cells["instance_type"], cells["workers"], strict=True))
         options = {}
         for at, column in enumerate(header):
-            texts = [row[at] for row in rows]
+            texts = merged([row[at] for row in rows])
             explicit = fields.get(column) == "option"
             if not explicit and (
                 column in fields or plain(column)[0] in IGNORED.split() or MEASURED.search(column.lower())
@@ -266,7 +281,7 @@ class TableReader:
         if "data" in cells:
             scale = BYTES.get(units.get("data", ""), 1.0)
             columns["data_bytes"] = [
-                _with_unit(text) or f"{round(number(text) * scale)}" if text else "" for text in cells["data"]
+                _with_unit(text) or f"{round(number(text) * scale)}" if text else "" for text in merged(cells["data"])
             ]
         with tempfile.TemporaryDirectory() as folder:
             plain_path = Path(folder) / "runs.csv"

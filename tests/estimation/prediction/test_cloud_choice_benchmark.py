@@ -139,3 +139,13 @@ def test_the_simulated_world_is_read_completely(tmp_path: Path) -> None:
     assert len(runs.types) == 9
     assert np.isfinite(runs.price_usd_per_h).all()
     assert (tmp_path / "a" / "runs.csv").read_text() == (tmp_path / "b" / "runs.csv").read_text()
+
+
+def test_inputs_that_differ_by_one_percent_are_one_case(tmp_path: Path) -> None:
+    """Generated inputs vary by a few bytes from cluster to cluster."""
+    rows = [f"m5.xlarge,{count},{187_590_000_000 + count * 1_000_000},{10 * count}" for count in (2, 4, 8)]
+    other = [f"c5.xlarge,{count},{370_000_000_000 - count},{9 * count}" for count in (2, 4, 8)]
+    (tmp_path / "join.csv").write_text("\n".join(["machine_type,nodes,input_size_bytes,runtime_s", *rows, *other]))
+    runs = tables.read_folder(tmp_path, {})
+    assert len(np.unique(runs.contexts)) == 2
+    assert tables.merged(["0", "100", "101", "102", "", "x"]) == ["0", "100", "100", "102", "", "x"]

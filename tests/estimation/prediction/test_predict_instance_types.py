@@ -11,7 +11,8 @@ import pytest
 from assay.analysis.statistics import RunTable
 from assay.analysis.statistics.runs.run_table import stacked
 from assay.estimation.prediction.features import hardware_values, instance_types_of
-from assay.estimation.prediction.model import RENTED, learn
+from assay.estimation.prediction.instance_types import family_of, left_out_errors
+from assay.estimation.prediction.model import learn
 from assay.estimation.prediction.model_file import decode_model, encode_model
 from assay.estimation.prediction.predict import Basis, Predictions, predict
 from assay.model import Hardware
@@ -66,7 +67,7 @@ def test_intervals_hold_for_new_instance_types(runs: Any, without_c4: tuple[Any,
         assert predicted.reasons[0] == (
             f"no run has instance type {name}; its error is estimated by leaving out 5 instance types in turn",
         )
-        assert model.unseen[RENTED].levels == 5
+        assert model.instance_types.types == 5
     assert np.mean(held) >= 0.85
     assert np.mean(errors) < 0.35
 
@@ -91,7 +92,38 @@ def test_the_model_file_keeps_the_model_for_new_types(without_c4: tuple[Any, Run
 def test_types_with_one_cluster_each_are_treated_as_clusters(runs: Any) -> None:
     """Then leaving out a type is leaving out a cluster, so that there is one answer."""
     table = runs.table.subset(runs.workers == 4)
-    assert RENTED not in learn(stacked([table, table])).transfers
+    assert learn(stacked([table, table])).instance_types is None
+
+
+def test_two_types_with_equal_times_leave_a_third_uncertain(runs: Any) -> None:
+    """Hardware does not show that a type is much faster, so its interval is not the scatter of two known types."""
+    known = np.isin(runs.type, [runs.types.index(name) for name in ("m4.xlarge", "c4.xlarge", "c4.2xlarge")])
+    model = learn(stacked([runs.table.subset(known)] * 2))
+    predicted = predict(model, runs.table.subset(runs.type == runs.types.index("r4.2xlarge")))
+    assert np.median(predicted.high_s / predicted.expected_s) > 1.15
+
+
+def test_errors_of_left_out_types_follow_from_the_inverse_covariance() -> None:
+    """Leaving out rows in closed form is the same as predicting them from the others."""
+    random = np.random.default_rng(2)
+    factor = random.normal(size=(7, 9))
+    covariance, times = factor @ factor.T, random.normal(size=7)
+    precision = np.linalg.inv(covariance).astype(np.float64)
+    left, kept = np.arange(3), np.arange(3, 7)
+    direct = times[left] - covariance[np.ix_(left, kept)] @ np.linalg.inv(covariance[np.ix_(kept, kept)]) @ times[kept]
+    errors, spread = left_out_errors(precision, precision @ times, left)
+    assert errors == pytest.approx(direct)
+    explained = np.linalg.solve(covariance[np.ix_(kept, kept)], covariance[np.ix_(kept, left)])
+    conditional = covariance[np.ix_(left, left)] - covariance[np.ix_(left, kept)] @ explained
+    assert spread == pytest.approx(np.sqrt(np.diag(conditional)))
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("c4.2xlarge", "c4"), ("Standard_D4_v2", "Standard_D_v2"), ("n2-standard-16", "n2-standard"), ("A7", "A7")],
+)
+def test_families_of_three_providers(name: str, family: str) -> None:
+    assert family_of(name) == family
 
 
 def test_hardware_that_runs_did_not_record_comes_from_the_catalogue() -> None:

@@ -4,7 +4,8 @@ In: runs as a table. Out: a :class:`TimeModel`, frozen arrays. The model learns 
 configuration with stacked trees (:mod:`assay.estimation.prediction.stack`). The configurations are divided into eight
 folds; all repetitions of a configuration are in one fold. Intervals come from errors of trees that had not seen the
 configuration (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a cluster or a layout
-that was never measured, other trees are used: their features are hardware and devices, not names.
+that was never measured, other trees are used: their features are hardware and devices, not names. For an instance type
+that was never measured, it is a Gaussian process (:mod:`assay.estimation.prediction.instance_types`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,7 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 from assay.estimation.prediction.calibration import conformal_quantile, left_out_quantile, quantile_by_level
 from assay.estimation.prediction.features import (
-    CORES,
-    HARDWARE,
-    INSTANCE_TYPE,
     KINDS,
-    WORKERS,
     Encoding,
     Features,
     distinguishing_factors,
@@ -30,6 +27,7 @@ from assay.estimation.prediction.features import (
     learned_encoding,
 )
 from assay.estimation.prediction.forest import COARSE_LEAF, Forest, boost, grow_forest
+from assay.estimation.prediction.instance_types import InstanceTypeModel, Shapes, learn_instance_types
 from assay.estimation.prediction.stack import TREES, Stack, stacked
 from assay.foundation.errors import SpecificationError
 
@@ -39,9 +37,7 @@ RUNS_MIN = 20
 """Minimum number of valid runs to learn from."""
 CONFIGURATIONS_MIN = 8
 """Minimum number of different configurations to learn from."""
-RENTED = "instance type"
-"""Kind of level that is new for clusters of an instance type that was never measured."""
-LEFT_OUT_MAX = {"cluster": 40, "layout": 10, RENTED: 40}
+LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
 """Maximum number of levels that are left out in turn to estimate the error for a new level."""
 LEFT_OUT_PAIRS_MAX = 10
 """Maximum number of pairs of levels that are left out in turn, for each pair of kinds of levels."""
@@ -50,8 +46,9 @@ LEVELS_TRIED_MAX = 10
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
 HARDWARE_MIN = 5
-"""Maximum number of clusters, or of instance types, for which hardware is not a feature: among few, it only identifies
-each. For new instance types, the numbers of workers and of all cores are features in any case."""
+"""Maximum number of clusters for which hardware is not a feature: among few, it only identifies each."""
+INSTANCE_TYPES_MIN = 2
+"""Minimum number of measured instance types from which times on others are predicted."""
 LEFT_OUT_TREES = 8
 """Trees of each forest that is grown without a level or a pair."""
 LEFT_OUT_ROWS_MAX = 2_000
@@ -122,6 +119,8 @@ class TimeModel:
     unseen: Mapping[str, Unseen]
     """Prediction errors by kind or pair."""
     transfers: Mapping[str, TransferModel]
+    instance_types: InstanceTypeModel | None
+    """Model for instance types that were never measured; None if fewer than two were measured on several clusters."""
     configurations: Floats
     """Expected log times of the configurations, from trees that had not seen them."""
     medians: Floats
@@ -189,9 +188,6 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
     names = np.array(encoding.names)
     left_out = _LeaveOneOut(features, data.logs, names, encoding.of_cluster(), codes, seed)
     transfers, unseen = left_out.transfers(), left_out.pairs()
-    types, type_codes = instance_types_of(configurations)
-    if "cluster" in codes and len(types) < len(np.unique(codes["cluster"])):
-        transfers[RENTED] = left_out.transfer(RENTED, type_codes)
     return TimeModel(
         encoding=encoding,
         stack=stack,
@@ -200,11 +196,23 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
         pairs=pairs,
         unseen={**unseen, **{kind: unseen_kind for kind, (_, unseen_kind) in transfers.items()}},
         transfers={kind: transfer for kind, (transfer, _) in transfers.items()},
+        instance_types=_instance_types(configurations, encoding, data.logs, seed),
         configurations=out_of_fold.logs,
         medians=data.logs,
         runs=len(data.table),
         seed=seed,
     )
+
+
+def _instance_types(configurations: RunTable, encoding: Encoding, logs: Floats, seed: int) -> InstanceTypeModel | None:
+    """Return the model for new instance types; None if types are too few, or each has one cluster."""
+    types, codes = instance_types_of(configurations)
+    rented = np.flatnonzero(codes >= 0)
+    if len(types) < INSTANCE_TYPES_MIN or not {"workload", "cluster"} <= set(configurations.columns):
+        return None
+    if len(types) >= len(np.unique(configurations.columns["cluster"].codes[rented])):
+        return None
+    return learn_instance_types(Shapes.of(encoding, configurations.subset(rented)), logs[rented], seed)
 
 
 def pair_named(a: str, b: str) -> str:
@@ -263,11 +271,6 @@ class _LeaveOneOut:
         shared: Mask = self.names != kind
         if kind == "cluster" and len(np.unique(codes)) <= HARDWARE_MIN:
             shared &= ~self.of_cluster
-        if kind == RENTED:
-            shared &= (self.names != "cluster") & ~np.char.startswith(self.names, INSTANCE_TYPE)
-            if len(np.unique(codes[codes >= 0])) <= HARDWARE_MIN:
-                scale = np.isin(self.names, [WORKERS, f"all {CORES}", f"data per all {CORES}"])
-                shared &= scale | (np.char.find(self.names, HARDWARE) < 0)
         return shared
 
     def _errors(self, learner: Learner, codes: Ints, levels: Sequence[int], columns: Ints) -> list[Floats]:

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from assay.estimation.prediction.features import EncodedFactor, Encoding
 from assay.estimation.prediction.forest import ARRAYS, Boosting, Forest
+from assay.estimation.prediction.instance_types import DEVIATIONS, NUMBERS, TEXTS, InstanceTypeModel, Shapes
 from assay.estimation.prediction.model import TimeModel, TransferModel, Unseen
 from assay.estimation.prediction.stack import SCALE_FEATURES, Stack
 from assay.foundation.errors import RepositoryError
 
-VERSION = 5
+VERSION = 6
 """Version of the file format. Files of other versions are rejected."""
 MAGIC = f"assay model {VERSION}\n".encode()
 _PLAIN = ("configurations", "medians")
@@ -37,6 +38,11 @@ def encode_model(model: TimeModel, learned_from: str) -> bytes:
     for kind, transfer in model.transfers.items():
         arrays |= {f"transfer.{kind}.{name}": getattr(transfer.forest, name) for name in ARRAYS}
         arrays |= {f"transfer.{kind}.columns": transfer.columns, f"transfer.{kind}.line": transfer.line}
+    if (rented := model.instance_types) is not None:
+        arrays |= {f"instance_types.{name}": getattr(rented.shapes, name) for name in (*NUMBERS, *TEXTS)}
+        arrays |= {f"instance_types.middle.{name}": values for name, values in rented.middles.items()}
+        arrays |= {f"instance_types.spread.{name}": values for name, values in rented.spreads.items()}
+        arrays |= {"instance_types.weights": rented.weights, "instance_types.precision": rented.precision}
     arrays |= {f"level_quantiles.{kind}": values for kind, values in model.level_quantiles.items()}
     arrays |= {f"pairs.{pair}": values for pair, values in model.pairs.items()}
     header = {
@@ -48,6 +54,8 @@ def encode_model(model: TimeModel, learned_from: str) -> bytes:
         "share": stack.share,
         "unseen": {name: asdict(values) for name, values in model.unseen.items()},
         "transfers": list(model.transfers),
+        "instance_types": rented
+        and {"deviations": rented.deviations, "middle": rented.middle, "width": rented.width, "types": rented.types},
         "level_quantiles": list(model.level_quantiles),
         "pairs": list(model.pairs),
         "runs": model.runs,
@@ -103,6 +111,27 @@ def _stack(arrays: Any, share: float, width: int) -> Stack:
     return Stack(_forest(arrays, "forest", width), boosting, share, _forest(arrays, "scale", width + SCALE_FEATURES))
 
 
+def _instance_types(arrays: Any, header: Any) -> InstanceTypeModel | None:
+    if header is None:
+        return None
+    texts = {name: arrays[f"instance_types.{name}"] for name in TEXTS}
+    numbers = {name: _array(arrays, f"instance_types.{name}", np.float64, 2) for name in NUMBERS}
+    middles = {name: _array(arrays, f"instance_types.middle.{name}", np.float64) for name in NUMBERS}
+    spreads = {name: _array(arrays, f"instance_types.spread.{name}", np.float64) for name in NUMBERS}
+    weights = _array(arrays, "instance_types.weights", np.float64)
+    precision = _array(arrays, "instance_types.precision", np.float64, 2)
+    rows = len(weights)
+    fit = all(len(values) == rows for values in (*texts.values(), *numbers.values()))
+    fit &= precision.shape == (rows, rows) and all(values.dtype.kind == "U" for values in texts.values())
+    fit &= all(numbers[name].shape[1] == len(middles[name]) == len(spreads[name]) for name in NUMBERS)
+    if not fit or set(header["deviations"]) != set(DEVIATIONS):
+        raise ValueError("the model for a new instance type does not fit")
+    deviations = {name: float(value) for name, value in header["deviations"].items()}
+    known = Shapes(**texts, **numbers)
+    facts = float(header["middle"]), weights, precision, float(header["width"]), int(header["types"])
+    return InstanceTypeModel(known, middles, spreads, deviations, *facts)
+
+
 def _array(arrays: Any, name: str, kind: Any, dimensions: int = 1) -> NDArray[Any]:
     array: NDArray[Any] = arrays[name]
     if array.dtype != kind or array.ndim != dimensions:
@@ -145,6 +174,7 @@ def _model(arrays: Any) -> TimeModel:
             name: Unseen(float(fields["quantile"]), int(fields["levels"])) for name, fields in header["unseen"].items()
         },
         transfers=transfers,
+        instance_types=_instance_types(arrays, header["instance_types"]),
         runs=int(header["runs"]),
         seed=int(header["seed"]),
         **plain,

@@ -19,11 +19,15 @@ from assay.estimation.prediction.features import (
     instance_types_of,
     number_of,
 )
-from assay.estimation.prediction.model import NEW_PAIRS, RENTED, TimeModel, codes_of, pair_named
+from assay.estimation.prediction.instance_types import Shapes
+from assay.estimation.prediction.model import NEW_PAIRS, TimeModel, codes_of, pair_named
 from assay.model.clusters.layout_code import parse_name
 
 BEYOND_ON_NEW_CLUSTER = 2.0
 """Factor by which a number may exceed the learned range on a new cluster, which may have more or fewer cores."""
+
+RENTED = "instance type"
+"""Kind of level in the reasons of rows whose instance type was never measured."""
 
 
 class Basis(StrEnum):
@@ -67,8 +71,8 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     unknown |= new.get("workload", nothing)
     basis = np.zeros(size, dtype=np.int64)
     half, logs = _interpolated(model, table, codes)
-    rented = new["cluster"] & _new_instance_type(model, table) if RENTED in model.transfers else nothing
-    asked = {"layout": new.get("layout", nothing), "cluster": new.get("cluster", nothing) & ~rented, RENTED: rented}
+    rented = new["cluster"] & _new_instance_type(model, table) if model.instance_types else nothing
+    asked = {"layout": new.get("layout", nothing), "cluster": new.get("cluster", nothing) & ~rented}
     for kind, rows_of_kind in asked.items():
         rows = np.flatnonzero(rows_of_kind)
         if not len(rows):
@@ -77,6 +81,10 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
         logs[rows] = model.transfers[kind].logs(model.encoding.of(table.subset(rows)))
         half[rows] = model.unseen[kind].quantile
         _add_new_level_reasons(reasons, rows, table, kind, model.unseen[kind].levels)
+    if model.instance_types and len(rows := np.flatnonzero(rented)):
+        basis[rows] = BASES.index(Basis.NEW_CLUSTER)
+        logs[rows], half[rows] = model.instance_types.estimates(Shapes.of(model.encoding, table.subset(rows)))
+        _add_new_level_reasons(reasons, rows, table, RENTED, model.instance_types.types)
     nameless = new.get("cluster", nothing) & new.get("layout", nothing) & _unknown_devices(model, table)
     for row in np.flatnonzero(nameless):
         reasons.setdefault(int(row), []).append("cluster and layout are new, and its kind of disks was never measured")

@@ -15,28 +15,32 @@ _RISK_SHOWN_MIN = 1e-4
 
 
 def limit_sentence(answer: SizeAnswer) -> str:
-    """Return what limits the job, in one line."""
-    shares = answer.job.shares
+    """Return where most of the job's time went, in one line."""
+    shares, name = answer.job.shares, answer.job.name
     slots = f"{shares.slots} {'cores' if shares.slots_stated else 'slots'}"
-    reasons = {
-        JobLimit.CPU: f"CPU: tasks computed for {share(shares.cpu_share)} of the time of {slots}",
-        JobLimit.COLLECTION: f"garbage collection: {share(shares.collection_share)} of the time of {slots}",
-        JobLimit.WAITING: f"waiting: tasks waited for disks, network or a shared core for "
-        f"{share(shares.waiting_share)} of the time of {slots}",
-        JobLimit.DRIVER: f"driver and scheduling: no task ran for {share(shares.without_tasks_share)} of its time",
-        JobLimit.SKEW: _skew_text(shares),
-        JobLimit.FEW_TASKS: f"too few tasks: {slots} were idle for {share(shares.idle_share)} of their time",
-        JobLimit.UNKNOWN: "not known: the log counts no CPU time",
+    sentences_by_limit = {
+        JobLimit.CPU: f"{name} is limited by CPU: its tasks computed for {share(shares.cpu_share)} of the time of "
+        f"{slots}",
+        JobLimit.COLLECTION: f"{name} is limited by garbage collection, which took {share(shares.collection_share)} of "
+        f"the time of {slots}",
+        JobLimit.WAITING: f"{name}'s tasks spent {share(shares.waiting_share)} of the time of {slots} waiting for "
+        "disks, network or a shared core; the log does not say which",
+        JobLimit.DRIVER: f"{name} is limited by its driver or by scheduling: no task ran for "
+        f"{share(shares.without_tasks_share)} of its time",
+        JobLimit.SKEW: f"{name} is limited by skew: {_skew_text(shares)}",
+        JobLimit.FEW_TASKS: f"{name} is limited by parallelism: it has too few tasks, and {slots} were idle for "
+        f"{share(shares.idle_share)} of their time",
+        JobLimit.UNKNOWN: f"The limit of {name} is not known: the log counts no CPU time",
     }
-    return f"Limit of {answer.job.name}: {reasons[shares.limit]}."
+    return f"{sentences_by_limit[shares.limit]}."
 
 
 def _skew_text(shares: JobShares) -> str:
     skew = shares.skew
     if skew is None:
-        return "skew"
+        return "one task ran much longer than the others"
     return (
-        f"skew: the longest of {skew.count} tasks of {skew.group} took {format_duration(skew.longest_s)}, "
+        f"the longest of {skew.count} tasks of {skew.group} took {format_duration(skew.longest_s)}, "
         f"{skew.factor:.1f} times the median"
     )
 
@@ -62,7 +66,7 @@ def job_sentences(answer: SizeAnswer) -> Iterator[str]:
         f"{share(shares.waiting_share)} waiting, {share(shares.idle_share)} idle."
     )
     if shares.skew is not None and shares.skew.factor >= SKEW_MIN and shares.limit is not JobLimit.SKEW:
-        yield f"{_skew_text(shares).capitalize()}."
+        yield f"Skew: {_skew_text(shares)}."
 
 
 def memory_sentences(answer: SizeAnswer) -> Iterator[str]:

@@ -1,0 +1,326 @@
+"""Predict times on instance types that were never measured, by a Gaussian process over jobs, sizes and hardware.
+
+In: configurations as a table (one row each), and logarithms of their times. Out: by row, the expected logarithm and its
+standard deviation. The logarithm of a time is a sum of parts, each normally distributed, whose variances are learned
+from the table (restricted to plausible values by a prior) with the exact likelihood:
+
+- the job, its parameters, and each combination of parameters;
+- the number of all virtual processors, the number of workers and the memory of the cluster, as lines and as smooth
+  curves, common to all jobs and of each job;
+- clock, memory, network and disks per processor, as lines, common and of each job;
+- an offset of each family of instance types and of each type, common and of each job.
+
+The method is kriging with additive kernels (C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine
+Learning (2006), chapters 2 and 5). The variance of an offset has a prior, so that two types with equal times do not
+suggest that a third is equal. Types are left out in turn, without learning the variances again. Where their errors
+exceed the expected ones, intervals become wider. The width is that of a Student's t with as many degrees of freedom as
+types, and some more for the prior.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.statistics import Floats, Ints, RunTable
+from assay.estimation.prediction.calibration import LEVEL
+from assay.estimation.prediction.features import (
+    CORES,
+    HARDWARE,
+    INSTANCE_TYPE,
+    MEMORY,
+    WORKERS,
+    Encoding,
+    instance_types_of,
+)
+
+Texts = NDArray[np.str_]
+ROWS_MAX = 600
+"""Maximum number of configurations to learn from. As many as possible are taken of each type, at random."""
+VARIANCE_ROWS_MAX = 300
+"""Maximum number of configurations from which the variances are learned. The time grows with the cube of it."""
+ASKED_ROWS_MAX = 2_000
+"""Maximum number of configurations that are estimated at a time, which limits memory."""
+NUMBERS = ("parameters", "processors", "workers", "memory", "hardware")
+"""Fields of :class:`Shapes` with numbers."""
+TEXTS = ("jobs", "types", "families")
+"""Fields of :class:`Shapes` with names."""
+PRIOR_TYPES = 4.0
+"""Weight of the prior of an interval's width, in instance types that were left out."""
+STEPS_MAX = 60
+"""Maximum number of steps of the search for the most likely variances."""
+PRIOR_SPREAD = 1.0
+"""Standard deviation of the logarithm of each standard deviation before any time is known."""
+LENGTH = 1.0
+"""Distance of logarithms over which a smooth curve changes."""
+DEVIATIONS = {
+    "job": 2.0,
+    "job × parameters, line": 0.5,
+    "job × parameters": 0.4,
+    "case": 0.15,
+    "processors, line": 0.5,
+    "processors": 0.2,
+    "job × processors, line": 0.3,
+    "job × processors": 0.1,
+    "case × processors": 0.05,
+    "workers, line": 0.1,
+    "job × workers, line": 0.1,
+    "memory": 0.1,
+    "job × memory": 0.15,
+    "case × memory": 0.05,
+    "hardware, line": 0.15,
+    "job × hardware, line": 0.1,
+    "family": 0.1,
+    "job × family": 0.07,
+    "type": 0.07,
+    "job × type": 0.05,
+    "scatter": 0.04,
+}
+"""Prior median of each part's standard deviation, in logarithms of time; of lines per unit of their variable."""
+
+
+def family_of(name: str) -> str:
+    """Return the family of an instance type: ``c4`` of ``c4.2xlarge``, ``Standard_D_v2`` of ``Standard_D4_v2``."""
+    if "." in name:
+        return name.split(".", 1)[0]
+    return re.sub(r"-\d+$", "", re.sub(r"^([A-Za-z]+_[A-Z]+)\d+", r"\1", name))
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """The rows of a table as numbers and names."""
+
+    jobs: Texts
+    types: Texts
+    families: Texts
+    parameters: Floats
+    """The job's parameters: numbers, and 1 or 0 for each level of a text."""
+    processors: Floats
+    """Logarithm of the number of all virtual processors, one column."""
+    workers: Floats
+    """Logarithm of the number of workers, one column."""
+    memory: Floats
+    """Logarithm of the memory of all workers, one column."""
+    hardware: Floats
+    """Logarithms of clock, and of memory, network and disks per processor."""
+
+    @classmethod
+    def of(cls, encoding: Encoding, table: RunTable) -> Self:
+        """Return the shapes of a table's rows."""
+        features = encoding.of(table).astype(np.float64)
+        facts = {name: features[:, [at]] for at, name in enumerate(encoding.names) if name in encoding.hardware}
+        nothing = np.zeros((len(table), 1))
+        workers, cores, memory = (facts.get(name, nothing) for name in (WORKERS, CORES, MEMORY))
+        rates = [
+            values if name == f"{HARDWARE}clock_hz" else values - cores
+            for name, values in facts.items()
+            if "=" not in name and name not in (WORKERS, CORES)
+        ]
+        kinds, codes = instance_types_of(table)
+        types = np.array([*(kind.removeprefix(INSTANCE_TYPE) for kind in kinds), ""])[codes]
+        return cls(
+            np.array([table.columns["workload"].text(row) or "" for row in range(len(table))]),
+            types,
+            np.array([family_of(name) for name in types]),
+            features[:, _parameter_columns(encoding)],
+            workers + cores,
+            workers,
+            workers + memory,
+            np.concatenate([nothing[:, :0], *rates], axis=1),
+        )
+
+    def subset(self, rows: Ints) -> "Shapes":
+        """Return some rows."""
+        return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    def centred(self, middles: Mapping[str, Floats], spreads: Mapping[str, Floats]) -> "Shapes":
+        """Return the shapes with numbers as distances from middles, in units of spreads."""
+        return replace(self, **{name: (getattr(self, name) - middles[name]) / spreads[name] for name in middles})
+
+
+def _parameter_columns(encoding: Encoding) -> list[int]:
+    """Return the features that are parameters of jobs: the number of a numeric factor, the levels of another."""
+    columns: list[int] = []
+    at = 0
+    for factor in encoding.factors:
+        if not factor.varied:
+            continue
+        end = at + len(factor.singled_out) + (2 if factor.numeric else 0)
+        if factor.name not in ("workload", "cluster") and not factor.of_cluster:
+            columns += range(end - 2 if factor.numeric else at, end)
+        at = end
+    return columns
+
+
+def _parts(a: Shapes, b: Shapes) -> dict[str, Floats]:
+    """Return the covariance of rows of ``a`` and ``b`` by part, for a standard deviation of 1."""
+    job, kind, family = (
+        (getattr(a, name)[:, None] == getattr(b, name)[None, :]).astype(np.float64)
+        for name in ("jobs", "types", "families")
+    )
+    distance = _squared_distance(a.parameters, b.parameters)
+    case = job * (distance < 1e-6)
+    processors, memory = (
+        np.exp(-_squared_distance(getattr(a, name), getattr(b, name)) / (2 * LENGTH**2))
+        for name in ("processors", "memory")
+    )
+    lines = {name: getattr(a, name) @ getattr(b, name).T for name in ("processors", "workers", "hardware")}
+    return {
+        "job": job,
+        "job × parameters, line": job * (a.parameters @ b.parameters.T),
+        "job × parameters": job * np.exp(-distance / 2),
+        "case": case,
+        "processors, line": lines["processors"],
+        "processors": processors,
+        "job × processors, line": job * lines["processors"],
+        "job × processors": job * processors,
+        "case × processors": case * processors,
+        "workers, line": lines["workers"],
+        "job × workers, line": job * lines["workers"],
+        "memory": memory,
+        "job × memory": job * memory,
+        "case × memory": case * memory,
+        "hardware, line": lines["hardware"],
+        "job × hardware, line": job * lines["hardware"],
+        "family": family,
+        "job × family": job * family,
+        "type": kind,
+        "job × type": job * kind,
+    }
+
+
+def _squared_distance(a: Floats, b: Floats) -> Floats:
+    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * a @ b.T
+    distance: Floats = np.maximum(squares, 0.0)
+    return distance
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceTypeModel:
+    """A Gaussian process over jobs, sizes and hardware."""
+
+    shapes: Shapes
+    """The learned configurations, centred."""
+    middles: Mapping[str, Floats]
+    spreads: Mapping[str, Floats]
+    deviations: Mapping[str, float]
+    """Standard deviation of each part."""
+    middle: float
+    """Mean of the logarithms of times."""
+    weights: Floats
+    """Inverse covariance of the learned rows, times their logarithms."""
+    precision: Floats
+    """Inverse covariance of the learned rows."""
+    width: float
+    """Half width of a 90 % interval, in standard deviations."""
+    types: int
+    """Number of types that were left out in turn to find ``width``."""
+
+    def estimates(self, shapes: Shapes) -> tuple[Floats, Floats]:
+        """Return the expected logarithm of each row's time, and the half width of its 90 % interval."""
+        asked = shapes.centred(self.middles, self.spreads)
+        logs, half = np.empty((2, len(asked.jobs)))
+        for start in range(0, len(logs), ASKED_ROWS_MAX):
+            rows = np.arange(start, min(start + ASKED_ROWS_MAX, len(logs)))
+            some = asked.subset(rows)
+            covariance = _sum(_parts(some, self.shapes), self.deviations)
+            variance = _variance(some, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
+            logs[rows] = self.middle + covariance @ self.weights
+            half[rows] = self.width * np.sqrt(np.maximum(variance, self.deviations["scatter"] ** 2))
+        return logs, half
+
+
+def _sum(parts: Mapping[str, Floats], deviations: Mapping[str, float]) -> Floats:
+    total = np.zeros(next(iter(parts.values())).shape)
+    for name, part in parts.items():
+        total += deviations[name] ** 2 * part
+    return total
+
+
+def _variance(shapes: Shapes, deviations: Mapping[str, float]) -> Floats:
+    """Return the variance of each row's logarithm before any time is known, with scatter."""
+    of_line = {name: (getattr(shapes, name) ** 2).sum(axis=1) for name in NUMBERS}
+    variance = np.zeros(len(shapes.jobs))
+    for part, deviation in deviations.items():
+        variable = part.removesuffix(", line").removeprefix("job × ")
+        variance += deviation**2 * (of_line[variable] if part.endswith(", line") else 1.0)
+    return variance
+
+
+def learn_instance_types(shapes: Shapes, logs: Floats, seed: int) -> InstanceTypeModel:
+    """Return the model of configurations and the logarithms of their times."""
+    rows = _sample(shapes.types, seed)
+    numbers = {name: getattr(shapes, name)[rows] for name in NUMBERS}
+    middles = {name: values.mean(axis=0) for name, values in numbers.items()}
+    spreads = {name: np.ones(values.shape[1]) for name, values in numbers.items()}
+    spreads["parameters"] = np.where((spread := numbers["parameters"].std(axis=0)) > 1e-9, spread, 1.0)
+    known = shapes.subset(rows).centred(middles, spreads)
+    middle = float(logs[rows].mean())
+    centred = logs[rows] - middle
+    parts = {**_parts(known, known), "scatter": np.eye(len(rows))}
+    first = slice(VARIANCE_ROWS_MAX)
+    deviations = _most_likely({name: part[first, first] for name, part in parts.items()}, centred[first])
+    precision: Floats = np.linalg.inv(_sum(parts, deviations)).astype(np.float64)
+    width, types = _width(precision, centred, known.types)
+    return InstanceTypeModel(known, middles, spreads, deviations, middle, precision @ centred, precision, width, types)
+
+
+def _sample(types: Texts, seed: int) -> Ints:
+    """Return at most :data:`ROWS_MAX` rows, in an order in which every first rows have all types equally often."""
+    order = np.random.default_rng(seed).permutation(len(types))
+    _, codes = np.unique(types[order], return_inverse=True)
+    turn = np.empty(len(types), dtype=np.int64)
+    for code in range(codes.max() + 1):
+        of_type = np.flatnonzero(codes == code)
+        turn[of_type] = np.arange(len(of_type))
+    return order[np.argsort(turn, kind="stable")][:ROWS_MAX]
+
+
+def _most_likely(parts: Mapping[str, Floats], centred: Floats) -> dict[str, float]:
+    """Return the standard deviations of the parts that maximise likelihood times prior."""
+    from scipy.optimize import minimize
+
+    names = list(parts)
+    prior = np.log([DEVIATIONS[name] for name in names])
+
+    def cost(logs: Floats) -> tuple[float, Floats]:
+        variances = np.exp(2 * logs)
+        covariance = _sum(parts, dict(zip(names, np.exp(logs), strict=True)))
+        precision = np.linalg.inv(covariance)
+        weights = precision @ centred
+        _, size = np.linalg.slogdet(covariance)
+        outer = np.outer(weights, weights) - precision
+        slope = np.array([-v * float((outer * parts[name]).sum()) for v, name in zip(variances, names, strict=True)])
+        off = (logs - prior) / PRIOR_SPREAD
+        return 0.5 * (centred @ weights + size + off @ off), slope + off / PRIOR_SPREAD
+
+    bounds = [(value - 4, value + 4) for value in prior]
+    best = minimize(cost, prior, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS_MAX})
+    return dict(zip(names, np.exp(best.x).tolist(), strict=True))
+
+
+def _width(precision: Floats, centred: Floats, types: Texts) -> tuple[float, int]:
+    """Return the half width of a 90 % interval in standard deviations, from types that are left out in turn."""
+    from scipy.stats import t
+
+    weights = precision @ centred
+    squares = []
+    for name in np.unique(types):
+        errors, spread = left_out_errors(precision, weights, np.flatnonzero(types == name))
+        squares.append(float(np.quantile(np.abs(errors) / spread, LEVEL)) ** 2)
+    normal = float(t.ppf((1 + LEVEL) / 2, np.inf))
+    count = len(squares)
+    measured = np.sqrt((sum(squares) + PRIOR_TYPES * normal**2) / (count + PRIOR_TYPES)) / normal
+    return float(max(1.0, measured) * t.ppf((1 + LEVEL) / 2, count + PRIOR_TYPES - 1)), count
+
+
+def left_out_errors(precision: Floats, weights: Floats, left: Ints) -> tuple[Floats, Floats]:
+    """Return the errors of rows that are predicted from all others, and their standard deviations.
+
+    Both follow from the inverse covariance of all rows (Rasmussen and Williams, section 5.4.2, for groups of rows).
+    """
+    covariance = np.linalg.inv(precision[np.ix_(left, left)])
+    return covariance @ weights[left], np.sqrt(np.diag(covariance))
