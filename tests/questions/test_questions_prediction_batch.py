@@ -16,7 +16,7 @@ from assay.interfaces.cli.data.imports import import_results
 from assay.interfaces.cli.forecast.predict import predict
 from assay.questions.forecasts import prediction_batch
 from assay.questions.forecasts.model_cache import learned
-from assay.questions.forecasts.prediction import predicted
+from assay.questions.forecasts.prediction import predicted, predicted_by
 from assay.questions.forecasts.prediction_batch import batch_predicted
 from assay.store import Repository
 from assay.store.formats.source import Source
@@ -204,3 +204,10 @@ def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_
     assert row.low_s is not None
     assert row.high_s is not None
     assert row.low_s < true_s < row.high_s < 10 * true_s
+    conditions = ("workload=sort,data_bytes=20GB", "cluster=8x m5.2xlarge")
+    rented = predicted_by(Repository.open(Path(root)), known, conditions)
+    assert rented.basis == "other clusters"
+    assert rented.reasons[0].startswith("no run has instance type m5.2xlarge")
+    assert rented.expected_s == pytest.approx(20 + 4000 * 2 / (8 * 8), rel=0.35)
+    unknown = predicted_by(Repository.open(Path(root)), known, (conditions[0], "cluster=8x m5.huge"))
+    assert unknown.reasons[0].startswith("no run has cluster 8x m5.huge")

@@ -185,7 +185,23 @@ def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
     text = _assay(*words).stdout
     assert text.startswith(asked.sentence)
     assert text.index("Assumptions") < text.index("Best estimate"), "assumptions come first"
+    assert first["interrupted_time_s"] is None
+    assert "interrupted" not in text
     assert "Not in a log: traffic of disks and network" in text
+
+
+@needs_simulator
+def test_interruptions_of_spot_instances_lengthen_the_job(tmp_path: Path) -> None:
+    catalogue, prices = _hardware(tmp_path)
+    answer = api.size(LOGS, grow="100x", interruptions="20 %/h", catalogue=catalogue, prices=prices, simulations=2)
+    shape = answer.value.shapes[0]
+    rate = -int(shape.levels["workers"]) * math.log(0.8) / 3600
+    assert shape.interrupted_time_s is not None
+    assert shape.interrupted_time_s == pytest.approx((math.exp(rate * shape.time_s) - 1) / rate)
+    assert shape.interrupted_cost == pytest.approx(shape.job_cost * shape.interrupted_time_s / shape.time_s)
+    assert any("If 20 %/h of its workers are interrupted" in line for line in answer.notes)
+    with pytest.raises(SpecificationError, match="not a share of instances per hour"):
+        api.size(LOGS, interruptions="often", catalogue=catalogue, prices=prices)
 
 
 @needs_simulator

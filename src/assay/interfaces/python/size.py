@@ -23,6 +23,7 @@ def size_from_logs(
     deadline: str = "",
     budget: str = "",
     grow: str = "1x",
+    interruptions: str = "",
     simulations: int = 300,
     seed: int = 1,
     jobs: int | None = None,
@@ -30,7 +31,8 @@ def size_from_logs(
     """Return what limits the job in ``logs`` and the memory that it needs; with hardware and prices, the best shapes.
 
     ``logs``: MapReduce histories or Spark event logs of one job, or folders with them. ``budget``: a price per hour,
-    ``$20/h``. ``jobs``: number of simulators.
+    ``$20/h``. ``interruptions``: share of spot workers that are taken away per hour, ``5%/h``. ``jobs``: number of
+    simulators.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
@@ -44,6 +46,7 @@ def size_from_logs(
         text(deadline, "deadline"),
         text(budget, "budget"),
         text(grow, "grow"),
+        text(interruptions, "interruptions"),
         int(within(simulations, 1, 100_000, "simulations")),
         seed,
     )

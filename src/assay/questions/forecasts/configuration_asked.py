@@ -4,6 +4,7 @@ In: ``COLUMN=LEVEL`` texts (a text may hold several, separated by commas), and r
 The factors that are not named get their most common combination of levels among the runs with the named levels.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ from assay.text import workload_named
 
 SHORT = {**SHORT_PARAMETER_NAMES, "net": "network", "disk": "layout", "bench": "workload"}
 """Short names of factors, including ALOJA's. A name may also be given by its last parts (``blocksize``)."""
+_RENTED = re.compile(r"([1-9][0-9]{0,4})x (\S+)")
 _ORDER = ("workload", "cluster", "layout")
 
 
@@ -128,7 +130,16 @@ def complete_configuration(
     values = {name: value for name, value in usual.values.items() if name.startswith("cluster.")}
     new = "cluster" in named and usual.columns["cluster"].text(0) != named["cluster"]
     if new or hardware is not None:
-        values = hardware_values([hardware], shipped_instances()) if hardware else {}
+        described = hardware or rented_cluster(named["cluster"])
+        values = hardware_values([described], shipped_instances()) if described else {}
     varied = {factor.name for factor in encoding.factors if factor.varied}
     assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
     return CompleteConfiguration(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)
+
+
+def rented_cluster(name: str) -> Hardware | None:
+    """Return the hardware of a cluster named ``8x i4i.2xlarge``; None for other names and unknown instance types."""
+    match = _RENTED.fullmatch(name)
+    if match is None or match[2] not in shipped_instances():
+        return None
+    return Hardware(int(match[1]), None, None, match[2])

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from assay.analysis.cost.interruptions import mean_time_with_restarts_s
 from assay.analysis.run_profile.job_limits import JobShares, job_shares
 from assay.analysis.run_profile.memory_need import MemoryNeed, memory_need
 from assay.estimation.profiles.log_profile import data_bytes_of, log_profile
@@ -47,6 +48,7 @@ _SAME_WORKLOADS = ("terasort",)
 _CARRIER = "wordcount"
 """Workload as which the simulator runs a job that assay does not know: it reads an input and writes all replicas."""
 _GROWTH = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x?", re.IGNORECASE)
+_SHARE_PER_H = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*/\s*h(?:our)?", re.IGNORECASE)
 _RATE = re.compile(r"(.{1,30}?)\s*/\s*h(?:our)?", re.IGNORECASE)
 _TASK_MEMORY = {"map": containers.MAP_MEMORY, "reduce": containers.REDUCE_MEMORY}
 _KEPT = (
@@ -74,6 +76,8 @@ class SizeRequest:
     """Maximum price of the cluster per hour: ``$20/h``."""
     grow: str = "1x"
     """Future data, as a multiple of the log's: ``3x``."""
+    interruptions: str = ""
+    """Share of spot instances that are taken away per hour: ``5%/h``."""
     simulations: int = SIMULATIONS
     seed: int = SEED
 
@@ -86,6 +90,19 @@ class SizeRequest:
                 f"{self.grow[:20]!r} is not a growth up to {GROWTH_MAX:,.0f}x", where="--grow", hint="such as 3x"
             )
         return float(match[1])
+
+    @property
+    def interruption_probability_per_h(self) -> float | None:
+        """The probability that one instance is taken away within an hour. Raises SpecificationError."""
+        text = self.interruptions.strip()
+        if not text:
+            return None
+        match = _SHARE_PER_H.fullmatch(text)
+        if not match or float(match[1]) >= 100:
+            raise SpecificationError(
+                f"{text[:20]!r} is not a share of instances per hour", where="--interruptions", hint="such as 5%/h"
+            )
+        return float(match[1]) / 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +144,10 @@ class Shape:
     best_probability: float | None
     """Share of the draws in which its hardware has the lowest cost of the job among those that keep them."""
     origin: str = str(Origin.SIMULATED)
+    interrupted_time_s: float | None = None
+    """Mean time if every interruption of a spot instance restarts the job; None without a rate of interruptions."""
+    interrupted_cost: float | None = None
+    """Cost of the job in that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +166,7 @@ class SizeAnswer:
     kept: bool = False
     """Whether the first shape keeps the constraints in enough draws."""
     why_none: str = ""
+    interruptions: str = ""
     changes: tuple[AnswerChange, ...] = ()
     extrapolation: float = 1.0
     """Largest data per worker of a shape, as a multiple of the log's."""
@@ -193,6 +215,7 @@ def size(
 
     Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
     """
+    probability = request.interruption_probability_per_h
     answer = describe_job(logs, request)
     if answer.job.data_bytes <= 0 or not answer.job.cpu_s:
         lacking = "bytes" if answer.job.data_bytes <= 0 else "CPU time"
@@ -227,7 +250,8 @@ def size(
     return replace(
         answer,
         assumptions=(*assumed, *fixed, *simulated),
-        shapes=_shapes(recommendation),
+        shapes=tuple(_interrupted(shape, probability) for shape in _shapes(recommendation)),
+        interruptions=request.interruptions,
         currency=book.currency,
         kept=recommendation.chosen is not None,
         why_none=recommendation.why_none,
@@ -237,6 +261,14 @@ def size(
         ),
         extrapolation=recommendation.extrapolation,
     )
+
+
+def _interrupted(shape: Shape, probability_per_h: float | None) -> Shape:
+    """Return the shape with its mean time and cost under interruptions of its workers."""
+    if probability_per_h is None:
+        return shape
+    time_s = mean_time_with_restarts_s(shape.time_s, int(shape.levels["workers"]), probability_per_h)
+    return replace(shape, interrupted_time_s=time_s, interrupted_cost=shape.job_cost * time_s / shape.time_s)
 
 
 def _memory(runs: Sequence[ImportedRun], longest: ImportedRun, growth: float) -> tuple[MemoryNeed, ...]:

@@ -126,6 +126,13 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
             f"{format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
             f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
         )
+        if best.interrupted_time_s is not None:
+            yield (
+                f"If {answer.interruptions.strip()} of its workers are interrupted and each interruption restarts the "
+                f"job, it takes {format_duration(best.interrupted_time_s)} on average and costs "
+                f"{money(best.interrupted_cost, answer.currency)}. Hadoop and Spark repeat only the lost tasks, so "
+                "this is an upper bound."
+            )
 
 
 def missing_sentences(answer: SizeAnswer) -> Iterator[str]:

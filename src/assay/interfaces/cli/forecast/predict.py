@@ -34,7 +34,11 @@ BAD_ROWS_SHOWN = 20
     metavar="COLUMN=LEVEL,…",
     help="Configuration: workload=terasort,layout=SSD,maps=16. Other factors get their most common level.",
 )
-@click.option("--cluster", metavar="NAME|FILE", help="Cluster, by name, or the file of a cluster without runs.")
+@click.option(
+    "--cluster",
+    metavar="NAME|FILE",
+    help="Cluster: its name, rented instances ('8x i4i.2xlarge'), or the file of a cluster without runs.",
+)
 @click.option(
     "--batch",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 @click.option("--deadline", default="", metavar="TIME", help="Maximum time of the job: 40min.")
 @click.option("--budget", default="", metavar="MONEY/h", help='Maximum price of the cluster per hour: "$20/h".')
 @click.option("--grow", default="1x", show_default=True, metavar="FACTOR", help="Future data per data in the log: 3x.")
+@click.option(
+    "--interruptions",
+    default="",
+    metavar="SHARE/h",
+    help="Share of spot workers that are taken away per hour: 5%/h. Adds the mean time with restarts.",
+)
 @click.option("--catalogue", type=click.Path(path_type=Path), help="Hardware catalogue (YAML) to choose from.")
 @click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML).")
 @search_options
