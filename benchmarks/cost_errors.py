@@ -18,7 +18,8 @@ import numpy as np
 
 from assay.analysis.statistics import Floats, Ints
 from assay.analysis.statistics.runs.run_table import Column, RunTable
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness_of_table
+from assay.questions.costs.cost_effectiveness import cost_effectiveness_of_table
+from assay.questions.costs.cost_rows import CostEffectivenessRequest
 from assay.questions.decisions.decision import Decision
 from assay.specs.prices import prices_of
 

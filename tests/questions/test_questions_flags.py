@@ -13,13 +13,8 @@ from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
-from assay.questions.costs.cost_effectiveness import (
-    CostEffectivenessRequest,
-    JobCostEffectiveness,
-    RowVerdict,
-    cost_effectiveness,
-    cost_effectiveness_of_table,
-)
+from assay.questions.costs.cost_effectiveness import cost_effectiveness, cost_effectiveness_of_table
+from assay.questions.costs.cost_rows import CostEffectivenessRequest, JobCostEffectiveness, RowVerdict
 from assay.questions.costs.job_cost import cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.decision import CaveatKind, DecisionRequest

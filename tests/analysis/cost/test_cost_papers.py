@@ -16,7 +16,8 @@ from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
 from assay.questions.clusters.cluster_facts import first_facts
 from assay.questions.clusters.storage import storage_view
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness_of_table
+from assay.questions.costs.cost_effectiveness import cost_effectiveness_of_table
+from assay.questions.costs.cost_rows import CostEffectivenessRequest
 from assay.specs import load_prices
 from assay.store.formats.source import Source
 from assay.store.formats.tables import published

@@ -23,11 +23,8 @@ from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.questions.clusters.cluster_facts import first_facts
-from assay.questions.costs.cost_effectiveness import (
-    CostEffectivenessRequest,
-    cost_effectiveness_of_table,
-    default_factors,
-)
+from assay.questions.costs.cost_effectiveness import cost_effectiveness_of_table, default_factors
+from assay.questions.costs.cost_rows import CostEffectivenessRequest
 from assay.specs import load_prices
 from assay.store import Repository
 from assay.store.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters

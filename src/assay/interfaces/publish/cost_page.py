@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRow, JobCostEffectiveness
+from assay.questions.costs.cost_rows import CostEffectivenessRow, JobCostEffectiveness
 from assay.text import levels_text
 
 

@@ -13,7 +13,7 @@ from assay.interfaces.charts.times import runtime_bars
 from assay.interfaces.charts.whatif import TimeCostPoint, moved
 from assay.interfaces.python.answer import AnswerChart
 from assay.questions.comparisons.speedup import SpeedupView
-from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.decision import Decision
 from assay.questions.forecasts.whatif import WhatIf

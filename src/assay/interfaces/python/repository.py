@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from assay.questions.comparisons.findings import FindingsView
     from assay.questions.comparisons.side_by_side import Of
     from assay.questions.comparisons.speedup import SpeedupView
-    from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+    from assay.questions.costs.cost_rows import JobCostEffectiveness
     from assay.questions.costs.years_of_use import JobCosts
     from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer
     from assay.questions.decisions.sentences.question_sentences import QuestionView
@@ -250,8 +250,9 @@ class OpenedRepository(Forecasts):
         configuration, or the ``fastest``. ``on``: the day whose prices apply.
         """
         from assay.interfaces.python.charts import cost_charts
-        from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
+        from assay.questions.costs.cost_effectiveness import cost_effectiveness
         from assay.questions.costs.cost_json import cost_effectiveness_json
+        from assay.questions.costs.cost_rows import CostEffectivenessRequest
         from assay.specs.prices import checked_date
 
         flagged, table = self._selected(where)

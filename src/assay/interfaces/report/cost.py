@@ -21,7 +21,7 @@ from assay.interfaces.report.output.document import (
     ReportFigure,
 )
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
 from assay.questions.report.values import Report
 from assay.text import amounts, language, numbers, plural, titles

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.costs.years_of_use import JobCosts
 from assay.questions.json_values import json_value
 

@@ -20,7 +20,8 @@ from assay.model import CodedWarning, Origin, PriceBook
 from assay.questions.clusters.hardware import hardware_of
 from assay.questions.clusters.hosts import checked_hosts
 from assay.questions.comparisons.findings import findings_view
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, cost_effectiveness
+from assay.questions.costs.cost_effectiveness import cost_effectiveness
+from assay.questions.costs.cost_rows import CostEffectivenessRequest
 from assay.questions.costs.job_cost import CostView, cost_view
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of

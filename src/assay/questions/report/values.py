@@ -25,7 +25,7 @@ from assay.questions.clusters.hardware import HardwareView
 from assay.questions.clusters.hosts import CheckedCluster
 from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import SpeedupTable
-from assay.questions.costs.cost_effectiveness import JobCostEffectiveness
+from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.option_words import option_text, workload_in_context

@@ -20,14 +20,14 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.decide.cost_over_years import print_costs_over_years
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
-from assay.questions.costs.cost_effectiveness import (
+from assay.questions.costs.cost_effectiveness import cost_effectiveness
+from assay.questions.costs.cost_json import cost_effectiveness_json
+from assay.questions.costs.cost_rows import (
     CostEffectivenessRequest,
     CostEffectivenessRow,
     JobCostEffectiveness,
     SwitchingPriceRow,
-    cost_effectiveness,
 )
-from assay.questions.costs.cost_json import cost_effectiveness_json
 from assay.questions.costs.years_of_use import JobCostRequest
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.text import (

@@ -21,8 +21,9 @@ from assay.questions.comparisons.comparison import ComparisonView, comparison_vi
 from assay.questions.comparisons.findings import FindingsView, findings_view
 from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_speedups, speedup_view
 from assay.questions.costs.changed_prices import changed_book
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRequest, JobCostEffectiveness, cost_effectiveness
+from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.costs.cost_json import cost_effectiveness_json, cost_over_years_json
+from assay.questions.costs.cost_rows import CostEffectivenessRequest, JobCostEffectiveness
 from assay.questions.costs.years_of_use import JobCostRequest, JobCosts, job_costs
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns, plans

@@ -30,7 +30,7 @@ from assay.interfaces.web.state.page_cache import cached_page
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.clusters.price_book import UNKNOWN
 from assay.questions.costs.changed_prices import changed_book, items_by_name, prices_in
-from assay.questions.costs.cost_effectiveness import CostEffectivenessRow, JobCostEffectiveness, SwitchingPriceRow
+from assay.questions.costs.cost_rows import CostEffectivenessRow, JobCostEffectiveness, SwitchingPriceRow
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor

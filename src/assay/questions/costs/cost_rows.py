@@ -1,0 +1,194 @@
+"""Values of the answer to "which configuration costs least per run?": its request, rows, verdicts and sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from assay.analysis.cost.pareto import Quadrants, quadrants
+from assay.analysis.cost.rate import Price, Rate
+from assay.analysis.statistics import SIZE_OPTIONS
+from assay.questions.costs.cost_runs import Take
+from assay.questions.costs.job_cost import LAB_NOTE
+from assay.questions.decisions.decision import Decision
+from assay.questions.decisions.sentences.decision_sentences import cheapest_sentence
+from assay.text import levels_text, money
+
+
+@dataclass(frozen=True, slots=True)
+class CostEffectivenessRequest:
+    """Which runs make up the rows, and which prices apply."""
+
+    by: tuple[str, ...] = ()
+    """Factors whose levels make a row. Empty: storage layout, network and cluster, as far as the runs vary them."""
+    take: Take = "all"
+    on: str | None = None
+    """The day whose prices apply; None: the book's date."""
+    currency: str | None = None
+    seed: int = 0
+    exclude_flagged: bool = False
+    """Exclude runs whose times are flagged as outliers."""
+
+
+class RowVerdict(StrEnum):
+    """The decision's verdict on the cost of a row."""
+
+    CHEAPEST = "cheapest"
+    TIE = "tie with the cheapest"
+    """Its cost is not distinguishable from the cheapest row's."""
+    DEARER = "costs more than the cheapest"
+    NOT_ENOUGH_RUNS = "not enough runs"
+    NOT_COMPARED = "not compared"
+    """No run of the row is equal in everything else to a run of the compared rows."""
+
+
+ROWS_NAMED = 3
+"""Maximum number of rows named in a headline."""
+VERDICT_ORDER = (
+    RowVerdict.CHEAPEST,
+    RowVerdict.TIE,
+    RowVerdict.DEARER,
+    RowVerdict.NOT_ENOUGH_RUNS,
+    RowVerdict.NOT_COMPARED,
+)
+"""Verdicts from the cheapest row to rows without a comparison."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostEffectivenessRow:
+    """One configuration: time and cost of a run, and its rank in the decision."""
+
+    rank: int | None
+    """1 for the cheapest of its group and its ties; None without a verdict."""
+    group: int | None
+    """Number of the connected group: matched runs compare its rows with each other. None without a verdict."""
+    verdict: RowVerdict
+    levels: dict[str, str]
+    configuration: dict[str, str]
+    """Further levels that all runs of this row share, and that differ between rows."""
+    n: int
+    n_all: int
+    """Valid runs of this row; ``n`` of them were selected."""
+    flagged: int
+    """Runs of this row whose times are flagged as outliers."""
+    time_s: float
+    time_low_s: float | None
+    time_high_s: float | None
+    rate_per_h: Decimal
+    cost: Decimal
+    cost_low: float | None
+    cost_high: float | None
+    borrowed: bool
+    """Whether the intervals come from the pooled spread of similar runs, because this row has few runs."""
+    on_pareto_front: bool
+    pareto_front_probability: float | None
+    """Share of draws in which the row is on the Pareto front; None where the spread of times is unknown."""
+    rate: Rate
+
+    @property
+    def label(self) -> str:
+        """The levels, separated by spaces."""
+        return " ".join(self.levels.values())
+
+    @property
+    def runs(self) -> int:
+        """Number of selected runs."""
+        return self.n
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchingPriceRow:
+    """Prices of an item, below and above the present price, at which another configuration has the lowest mean cost.
+
+    None: at no price.
+    """
+
+    price: Price
+    below: float | None
+    below_winner: str | None
+    above: float | None
+    above_winner: str | None
+    within_range: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobCostEffectiveness:
+    """The answer for one job with its rows; no rows where the price book prices none of its hardware."""
+
+    job: dict[str, str]
+    book: str
+    currency: str
+    date: str
+    source: str
+    by: tuple[str, ...]
+    take: Take
+    rows: tuple[CostEffectivenessRow, ...]
+    break_even_prices: tuple[SwitchingPriceRow, ...]
+    unpriced: dict[str, str]
+    """Configurations without a price in the book, and why."""
+    set_apart: dict[str, str]
+    """Configurations whose recorded data size is implausible, and why. Their runs do not count."""
+    left_out: int
+    """Runs that do not count: invalid, failed, without a time, or warm where others are cold."""
+    flagged: int
+    """Runs whose times are flagged as outliers."""
+    flagged_count: bool
+    """Whether the flagged runs count. They do unless they are excluded."""
+    draws: int
+    decision: Decision | None
+    """Which row costs least; None where no two rows can be compared."""
+    further_decisions: tuple[Decision, ...]
+    """Decisions between rows that no matched runs compare with those of ``decision``."""
+
+    @property
+    def note(self) -> str | None:
+        """The limit of a lab's absolute times and costs; None for runs of full size."""
+        return LAB_NOTE if self.job.get("lab_scale") else None
+
+    @property
+    def size_recorded(self) -> bool:
+        """Whether the runs record their data size. Otherwise they may have different sizes."""
+        sizes = "".join(level for name, level in self.job.items() if name.endswith(SIZE_OPTIONS))
+        return "data_bytes" in self.job or any(letter.isdigit() for letter in sizes)
+
+    @property
+    def headline(self) -> str:
+        """The row that costs least per run, in one sentence; empty without a row."""
+        if not self.rows:
+            return ""
+        if len(self.rows) == 1:
+            return f"Nothing to compare with: {levels_text(self.rows[0].levels)} is the only row with a price."
+        sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
+        if sentence is None:
+            return "Not compared: no two runs of different rows are equal in everything else."
+        apart = [row for row in self.rows if row.group is None]
+        ranked = [row for row in self.rows if row.group is not None]
+        several = bool(self.further_decisions)
+        if several:
+            sentence = f"Group 1: {sentence}"
+        elif apart and any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
+            sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
+        for number, further in enumerate(self.further_decisions, start=2):
+            sentence += f" Group {number}: {cheapest_sentence(further, count_others=False)}"
+        if several:
+            sentence += " Rows of different groups can't be compared: none of their runs are equal in everything else."
+        if apart:
+            sentence += f" {len(apart)} of {len(self.rows)} rows are not compared with these, because too few "
+            sentence += "or none of their runs are equal in everything else."
+        first = min((row.cost for row in ranked if row.rank == 1), default=Decimal(0))
+        if lower := [row for row in apart if row.cost < first]:
+            sentence += f" Some of their means are lower: {self._named(lower)}."
+        leaders = {row.group: row.cost for row in reversed(ranked) if row.rank == 1}
+        if lower := [row for row in ranked if row.rank != 1 and row.cost < leaders[row.group]]:
+            sentence += f" Over runs that are not matched, the mean is lower: {self._named(lower)}."
+        return sentence
+
+    def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:
+        """Return the first rows with their mean costs: ``1 SSD (SSD), InfiniBand, m1000-01 ($0.61)``."""
+        texts = [f"{levels_text(row.levels)} ({money(float(row.cost), self.currency)})" for row in rows[:ROWS_NAMED]]
+        return "; ".join([*texts, *([f"{len(rows) - ROWS_NAMED} more"] if len(rows) > ROWS_NAMED else [])])
+
+    @property
+    def quadrants(self) -> Quadrants | None:
+        """The limits between fast and slow rows, and between economical and expensive rows."""
+        return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])
