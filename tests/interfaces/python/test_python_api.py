@@ -18,6 +18,7 @@ from assay.foundation.errors import AssayError, MissingLibraryError, RepositoryE
 from assay.interfaces.python import answer as answer_module
 from builders import build_repository, study_runs
 from paths import EXAMPLES, ROOT
+from simulator_support import EXAMPLE, needs_simulator
 
 PUBLIC = {
     "Answer",
@@ -205,6 +206,22 @@ def test_nested_values_become_columns_and_lists_become_text() -> None:
         "a.d": '[1, "é"]',
         "e": None,
     }
+
+
+@needs_simulator
+@pytest.mark.slow
+def test_a_plan_is_executed_and_resumed_from_python(tmp_path: Path) -> None:
+    names = {"only": ["terasort", "layout=SS2"], "simulate": True}
+    first = assay.run(EXAMPLE, tmp_path / "r", until="1 runs", **names)  # type: ignore[arg-type]
+    assert (first.value.made, first.value.already_there) == (1, 0)
+    assert first.sentence == "attempts: 1 (1 valid); runs finished earlier: 0"
+    more = assay.run(EXAMPLE, tmp_path / "r", **names)  # type: ignore[arg-type]
+    assert more.value.campaign_id == first.value.campaign_id
+    assert more.value.already_there == 1
+    runs = assay.open(tmp_path / "r").runs().value
+    assert len(runs) == 1 + more.value.made > 1
+    assert {(run.workload, run.layout, str(run.origin)) for run in runs} == {("terasort", "SS2", "simulated")}
+    assert more.to_dict()["statuses"] == {"valid": more.value.made}
 
 
 def test_a_campaign_is_refused_inside_an_event_loop() -> None:
