@@ -296,6 +296,8 @@ def test_every_caveat_has_a_number_or_a_name_of_its_runs(tmp_path: Path) -> None
     ("context", "words"),
     [
         ("data_bytes=200000000, network=ETH", "TeraSort, 200 MB, Ethernet"),
+        ("data_bytes=200000000, lab_scale=0.05, network=ETH", "TeraSort, 4 GB (200 MB in the lab, 1/20), Ethernet"),
+        ("data_bytes=200000000, lab_scale=None", "TeraSort, 200 MB"),
         ("layout=SS2, network=None", "TeraSort, 2 SSDs per worker (SS2)"),
         ("containers=4, dfs.replication=2", "TeraSort, 4 containers per worker, HDFS copies 2"),
         ("", "TeraSort"),

@@ -25,7 +25,7 @@ from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
 from assay.specs.document import document_of
 from assay.store import Repository
-from assay.text.titles import workload_title
+from assay.text.titles import data_text, workload_title
 from benchmark_support import benchmark
 from builders import build_repository
 from paths import EXAMPLES
@@ -89,6 +89,21 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
         assert f"- {workload_title(answer['workload'])} on {answer['configuration']}: {miss[0]}" in text
     grown = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
     assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])
+
+
+@needs_simulator
+def test_a_lab_states_sizes_at_full_scale_and_no_forecast_for_more_workers(measured: Path) -> None:
+    asked = ("whatif", "--where", "layout=HD2", "--where", "workload=terasort", "--repository", str(measured))
+    plain, twice = _asked(*asked).output, _asked(*asked, "--set", "data=400MB").output
+    [answer] = _answers(measured, "--where", "layout=HD2", "--where", "workload=terasort")
+    size = data_text(answer["data_bytes"] * answer["lab_scale"], answer["lab_scale"])
+    assert size in plain
+    assert "in the lab, 1/" in size
+    assert twice.startswith(f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort ")
+    more = _asked(*asked, "--set", "workers.count=4").output
+    assert more.startswith("No forecast for hosts: all workers of this lab share ")
+    for text in (plain, twice, _asked(*asked, "--set", "workers.count=2").output):
+        assert "No forecast for hosts" not in text
 
 
 @pytest.mark.parametrize(

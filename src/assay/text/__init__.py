@@ -9,6 +9,7 @@ from assay.text.ratios import count_runs, format_interval, format_ratio, interva
 from assay.text.table import TextTable
 from assay.text.titles import (
     column_title,
+    data_text,
     level_text,
     levels_text,
     origin_badge,

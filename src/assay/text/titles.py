@@ -57,6 +57,14 @@ def scale_text(scale: float) -> str:
     return f"1/{1 / scale:g}" if scale < 1 else "1"
 
 
+def data_text(data_bytes: float, lab_scale: float | None) -> str:
+    """Return a run's data size, of a lab at full scale first: ``4 GB (200 MB in the lab, 1/20)``."""
+    if lab_scale is None:
+        return format_bytes(data_bytes)
+    full_size = format_bytes(data_bytes / lab_scale)
+    return f"{full_size} ({format_bytes(data_bytes)} in the lab, {scale_text(lab_scale)})"
+
+
 def origin_text(origin: Origin, lab_scale: float | None) -> str:
     """Return where a number comes from: ``measured in a lab at scale 1/20``."""
     return f"{origin.value} in a lab at scale {scale_text(lab_scale)}" if lab_scale is not None else origin.value

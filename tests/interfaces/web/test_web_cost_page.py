@@ -79,8 +79,8 @@ def test_origins_of_runs_are_distinguished_in_words(tmp_path: Path) -> None:
         made.publish(make_run(number, layout=layout, levels={"layout": layout}, data_bytes=size))
     page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost").text
     text = re.sub(r"<[^>]+>", "", page[page.index('class="jobs"') :].partition("</p>")[0])
-    assert "measured, lab 1/20, 100 MB" in text
-    assert "measured, lab 1/20, 5 GB" in text
+    assert "2 GB (100 MB in the lab, 1/20), measured" in text
+    assert "100 GB (5 GB in the lab, 1/20), measured" in text
     assert "0.05" not in text
 
 

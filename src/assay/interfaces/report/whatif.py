@@ -26,7 +26,7 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
         )
     )
     priced = any(row.cost_after is not None for row in answers)
-    columns = ["Workload", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Predicted (s)", "#90 % of runs"]
+    columns = ["Workload", "Data", "Measured on", "#Runs", "#Measured (s)", "Origin", "#Predicted (s)", "#90 % of runs"]
     columns += ["#Speedup", "Predicted limit", *(["#Predicted cost per run"] if priced else [])]
     rows = [_row(row, priced=priced) for row in answers]
     full = table(columns, rows, f"With {changed}: simulated, not measured")
@@ -48,6 +48,7 @@ def _row(answer: WhatIf, *, priced: bool) -> tuple[Line | str, ...]:
     cost = numbers.NO_VALUE if answer.cost_after is None else amounts.money(answer.cost_after, answer.currency)
     return (
         titles.workload_title(answer.workload),
+        titles.data_text(answer.data_bytes * (answer.lab_scale or 1.0), answer.lab_scale),
         answer.configuration,
         str(answer.n_measured),
         numbers.seconds(answer.measured_s),

@@ -19,13 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from statistics import covariance, fmean, median, stdev, variance
 
-from assay.analysis.cost.changed import PricedCluster, why_unpriced
-from assay.analysis.cost.parts import counts_from_facts
-from assay.analysis.cost.rate import hourly_rate
-from assay.analysis.cost.run_cost import cost_per_run
 from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, DrawCovariance, correction
@@ -39,14 +34,15 @@ from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.units import format_percent
-from assay.model import CONTAINERS, PROFILED, ClusterFacts, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
+from assay.model import CONTAINERS, PROFILED, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.questions.decisions.sentences.option_words import change_text, context_text
 from assay.questions.forecasts.learning import profile_of
+from assay.questions.forecasts.whatif_costs import costs_of
 from assay.questions.runs.plans import recorded_plan, refuse_another_scale, run_files
 from assay.questions.runs.runs import selected
 from assay.specs.document import document_of
 from assay.store import Repository
-from assay.text import joined, plural, workload_title
+from assay.text import data_text, joined, plural, workload_title
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
@@ -110,6 +106,12 @@ class WhatIf:
     origin: str
     """``simulated``, or ``measured`` without changes."""
     assumptions: tuple[str, ...]
+    data_bytes: int
+    """Data with the changes, at full scale; a lab multiplies it by ``lab_scale``."""
+    lab_scale: float | None
+    """Scale of the lab that measured the runs; None: hosts."""
+    shared_cores: float | None
+    """Cores of the lab's machine, which all workers share, if the changes add workers or cores; else None."""
     extrapolation: float
     """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
 
@@ -142,7 +144,7 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
     first = answers[0]
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
-    changed = joined([change_text(name, value) for name, value in first.changes.items()])
+    changed = joined([_change(name, value, answers) for name, value in first.changes.items()])
     workloads = len({answer.workload for answer in answers})
     if len(answers) == 1:
         subject, speedup = f"{workload_title(first.workload)} on {first.configuration}", f"{first.ratio:.2f}×"
@@ -153,7 +155,21 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
         speedup = f"{low:.2f}×" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}× to {high:.2f}×"
         within = f"over {plural(len(answers), 'configuration')}"
     verb = "is" if workloads == 1 else "are"
-    return f"With {changed}, {subject} {verb} {speedup} as fast ({within}), simulated. {_verdict(answers)}"
+    text = f"With {changed}, {subject} {verb} {speedup} as fast ({within}), simulated."
+    shared = next((row.shared_cores for row in answers if row.shared_cores is not None), None)
+    if shared is None:
+        return f"{text} {_verdict(answers)}"
+    limit = f"No forecast for hosts: all workers of this lab share {shared:g} cores of one machine."
+    return f"{limit} {text} {_verdict(answers)}"
+
+
+def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
+    """Return a change in words. Data of a lab is at full scale first: ``4 GB (200 MB in the lab, 1/20) of data``."""
+    rows = {(row.data_bytes, row.lab_scale) for row in answers}
+    if name != "data" or len(rows) != 1:
+        return change_text(name, value)
+    [(data_bytes, scale)] = rows
+    return f"{data_text(data_bytes * (scale or 1.0), scale)} of data"
 
 
 def _verdict(answers: Sequence[WhatIf]) -> str:
@@ -368,7 +384,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
     assumptions = (*assumptions, *_same_work(changes))
-    cost_before, cost_after, cost_unknown = _costs(book, (before, after), (measured_s, middle_s))
+    cost_before, cost_after, cost_unknown = costs_of(book, (before, after), (measured_s, middle_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
         workload=group.workload,
@@ -395,8 +411,23 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         miss=miss,
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
         assumptions=(_UNCHANGED,) if unchanged else assumptions,
+        data_bytes=only_run(after).workload.data_bytes,
+        lab_scale=group.runs[0].lab_scale,
+        shared_cores=None if unchanged else _shared_cores(before, after, scenarios[1]),
         extrapolation=1.0 if unchanged else max(1.0, *times_beyond(_asked(after, profile)).values()),
     )
+
+
+def _shared_cores(before: Plan, after: Plan, scenario: Scenario) -> float | None:
+    """Return the cores that a lab's workers share, if ``after`` has more cores in all its workers; else None."""
+    pool = scenario.document.cluster.cpu_pool
+    more = _worker_cores(after) > _worker_cores(before)
+    return pool.cores if pool is not None and more else None
+
+
+def _worker_cores(plan: Plan) -> float:
+    workers = plan.cluster.using(only_run(plan).configuration.workers).workers
+    return sum(worker.type.cores * worker.type.cpu_speed for worker in workers)
 
 
 def _same_work(changes: Sequence[Change]) -> tuple[str, ...]:
@@ -439,33 +470,6 @@ def _draw_covariance(before_s: Sequence[float], after_s: Sequence[float]) -> Dra
     """Return the variance of the log times of each side over the paired draws, and their covariance."""
     logs = [[math.log(time_s) for time_s in side] for side in (before_s, after_s)]
     return DrawCovariance(variance(logs[0]), variance(logs[1]), covariance(*logs))
-
-
-def _costs(
-    book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
-) -> tuple[float | None, float | None, str]:
-    """Return the cost of a run before and after the changes, and why one of them is unknown."""
-    if book is None:
-        return None, None, ""
-    before, after = (_priced_cluster(plan) for plan in plans)
-    costs: list[float | None] = []
-    reason = ""
-    for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
-        try:
-            rate = hourly_rate(book, cluster.counts, cluster.layout.name)
-            reason = reason or why_unpriced(book, before, cluster)
-        except SpecificationError as error:
-            reason = reason or error.message
-        costs.append(None if reason else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
-    return costs[0], costs[1], reason
-
-
-def _priced_cluster(plan: Plan) -> PricedCluster:
-    configuration = only_run(plan).configuration
-    cluster, layout = plan.cluster.using(configuration.workers), configuration.layout
-    levels = {"cluster": plan.cluster.name, **plan.parameters, **configuration.levels}
-    counts = counts_from_facts(ClusterFacts.of_layout(cluster, layout), layout.name, levels)
-    return PricedCluster(cluster, layout, configuration.network, counts)
 
 
 def _assumptions(

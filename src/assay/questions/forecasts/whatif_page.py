@@ -133,6 +133,7 @@ def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Contro
     layout, fitting = configuration.layout.name, _codes(fitting_codes(worker))
     layouts = tuple(dict.fromkeys([*fitting, *measured.plan.layouts]))
     containers = plan.rules.containers_per_worker(configuration.parameters)
+    data_title = "Data at full scale" if cluster.lab else "Data"
     controls = [
         Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
         *_disks(worker.devices),
@@ -145,7 +146,7 @@ def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Contro
             if containers is not None
             else []
         ),
-        _number("data", "Data", "work", run.workload.data_bytes / 1e9, "GB", whole=False),
+        _number("data", data_title, "work", run.workload.data_bytes / 1e9, "GB", whole=False),
     ]
     return {control.name: control for control in controls}
 

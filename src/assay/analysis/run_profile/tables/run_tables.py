@@ -17,6 +17,7 @@ from assay.text import (
     METRIC_GROUPS,
     NO_VALUE,
     TextTable,
+    data_text,
     level_text,
     metric_group,
     metric_text,
@@ -93,7 +94,7 @@ def _configuration(run: Run) -> dict[str, str]:
     return {
         "cluster": f"{run.cluster or 'not known'}{scale}",
         "engine": f"{run.engine} {run.engine_version}".strip(),
-        "data": "not known" if run.data_bytes is None else format_bytes(run.data_bytes),
+        "data": "not known" if run.data_bytes is None else data_text(run.data_bytes, run.lab_scale),
         "plan": f"{run.plan} (campaign {run.campaign_id}, block {run.block}, position {run.position}, "
         f"attempt {run.attempt})",
         **{f"workload: {name}": value for name, value in run.workload_parameters.items()},

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     help="Change to simulate: layout=SS2, workers.count=12, nic=25Gbit/s, worker.devices.ssd.count=2, containers=16, "
-    "data=10TB, any engine parameter; repeatable. Default: no change.",
+    "data=10TB, any engine parameter; repeatable. Sizes and rates are at full scale: a lab multiplies them by its "
+    "scale. Default: no change.",
 )
 @where_option
 @all_option
@@ -89,18 +90,19 @@ def whatif(
 
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.text import interval_s, plural, seconds, workload_title
+    from assay.text import data_text, interval_s, money, plural, seconds, workload_title
 
     click.secho(answer.sentence, bold=True)
 
     answers = answer.configurations
     priced = any(row.cost_before is not None for row in answers)
-    headers = ["Workload", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)", "Speedup"]
-    headers += ["Limit before", "Limit after", *(["Cost before", "Cost after"] if priced else [])]
+    headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]
+    headers += ["Speedup", "Limit before", "Limit after", *(["Cost before", "Cost after"] if priced else [])]
     rows = []
     for row in answers:
         cells = [
             workload_title(row.workload),
+            data_text(row.data_bytes * (row.lab_scale or 1.0), row.lab_scale),
             row.configuration,
             str(row.n_measured),
             seconds(row.measured_s),
@@ -111,7 +113,7 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
             limit_title(row.limit_after),
         ]
         if priced:
-            cells += [_money(row.cost_before, row.currency), _money(row.cost_after, row.currency)]
+            cells += [money(row.cost_before, row.currency), money(row.cost_after, row.currency)]
         rows.append(cells)
     print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
     for refused in answer.refused:
@@ -128,7 +130,3 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
         ]
         named = "" if len(names) == len(answers) else f"{', '.join(dict.fromkeys(names))}: "
         click.echo(f"- {named}{assumption}")
-
-
-def _money(amount: float | None, currency: str) -> str:
-    return "–" if amount is None else f"{amount:.4g} {currency}"

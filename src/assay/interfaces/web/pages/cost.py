@@ -35,8 +35,9 @@ from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
 from assay.questions.decisions.sentences.decision_sentences import cost_headline
+from assay.questions.decisions.sentences.option_words import context_text
 from assay.questions.runs.runs import comparable, levels_in
-from assay.text import level_text, levels_text, origin_badge
+from assay.text import levels_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -182,10 +183,8 @@ def job_text(job_cost: JobCostEffectiveness) -> str:
 
 
 def _job_title(job_cost: JobCostEffectiveness) -> str:
-    """Return origin, scale and data size of a job as a title: ``simulated, lab 1/20, 100 MB``."""
-    job = {name: text for name, text in job_cost.job.items() if name not in ("workload", "origin", "lab_scale")}
-    where = origin_badge(job_cost.job.get("origin", ""), job_cost.job.get("lab_scale"))
-    return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
+    """Return data size, origin and scale of a job as a title: ``2 GB (100 MB in the lab, 1/20), simulated``."""
+    return context_text({name: level for name, level in job_cost.job.items() if name != "workload"})
 
 
 def _job_costs(context: Context, asked: CostPageState) -> dict[str, Any]:

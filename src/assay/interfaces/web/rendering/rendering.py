@@ -135,6 +135,7 @@ def _environment() -> Environment:
         metric_title=metric_title,
         facet_title=titles.column_title,
         level_text=titles.level_text,
+        data_text=titles.data_text,
         settings_text=titles.settings_text,
         origin=titles.origin_badge,
         share=numbers.probability,

@@ -16,7 +16,7 @@ from assay.model import (
     parameters_that,
 )
 from assay.questions.decisions.decision import Decision
-from assay.text import column_title, disk_noun, joined, level_text, meanings, plural, workload_title
+from assay.text import column_title, data_text, disk_noun, joined, level_text, meanings, plural, workload_title
 
 _CLASSES = {
     DeviceClass.HARD_DISKS: "hard disks",
@@ -35,6 +35,7 @@ _CHANGED = {
     "worker.cpu.speed": "core speed {}",
 }
 """Changes of a cluster or a workload in words; ``{}`` stands for the value."""
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
 _PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 
@@ -97,8 +98,16 @@ def change_text(name: str, value: str) -> str:
 
 
 def context_text(levels: Mapping[str, str]) -> str:
-    """Return the levels that distinguish groups of runs: ``200 MB, Ethernet``; unrecorded levels are left out."""
-    return ", ".join(_plain_level(name, level) for name, level in levels.items() if level != str(None))
+    """Return the levels that distinguish groups of runs: ``200 MB, Ethernet``; unrecorded levels are left out.
+
+    Data of a lab whose scale is a level is at full scale first: ``4 GB (200 MB in the lab, 1/20), Ethernet``.
+    """
+    recorded = {name: level for name, level in levels.items() if level != str(None)}
+    texts = {name: _plain_level(name, level) for name, level in recorded.items()}
+    if recorded.get("data_bytes", "").isdecimal() and _NUMBER.fullmatch(recorded.get("lab_scale", "")):
+        texts["data_bytes"] = data_text(int(recorded["data_bytes"]), float(recorded["lab_scale"]))
+        del texts["lab_scale"]
+    return ", ".join(texts.values())
 
 
 def context_of(text: str) -> dict[str, str]:

@@ -1,0 +1,38 @@
+"""Compute the cost of a run as measured and with changes, from a price book. Costs are in the book's currency."""
+
+from decimal import Decimal
+
+from assay.analysis.cost.changed import PricedCluster, why_unpriced
+from assay.analysis.cost.parts import counts_from_facts
+from assay.analysis.cost.rate import hourly_rate
+from assay.analysis.cost.run_cost import cost_per_run
+from assay.execution.planning.plan_files.changed_plan import only_run
+from assay.foundation.errors import SpecificationError
+from assay.model import ClusterFacts, Plan, PriceBook
+
+
+def costs_of(
+    book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
+) -> tuple[float | None, float | None, str]:
+    """Return the cost of a run before and after the changes, and why one of them is unknown."""
+    if book is None:
+        return None, None, ""
+    before, after = (_priced_cluster(plan) for plan in plans)
+    costs: list[float | None] = []
+    reason = ""
+    for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
+        try:
+            rate = hourly_rate(book, cluster.counts, cluster.layout.name)
+            reason = reason or why_unpriced(book, before, cluster)
+        except SpecificationError as error:
+            reason = reason or error.message
+        costs.append(None if reason else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
+    return costs[0], costs[1], reason
+
+
+def _priced_cluster(plan: Plan) -> PricedCluster:
+    configuration = only_run(plan).configuration
+    cluster, layout = plan.cluster.using(configuration.workers), configuration.layout
+    levels = {"cluster": plan.cluster.name, **plan.parameters, **configuration.levels}
+    counts = counts_from_facts(ClusterFacts.of_layout(cluster, layout), layout.name, levels)
+    return PricedCluster(cluster, layout, configuration.network, counts)
