@@ -31,7 +31,7 @@ from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.questions.forecasts.learning import shipped_profile
-from assay.questions.forecasts.whatif import measured_of
+from assay.questions.forecasts.measured import measured_of
 from assay.store import Repository
 
 TREES = 192

@@ -32,7 +32,8 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model import CostProfile, Plan
 from assay.model.runs.imported import foreign_run
 from assay.questions.forecasts.learning import shipped_profile
-from assay.questions.forecasts.whatif import Measured, WhatIf, anchored, answered
+from assay.questions.forecasts.measured import Measured
+from assay.questions.forecasts.whatif import WhatIf, anchored, answered
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 WORKLOADS = ("dfsio-write", "dfsio-read", "terasort")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from assay.interfaces.cli.explain.explain import explain
 from assay.interfaces.cli.forecast.predict import predict
 from assay.questions.forecasts.model_cache import learned
 from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, characterise, next_runs
-from assay.questions.forecasts.prediction import NewCluster, predicted
+from assay.questions.forecasts.prediction import NewCluster, predicted, prediction_sentence
 from assay.store import Repository
 from learning import learning_runs, time_s
 
@@ -80,6 +81,17 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
     assert unknown.startswith("Unknown: ")
     assert "no run has workload pagerank" in unknown
     assert json.loads(output_of("--json", "--where", "workload=sort"))["level"] == 0.9
+
+
+def test_a_wide_interval_has_no_time_in_words(repository: Repository) -> None:
+    answer = predicted(repository, ["workload=sort"])
+    assert answer.expected_s is not None
+    assert answer.known
+    wide = replace(answer, low_s=17.5, high_s=50_352.0)
+    assert not wide.known
+    assert prediction_sentence(wide) == (
+        "Not known: the 90 % interval of a single run, 17.5 to 50,352 s, spans a factor of 2,877."
+    )
 
 
 def test_important_factors_are_shown_as_a_table_and_as_json(repository: Repository) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
-from assay.foundation.errors import AssayError, SpecificationError
+from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
@@ -187,6 +188,17 @@ def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tm
 
 
 @needs_simulator
+@needs_simulator
+def test_imported_runs_name_the_example_cluster_that_fits(tmp_path: Path) -> None:
+    source = EXAMPLES / "bsc-2015" / "measured" / "runs.csv"
+    assert _asked("import", str(source), "--repository", str(tmp_path / "bsc")).exit_code == 0
+    refused = _asked("whatif", "--set", "layout=SS2", "--repository", str(tmp_path / "bsc"))
+    assert isinstance(refused.exception, RepositoryError)
+    [path] = re.findall(r"--cluster (\S+) fits", refused.exception.hint or "")
+    given = ("--set", "layout=SS2", "--where", "layout=HD5", "--repository", str(tmp_path / "bsc"), "--cluster", path)
+    assert _asked("whatif", *given).exit_code == 0
+
+
 def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path, tmp_path: Path) -> None:
     full_scale = EXAMPLES / "sandisk-2014" / "cluster.yaml"
     other_lab = tmp_path / "cluster.yaml"
@@ -256,6 +268,7 @@ def test_a_prediction_far_outside_the_training_data_says_so_and_widens_the_inter
     ("arguments", "words"),
     [
         (("--set", "layout=SS9"), "SS9"),
+        (("--set", "worker.count=12"), "did you mean 'workers.count'?"),
         (("--set", "worker.devices.ssd.count=0"), "whole number"),
         (("--set", "data=100TB"), "copies"),
         (("nobody", "--set", "layout=SS2"), "no valid measured run"),

@@ -140,6 +140,33 @@ def test_a_wrong_path_names_the_repository_near_it(tmp_path: Path) -> None:
         assert answer.stderr.endswith(f"  → did you mean --repository {root}?\n")
 
 
+def test_an_empty_folder_is_filled_by_an_import_and_an_unlike_name_names_no_repository(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "results")
+    (tmp_path / "empty").mkdir()
+    empty = assay("runs", "--repository", tmp_path / "empty")
+    assert empty.stderr.endswith(f"`assay import FILES --repository {tmp_path / 'empty'}` fills it\n")
+    assert "did you mean" not in assay("runs", "--repository", tmp_path / "nowhere").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("decide", "storage", "--cost", "x"), "Did you mean '--prices'?"),
+        (("cost",), "An example is examples/hardware/prices.yaml"),
+        (("recommend",), "An example is examples/hardware/catalogue.yaml"),
+        (("decide", "ssd"), "did you mean 'storage'?"),
+        (("decide", "price"), "did you mean 'cheapest'?"),
+        (("compare", "123"), "compare needs 2 to 6 runs"),
+        (("runs", "--where", "layout=HD2,SS2"), "--where layout=HD2 --where layout=SS2"),
+    ],
+)
+def test_a_near_name_says_what_was_meant(stored: Path, words: tuple[str, ...], error: str) -> None:
+    given: tuple[str | Path, ...] = words if len(words) == 1 else (*words, "--repository", stored)
+    result = assay(*given)
+    assert result.returncode != 0
+    assert error in result.stderr
+
+
 @pytest.mark.parametrize("command", [["runs"], ["show", "x"], ["verify"]])
 def test_without_a_repository_every_command_ends_in_words(tmp_path: Path, command: list[str]) -> None:
     result = assay(*command, "--repository", tmp_path / "none")

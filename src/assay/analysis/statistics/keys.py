@@ -4,7 +4,7 @@ In: a :class:`~run_table.RunTable` and names of columns. Out: dense group number
 group. There are no loops over rows: a million rows take a fraction of a second.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,14 +165,17 @@ def warm_among_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
     return warm & some_cold[groups.of_row]
 
 
-def require_factor(table: RunTable, name: str, questions: Sequence[str] = ()) -> Column:
+def require_factor(
+    table: RunTable, name: str, questions: Sequence[str] = (), synonyms: Mapping[str, str] = FACTOR_SYNONYMS
+) -> Column:
     """Return the column of a factor. Raises SpecificationError, with the existing names, if no run has it.
 
-    ``questions``: names that the caller accepts besides factors; the error lists them first.
+    ``questions``: names that the caller accepts besides factors; the error lists them first. ``synonyms``: a word in
+    lower case to the name that it means.
     """
     if name not in table.factors:
         known = ", ".join(sorted(table.factors)) or "none: the table is empty"
-        near = did_you_mean(name, [*questions, *table.factors], FACTOR_SYNONYMS)
+        near = did_you_mean(name, [*questions, *table.factors], synonyms)
         listed = f"questions: {', '.join(questions)}; " if questions else ""
         raise SpecificationError(f"no run has a factor {name!r}", hint=f"{near}{listed}factors of these runs: {known}")
     return table.columns[name]

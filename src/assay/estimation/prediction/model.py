@@ -146,7 +146,7 @@ class TrainingData:
         if len(taken) < RUNS_MIN:
             raise SpecificationError(
                 f"{len(taken)} valid runs are too few to learn from",
-                hint=f"at least {RUNS_MIN} are needed; measure more, or ask with fewer conditions",
+                hint=f"at least {RUNS_MIN} are needed; `assay runs` lists the measured times",
             )
         groups = groups_by(taken, distinguishing_factors(taken))
         if groups.count < CONFIGURATIONS_MIN:

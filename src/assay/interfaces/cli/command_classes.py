@@ -10,6 +10,10 @@ from assay.foundation.errors import did_you_mean
 from assay.interfaces.cli.commands import ANSWERING, COMMANDS, GROUPS, OLD_NAMES
 from assay.interfaces.cli.terminal import elapsed_time, paged_output
 
+_OPTION_WORDS = {"--cost": "--prices", "--costs": "--prices", "--price-book": "--prices", "--hardware": "--catalogue"}
+"""Words that users type, and the options that they mean."""
+_EXAMPLE_FILES = {"--prices": "examples/hardware/prices.yaml", "--catalogue": "examples/hardware/catalogue.yaml"}
+"""Required options, and a file of the examples for each."""
 SHOWING_PROGRESS = frozenset({"recommend"})
 """Commands that already show their progress."""
 
@@ -32,6 +36,24 @@ class _WithExamples(click.Command):
 
 class AssayCommand(_WithExamples):
     """A command of assay. Long answers go to a pager, except with ``assay --no-pager``; slow ones show the time."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an error names the option that was meant, or an example of the missing file."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            option = _OPTION_WORDS.get(error.option_name)
+            if option and any(option in parameter.opts for parameter in self.params):
+                message = f"No such option {error.option_name!r}. Did you mean {option!r}?"
+                raise click.UsageError(message, ctx) from error
+            raise
+        except click.MissingParameter as error:
+            names = error.param.opts if error.param else []
+            example = next((_EXAMPLE_FILES[name] for name in names if name in _EXAMPLE_FILES), None)
+            if example:
+                message = f"An example is {example}; `assay examples examples` copies the examples."
+                raise click.MissingParameter(message, ctx=ctx, param=error.param) from error
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; if its group answers questions, show the elapsed time, then the output in a pager."""

@@ -71,7 +71,10 @@ def json_option(command: F) -> F:
 def where_option(command: F) -> F:
     """Add ``--where COLUMN=LEVEL``, repeatable, passed on as ``where: tuple[str, ...]``."""
     return click.option(
-        "--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable."
+        "--where",
+        multiple=True,
+        metavar="COLUMN=LEVEL",
+        help="Only runs with this level; repeatable. Levels of one column are alternatives.",
     )(command)
 
 

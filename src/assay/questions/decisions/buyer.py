@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.factors.disk_counts import DISKS
-from assay.analysis.statistics import ABSENT, RunTable, usable
+from assay.analysis.statistics import ABSENT, FACTOR_SYNONYMS, RunTable, usable
 from assay.execution.engines.rules_catalogue import all_rules
 from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
 
@@ -148,6 +148,18 @@ BUYER_QUESTIONS: Final = (
         selection=FactorSelection.JOINT,
     ),
 )
+
+
+def words_of_questions() -> dict[str, str]:
+    """Return words that users type, in lower case, with the question or factor that they mean."""
+    words = {
+        STORAGE: ("ssd", "ssds", "hdd", "hard disks", "disk type"),
+        NETWORK: ("infiniband", "ethernet", "bandwidth"),
+        NODES: ("node", "servers", "machines"),
+        "containers": ("slots", "container"),
+        CHEAPEST: ("cost", "costs", "price", "prices", "cheap", "money"),
+    }
+    return {**FACTOR_SYNONYMS, **{word: name for name, listed in words.items() for word in listed}}
 
 
 def question_named(name: str) -> BuyerQuestion | None:

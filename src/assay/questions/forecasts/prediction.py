@@ -19,6 +19,9 @@ from assay.specs import load_cluster
 from assay.store import Repository
 from assay.text import interval_s, seconds
 
+SPAN_MAX = 30.0
+"""Maximum upper end / lower end of an interval for which a sentence states the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewCluster:
@@ -61,6 +64,16 @@ class Prediction:
     configurations: int
     origin: str
     notices: tuple[str, ...]
+
+    @property
+    def span(self) -> float | None:
+        """Upper end / lower end of the interval; None without an interval."""
+        return self.high_s / self.low_s if self.low_s and self.high_s else None
+
+    @property
+    def known(self) -> bool:
+        """Whether the interval is narrow enough to state the time."""
+        return self.span is not None and self.span <= SPAN_MAX
 
 
 def predicted(repository: Repository, where: Sequence[str], cluster: NewCluster | None = None) -> Prediction:
@@ -133,5 +146,10 @@ def prediction_sentence(answer: Prediction) -> str:
     """Return the predicted time with its interval, or that it is unknown."""
     if answer.expected_s is None:
         return "Unknown: the run time can't be predicted."
+    if not answer.known and answer.span:
+        return (
+            f"Not known: the {100 * answer.level:.0f} % interval of a single run, "
+            f"{interval_s(answer.low_s, answer.high_s)} s, spans a factor of {answer.span:,.0f}."
+        )
     within = f"{100 * answer.level:.0f} % interval of a single run: {interval_s(answer.low_s, answer.high_s)} s"
     return f"{seconds(answer.expected_s)} s, predicted ({within})."

@@ -30,17 +30,14 @@ from assay.estimation.simulator.scenario import Scenario, SimulationRequest, req
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast import device_space
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
-from assay.execution.planning.plan_files.plan_reader import plan_of_texts
-from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.units import format_percent
-from assay.model import CONTAINERS, PROFILED, CostProfile, Origin, Plan, PriceBook, Run, RunStatus
-from assay.questions.decisions.sentences.option_words import change_text, context_text
+from assay.model import CONTAINERS, CostProfile, Origin, Plan, PriceBook, Run
+from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import profile_of
+from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
 from assay.questions.forecasts.whatif_costs import costs_of
-from assay.questions.runs.plans import recorded_plan, refuse_another_scale, run_files
-from assay.questions.runs.runs import selected
-from assay.specs.document import document_of
+from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
 from assay.text import data_text, joined, plural, workload_title
 
@@ -185,29 +182,6 @@ def _verdict(answers: Sequence[WhatIf]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Measured runs of one workload in one configuration of one campaign, with their plan."""
-
-    plan: Plan
-    workload: str
-    runs: tuple[Run, ...]
-
-    @property
-    def levels(self) -> Mapping[str, str]:
-        """The levels that the runs have in common."""
-        return self.runs[0].levels
-
-    @property
-    def configuration(self) -> str:
-        """The levels in words."""
-        return context_text(self.levels)
-
-    def has_target(self, target: str) -> bool:
-        """Whether a run matches ``target`` of a :class:`WhatIfQuestion`."""
-        return any(_is_target(run, target) for run in self.runs)
-
-
-@dataclass(frozen=True, slots=True)
 class Anchor:
     """Measured runs with the simulation of their configuration, which all sets of changes share."""
 
@@ -254,7 +228,7 @@ def anchors_of(
 ) -> Anchors:
     """Simulate each selected measured configuration."""
     runs = measured_runs(store, table, asked.where)
-    targets = [run for run in runs if _is_target(run, asked.target)]
+    targets = [run for run in runs if is_target(run, asked.target)]
     if not targets:
         raise _no_measured_run(asked.target, str(store.root))
     groups, without_plan = measured_of(store, runs, asked.cluster)
@@ -263,8 +237,7 @@ def anchors_of(
         raise RepositoryError(
             "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
             where=f"run {targets[0].run_id[:13]}",
-            hint="give the cluster file with --cluster FILE, or use the repository in which assay executed the run;"
-            " `assay predict` also works with imported runs",
+            hint=_cluster_hint(store, targets),
         )
     for group in chosen if asked.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
@@ -277,6 +250,17 @@ def anchors_of(
         anchored(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), ask) for group in chosen
     )
     return Anchors(anchors, without_plan)
+
+
+def _cluster_hint(store: Repository, runs: Sequence[Run]) -> str:
+    """Return how to give the cluster file of runs without one: an example that fits, if there is one."""
+    fitting = fitting_examples(store, runs)
+    if fitting:
+        return f"--cluster {fitting[0]} fits: it has the scale, disks and network of these runs"
+    return (
+        "describe the measured cluster in a file and give it with --cluster FILE: no example has the scale, disks and "
+        "network of these runs; `assay predict` needs no file, but 20 runs"
+    )
 
 
 def _in_lab(run: Run) -> bool:
@@ -304,45 +288,6 @@ def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
     plan = altered(measured.plan, measured.levels, measured.workload)
     simulated = ask(_drawn(plan, profile))
     return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(simulated))
-
-
-def measured_runs(store: Repository, table: RunTable, where: Sequence[str] = ()) -> list[Run]:
-    """Return the valid measured runs that match every condition, oldest first."""
-    chosen = selected(table, where, "--where")
-    conditions = (("origin", Origin.MEASURED), ("status", RunStatus.VALID))
-    if not len(chosen) or any(str(level) not in chosen.columns[name].levels for name, level in conditions):
-        return []
-    chosen = selected(chosen, [f"{name}={level}" for name, level in conditions])
-    return store.runs_at(chosen, range(len(chosen)))
-
-
-def _is_target(run: Run, target: str) -> bool:
-    return not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
-
-
-def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> tuple[list[Measured], int]:
-    """Return the measured runs by campaign, workload and configuration, and the number of runs without a cluster file.
-
-    Profiled runs are apart from unprofiled ones. ``cluster``: the text of a cluster file to use instead of the stored
-    files; empty: the stored files.
-    """
-    by_key: dict[tuple[str, ...], list[Run]] = {}
-    for run in runs:
-        levels = (f"{name}={level}" for name, level in sorted(run.levels.items()))
-        profile = run.parameters.get(PROFILED, "")
-        by_key.setdefault((run.campaign_id, run.workload, profile, *levels), []).append(run)
-    plans: dict[tuple[str, str], Plan] = {}
-    groups, without_plan = [], 0
-    for alike in by_key.values():
-        files = run_files(store, alike[0])
-        texts = files.plan or recorded_plan(alike[0]), cluster or files.cluster
-        if not texts[1]:
-            without_plan += len(alike)
-            continue
-        if texts not in plans:
-            plans[texts] = plan_of_texts(document_of(texts[0].encode(), PLAN_FILE).content, texts[1])
-        groups.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
-    return groups, without_plan
 
 
 def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:

@@ -11,15 +11,13 @@ from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
 from assay.foundation.errors import AssayError
 from assay.model import CONTAINERS, Device, DeviceKind
-from assay.questions.forecasts.whatif import Anchor, Measured, measured_of, measured_runs
-from assay.questions.runs.plans import refuse_another_scale
+from assay.questions.forecasts.measured import Measured, measured_of, measured_runs
+from assay.questions.forecasts.whatif import Anchor
 from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 from assay.text import capitalised
 
 _NOUNS = {DeviceKind.HDD: "hard disk", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe drive"}
-_CHECKED_MAX = 20
-"""Maximum number of configurations that a cluster file is checked with."""
 _CONTROL_MULTIPLE_MAX = 8
 """Maximum of a control, as a multiple of its present value."""
 
@@ -66,29 +64,6 @@ def anchor_choices(store: Repository, table: RunTable, cluster: str = "") -> tup
         AnchorChoice(group.runs[0].run_id, group.workload, group.configuration, group.plan.name, len(group.runs))
         for group in groups
     )
-
-
-def fitting_clusters(store: Repository, table: RunTable, texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of the cluster files that have the scale, the disks and the network of the measured runs.
-
-    ``texts``: cluster files by name. Each configuration's first run is checked, up to a maximum.
-    """
-    if not len(table):
-        return ()
-    examples = {tuple(sorted(run.levels.items())): run for run in reversed(measured_runs(store, table))}
-    runs = list(examples.values())[:_CHECKED_MAX]
-
-    def fits(text: str) -> bool:
-        try:
-            groups, _ = measured_of(store, runs, text)
-            for group in groups:
-                refuse_another_scale(group.plan.cluster, group.runs[0])
-                only_run(altered(group.plan, group.levels, group.workload))
-        except AssayError:
-            return False
-        return bool(groups)
-
-    return tuple(name for name, text in texts.items() if fits(text))
 
 
 def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...]:

@@ -86,13 +86,23 @@ def _having(table: RunTable, name: str, levels: Sequence[str], option: str) -> M
     matching_rows = np.zeros(len(table), dtype=np.bool_)
     for level in levels:
         if level not in column.levels:
+            known = ", ".join(column.levels[:_SHOWN])
             raise SpecificationError(
                 f"no run has {name} {level[:_LISTED_MAX]!r}",
                 where=f"{option} {name}={level[:_LISTED_MAX]}",
-                hint=f"{did_you_mean(level, column.levels)}its levels: {', '.join(column.levels[:_SHOWN])}",
+                hint=f"{_both_levels(name, level, column)}{did_you_mean(level, column.levels)}its levels: {known}",
             )
         matching_rows |= column.codes == column.code(level)
     return matching_rows
+
+
+def _both_levels(name: str, text: str, column: Column) -> str:
+    """Return how to choose several levels, if ``text`` joins levels by commas; empty otherwise."""
+    levels = [level.strip() for level in text.split(",")]
+    if len(levels) < 2 or not any(level in column.levels for level in levels):
+        return ""
+    options = " ".join(f"--where {name}={level}" for level in levels)
+    return f"give each level its own option, for runs with any of them: {options}; "
 
 
 def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: int = _SHOWN) -> list[Facet]:

@@ -247,6 +247,8 @@ def _with_key(kind: NodeType, key: str, value: str) -> NodeType:
             return replace(kind, cpu_speed=_positive(float, value))
         case ["devices", group, what] if what in _DEVICE_KEYS:
             return replace(kind, devices=_with_device_key(kind, group, what, value))
+    if key == "count":
+        raise ValueError(f"a node type has no number of nodes; did you mean {WORKERS_COUNT!r}?")
     raise ValueError(unknown("setting of a node type", key, _TYPE_KEYS))
 
 

@@ -10,6 +10,7 @@ from assay.interfaces.cli.common import all_option, json_option, repository_opti
 from assay.interfaces.cli.decide.compare_runs import print_sides
 from assay.interfaces.cli.decide.decide import Details, decide
 from assay.questions.comparisons.side_by_side import Of
+from assay.store import Repository
 
 
 @click.command("compare", cls=AssayCommand)
@@ -47,6 +48,9 @@ def compare(
     if len(names) > 1:
         print_sides(repository, names, of, every=every, as_json=as_json)
         return
+    known = Repository.open(repository).table().columns.get("workload")
+    if names and (known is None or names[0] not in known.levels):
+        raise click.UsageError("compare needs 2 to 6 runs; `assay runs` lists their ids.")
     say(f"note: `assay compare` without runs is now `assay decide {of_groups['factor']} --details groups`")
     of_groups["workload"] = of_groups["workload"] or "".join(names) or None
     details = Details.GROUPS.value

@@ -9,13 +9,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from assay.analysis.statistics import RunTable
 from assay.execution.planning.plan_files.changed_plan import Change, parse_question
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api.plan import cluster_files
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.costs.changed_prices import changed_book
+from assay.questions.forecasts.measured import fitting_clusters, measured_runs
 from assay.questions.forecasts.whatif import Anchors, WhatIfAnswer, WhatIfQuestion, anchors_of, answer_of
-from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices, fitting_clusters
+from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 RunId = Annotated[
@@ -47,7 +49,11 @@ def cached_choices(context: Context, cluster: str = "") -> tuple[AnchorChoice, .
 def cached_clusters(context: Context) -> tuple[str, ...]:
     """Return the names of the cluster files on the server that fit the measured runs. Cached."""
     repository, texts = context.store.repository, cluster_files(context)
-    return context.store.answer(("fitting clusters",), lambda table: fitting_clusters(repository, table, texts))
+
+    def fitting(table: RunTable) -> tuple[str, ...]:
+        return fitting_clusters(repository, measured_runs(repository, table), texts) if len(table) else ()
+
+    return context.store.answer(("fitting clusters",), fitting)
 
 
 def _cluster_text(context: Context, name: str) -> str:
