@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from assay.execution.engines.spark.settings import locality_wait_s, memory_mb
 from assay.foundation.errors import SpecificationError
 from assay.model.plans.engine_values import (
-    HADOOP_DURATION,
     HADOOP_SIZE,
     SPARK_DURATION,
     SPARK_SIZE,
@@ -31,32 +30,31 @@ def _amount(text: str, notation: Notation, unit: int | Fraction = 1) -> float | 
 
 
 @pytest.mark.parametrize(
-    ("text", "spark_s", "hadoop_s"),
-    [  # printed by JavaUtils.timeStringAs of Spark 4.3.0 and Configuration.getTimeDuration of Hadoop 3.4.2, bare in ms
-        ("3000", 3.0, 3.0),
-        ("2m", 120.0, 120.0),
-        ("2min", 120.0, None),
-        ("1h", 3600.0, 3600.0),
-        ("1d", 86400.0, 86400.0),
-        ("50ms", 0.05, 0.05),
-        ("7us", 7e-6, 7e-6),
-        ("3ns", None, 3e-9),
-        ("nan", None, None),
-        ("xyz", None, None),
-        ("1.5s", None, None),
-        (" 3S ", 3.0, 3.0),
-        ("3 s", None, None),
-        ("+3s", None, 3.0),
-        ("", None, None),
-        ("1hour", None, None),
-        ("0x10", None, None),
-        ("٣s", None, None),
-        ("-1s", None, None),  # both projects read this; no wait is negative
+    ("text", "spark_s"),
+    [  # printed by JavaUtils.timeStringAs of Spark 4.3.0, a bare number in ms
+        ("3000", 3.0),
+        ("2m", 120.0),
+        ("2min", 120.0),
+        ("1h", 3600.0),
+        ("1d", 86400.0),
+        ("50ms", 0.05),
+        ("7us", 7e-6),
+        ("3ns", None),
+        ("nan", None),
+        ("xyz", None),
+        ("1.5s", None),
+        (" 3S ", 3.0),
+        ("3 s", None),
+        ("+3s", None),
+        ("", None),
+        ("1hour", None),
+        ("0x10", None),
+        ("٣s", None),
+        ("-1s", None),  # Spark reads this; no wait is negative
     ],
 )
-def test_durations_are_read_as_the_projects_do(text: str, spark_s: float | None, hadoop_s: float | None) -> None:
+def test_durations_are_read_as_spark_does(text: str, spark_s: float | None) -> None:
     assert _amount(text, SPARK_DURATION, MS) == spark_s
-    assert _amount(text, HADOOP_DURATION, MS) == hadoop_s
 
 
 @pytest.mark.parametrize(
@@ -88,7 +86,7 @@ def test_sizes_are_read_as_the_projects_do(text: str, spark_bytes: int | None, h
 
 
 @given(
-    notation=st.sampled_from([SPARK_DURATION, HADOOP_DURATION, SPARK_SIZE, HADOOP_SIZE]),
+    notation=st.sampled_from([SPARK_DURATION, SPARK_SIZE, HADOOP_SIZE]),
     number=st.integers(0, 10**6),
     bare=st.sampled_from([1, MS, 2**20]),
     data=st.data(),
@@ -103,7 +101,7 @@ def test_an_amount_is_its_number_times_its_unit(
         assert engine_amount(text, notation, bare) == pytest.approx(float(number * factor), rel=1e-15)
 
 
-@given(notation=st.sampled_from([SPARK_DURATION, HADOOP_DURATION, SPARK_SIZE, HADOOP_SIZE]), text=st.text(max_size=30))
+@given(notation=st.sampled_from([SPARK_DURATION, SPARK_SIZE, HADOOP_SIZE]), text=st.text(max_size=30))
 def test_any_other_text_is_refused_and_no_amount_is_negative_or_endless(notation: Notation, text: str) -> None:
     amount = _amount(text, notation)
     assert amount is None or 0 <= amount < float("inf")

@@ -9,7 +9,7 @@ import pytest
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
 from assay.model.clusters.cluster import Address, DeviceKind, Disks, LabSettings, Placement, Role
-from assay.model.clusters.device_model import FlashModel, default_flash
+from assay.model.clusters.device_model import SEEK_MEAN_SHARE, FlashModel, default_flash
 from assay.specs import load_cluster
 
 LAB = """\
@@ -339,7 +339,8 @@ def test_a_devices_model_is_as_described_and_else_as_usual(tmp_path: Path) -> No
     hdd, _, ssd = load_cluster(write(tmp_path, text)).workers[0].type.devices
     model = hdd.hdd_model
     assert (model.rpm, model.inner_share, model.write_cache_bytes) == (5400, 0.45, 64 * 10**6)
-    assert 1 / (model.seek_mean_s + model.half_turn_s) == pytest.approx(120)  # the stated requests per second
+    seek_mean_s = model.seek_track_s + (model.seek_full_s - model.seek_track_s) * SEEK_MEAN_SHARE
+    assert 1 / (seek_mean_s + model.half_turn_s) == pytest.approx(120)  # the stated requests per second
     assert ssd.flash_model == FlashModel(4, pytest.approx(90e-6), 50e-6, 500e6, 20 * 10**9)  # type: ignore[arg-type]
     plain, _, flash = load_cluster(write(tmp_path, LAB)).workers[0].type.devices
     assert (plain.hdd, flash.flash) == (None, None)

@@ -95,6 +95,7 @@ class ChangePoint:
     position was chosen for its size, the interval is somewhat too narrow."""
     p: float
     runs_before: int
+    """Number of runs of the segment before the change; ``runs_after``: of the segment after it."""
     runs_after: int
 
 

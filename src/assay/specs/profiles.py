@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from assay.foundation.errors import HostError
 from assay.foundation.installation import installation
 from assay.model import CostProfile, EngineCosts, ProfileSource, StageProfile, Uncertain, WorkloadProfile
-from assay.specs.document import Document, document_of, read_document
+from assay.specs.document import Document, read_document
 from assay.specs.fields import WHOLE_MAX, Count, FieldFormat, Label, Name, Text, text_of, whole
 from assay.specs.section import Section, parse
 
@@ -207,11 +207,6 @@ class ProfileFile(Section):
 def load_profile(path: str | Path) -> CostProfile:
     """Return the profile in a file. Raises :class:`SpecificationError` with file and line."""
     return _profile(read_document(path))
-
-
-def profile_of_text(text: str, name: str = "profile.yaml") -> CostProfile:
-    """Return the profile in ``text``; ``name`` is the file's name in errors. Raises as :func:`load_profile`."""
-    return _profile(document_of(text.encode(), name))
 
 
 def _profile(document: Document) -> CostProfile:

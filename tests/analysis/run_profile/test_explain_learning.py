@@ -15,7 +15,7 @@ from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.trace import Trace
-from assay.specs.profiles import load_profile, profile_of_text, profile_text
+from assay.specs.profiles import load_profile, profile_text
 from builders import WORKERS, make_run
 from detail_support import make_task
 
@@ -111,12 +111,14 @@ def test_a_profile_is_kept_in_a_file(tmp_path: Path) -> None:
     assert read.learned.source == learned.learned.source
 
 
-def test_a_wrong_profile_is_refused_with_its_line() -> None:
-    text = profile_text(learned_profile([_watched()], "mine"))
+def test_a_wrong_profile_is_refused_with_its_line(tmp_path: Path) -> None:
+    text, file = profile_text(learned_profile([_watched()], "mine")), tmp_path / "profile.yaml"
+    file.write_text(text.replace("maps: splits", "maps: most"))
     with pytest.raises(SpecificationError, match=r"profile\.yaml:\d+: .*maps: 'most' is not"):
-        profile_of_text(text.replace("maps: splits", "maps: most"))
+        load_profile(file)
+    file.write_text(text.replace("map_cpu_s_per_byte: {value: 4e-08", "map_cpu_s_per_byte: {value: 4"))
     with pytest.raises(SpecificationError, match="between low and high"):
-        profile_of_text(text.replace("map_cpu_s_per_byte: {value: 4e-08", "map_cpu_s_per_byte: {value: 4"))
+        load_profile(file)
 
 
 def _simulated() -> Run:

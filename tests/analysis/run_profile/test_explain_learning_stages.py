@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from assay.estimation.profiles.learning import learned_profile
 from assay.foundation.errors import SpecificationError
-from assay.specs.profiles import profile_of_text, profile_text
+from assay.specs.profiles import load_profile, profile_text
 from staged_samples import BYTE_S, DATA, GROWN, JVM_S, MAP_S_PER_BYTE, RESULT_S_PER_BYTE, watched_stages
 
 
@@ -37,14 +38,16 @@ def test_the_ratio_of_a_codec_is_learned_from_runs_with_and_without_it() -> None
     assert alone.stages[0].shuffled * alone.compression["zstd"].value == pytest.approx(GROWN * 0.35)
 
 
-def test_a_file_keeps_the_stages_and_refuses_what_reads_from_later_ones() -> None:
+def test_a_file_keeps_the_stages_and_refuses_what_reads_from_later_ones(tmp_path: Path) -> None:
     learned = learned_profile([watched_stages() for _ in range(3)], "mine")
-    text = profile_text(learned)
-    again = profile_of_text(text)
+    text, file = profile_text(learned), tmp_path / "profile.yaml"
+    file.write_text(text)
+    again = load_profile(file)
     assert [stage.tasks for stage in again.workloads["terasort"].stages] == ["splits", "reduces"]
     assert profile_text(again) == text
+    file.write_text(text.replace("parents: [0]", "parents: [1]"))
     with pytest.raises(SpecificationError, match="can only read what a stage before it has shuffled"):
-        profile_of_text(text.replace("parents: [0]", "parents: [1]"))
+        load_profile(file)
 
 
 def test_only_runs_of_the_most_frequent_graph_are_learned() -> None:

@@ -17,7 +17,6 @@ from assay.analysis.statistics.intervals import geometric_mean
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
-from assay.questions.comparisons.result_sentences import caveat_of_result
 from assay.questions.decisions.sentences.decision_sentences import headline
 from builders import runs_with
 from report_support import report_on
@@ -54,7 +53,6 @@ def test_two_simulated_sides_have_the_interval_of_errors_with_nothing_in_common(
     assert comparison.high is not None
     half = math.log(SPREAD) * math.sqrt(2) * 1.96 / 1.645
     assert math.log(comparison.high / comparison.low) / 2 == pytest.approx(half, rel=1e-3)
-    assert caveat_of_result(comparison).startswith("Simulated: ")
 
 
 def test_a_simulated_difference_smaller_than_the_simulators_error_is_none() -> None:

@@ -69,6 +69,7 @@ class CodeRow:
 
     code: CodeItem
     baseline_samples: int
+    """Samples of the code on the baseline, over all its runs; ``candidate_samples``: on the candidate."""
     candidate_samples: int
     baseline_s_per_gb: float
     candidate_s_per_gb: float

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from assay.analysis.comparison.matched import LogMean, SessionPart
+from assay.analysis.comparison.matched import SessionPart
 from assay.analysis.statistics import started_unix_s
 from assay.analysis.statistics.sessions import (
     DEFAULT_SPREAD,
@@ -42,16 +42,6 @@ def two_sides(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[SideSe
     sides = (slice(None, n), slice(n, None))
     b, c = (side_sessions(one_group[at], units[at], 1, unordered[at], DEFAULT_SPREAD) for at in sides)
     return b, c
-
-
-def inconclusive_by_sessions(mean: LogMean | None) -> bool:
-    """Return whether the interval includes 1 only because sessions can differ."""
-    if mean is None or mean.sessions is None:
-        return False
-    sharp, wide = mean.within_sessions, mean.ratio
-    if sharp.low is None or sharp.high is None or wide.low is None or wide.high is None:
-        return False
-    return not sharp.low <= 1 <= sharp.high and wide.low <= 1 <= wide.high
 
 
 class _HasSessions(Protocol):

@@ -33,11 +33,6 @@ class HddModel:
         """Mean rotational latency."""
         return MINUTE_S / self.rpm / 2
 
-    @property
-    def seek_mean_s(self) -> float:
-        """Mean seek time between two random positions."""
-        return self.seek_track_s + (self.seek_full_s - self.seek_track_s) * SEEK_MEAN_SHARE
-
 
 @dataclass(frozen=True, slots=True)
 class FlashModel:

@@ -45,7 +45,6 @@ class Notation:
 
 SPARK_DURATION = Notation("a duration of Spark", {**_SECONDS, "min": 60}, False, "500ms, 3s or 2min")
 SPARK_SIZE = Notation("a size of Spark", _SPARK_BYTES, False, "640m or 2g")
-HADOOP_DURATION = Notation("a duration of Hadoop", {**_SECONDS, "ns": Fraction(1, 10**9)}, True, "500ms, 3s or 2m")
 HADOOP_SIZE = Notation("a size of Hadoop", _HADOOP_BYTES, True, "134217728 or 128m")
 
 

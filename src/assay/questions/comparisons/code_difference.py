@@ -103,13 +103,6 @@ def profiled_sides(
     )
 
 
-def compared_profiles(
-    store: Repository, table: RunTable, prefixes: Sequence[str], of: Of, phase: str | None = None
-) -> ComparedProfiles:
-    """Return where the second side spends more time than the first; errors as in :func:`profiled_sides`."""
-    return difference_of_sides(profiled_sides(store, table, prefixes, of, phase))
-
-
 def difference_of_sides(profiles: ProfiledSides) -> ComparedProfiles:
     """Return where the second side spends more time than the first."""
     baseline, candidate = profiles.sides

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from assay.analysis.comparison.details.counters import CounterMean
 from assay.analysis.comparison.details.side_by_side import ComparedSide, Sides
 from assay.analysis.comparison.result import CombinedParts, Exclusion, SpeedupResult
-from assay.analysis.comparison.sessions import inconclusive_by_sessions
 from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
-from assay.analysis.statistics import MARGIN, Verdict, smallest_reachable_p
+from assay.analysis.statistics import MARGIN, Verdict
 from assay.questions.decisions.sentences.option_words import option_text, workload_in_context
 from assay.text import TextTable, capitalised, joined, plural, ratio, share
 
@@ -47,27 +46,6 @@ def sentence(result: SpeedupResult) -> str:
         return f"{text}: {missing} has no valid run with otherwise equal settings."
     basis = groups_and_runs(result.groups, result.runs_baseline, result.runs_candidate)
     return f"{text} ({evidence_text(result.low, result.high, basis, result.scope)})."
-
-
-def caveat_of_result(result: SpeedupResult) -> str:
-    """Return the caveat of a result: sessions, or the few runs of a single matched group; empty without a caveat."""
-    if result.low is None:
-        return ""
-    if result.verdict is Verdict.NOT_DISTINGUISHABLE and inconclusive_by_sessions(result.log_mean):
-        return "A change between sessions could be as large."
-    if result.groups != 1:
-        return ""
-    if result.is_simulated:
-        return "Simulated: the interval includes the simulator's own error."
-    n = result.runs_baseline, result.runs_candidate
-    smallest = smallest_reachable_p(*n)
-    if smallest <= 0.05:
-        return ""
-    sides = str(n[0]) if n[0] == n[1] else f"{n[0]} and {n[1]}"
-    return (
-        f"With {sides} runs per side no rank test can reach 5 % (its smallest p is {smallest:.2g}): the interval "
-        "assumes that the logarithms of run times are normally distributed."
-    )
 
 
 def name_of(result: SpeedupResult) -> str:

@@ -47,6 +47,7 @@ class PublishedFigure:
     """Standard deviation of the runs behind ``value``, in its unit; NaN for one run."""
     runs: int
     runs_reference: int
+    """Number of runs of the level that ``value`` is relative to."""
     configurations: int
     """Number of configurations of the level's runs; with more than one, the average mixes them."""
 
