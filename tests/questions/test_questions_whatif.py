@@ -22,6 +22,7 @@ from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
 from assay.interfaces.cli.main import assay
+from assay.model.plans.workload_profile import Uncertain
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
 from assay.specs.document import document_of
@@ -331,6 +332,21 @@ def test_a_labs_profile_on_real_hosts_says_so() -> None:
     scenario = scenario_of(asked)
     assert scenario.document.cluster.cpu_pool is None
     assert any("learned in labs" in words for words in scenario.assumptions)
+
+
+def test_an_assumed_compression_is_listed_also_if_the_profile_states_it() -> None:
+    changed = altered(load_plan(EXAMPLE), {}, "terasort")
+    run = only_run(changed)
+    compress = "mapreduce.map.output.compress"
+    snappy = {compress: "true", f"{compress}.codec": "org.apache.hadoop.io.compress.SnappyCodec"}
+    profile = shipped_profile()
+    for share, listed in ((Uncertain.assumed(0.4), True), (Uncertain(0.4, 0.3, 0.5, 9), False)):
+        terasort = replace(profile.workloads["terasort"], compression={"snappy": share})
+        known = replace(profile, workloads={**profile.workloads, "terasort": terasort})
+        configuration = replace(run.configuration, parameters={**run.configuration.parameters, **snappy})
+        asked = SimulationRequest(changed.cluster, configuration, "terasort", size_of(run, changed), known)
+        text = "assumed that snappy compresses map output to 40 % (not measured)"
+        assert (text in scenario_of(asked).assumptions) is listed
 
 
 def test_a_campaign_on_hosts_is_not_gone_on_with_by_simulation() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+MIB = 2**20
 _PREFIXES = {
     "": 1,
     "k": 10**3,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 
 from assay.foundation.errors import FormatError
+from assay.foundation.units import MIB
 from assay.model import Check, Outcome, Program
 from assay.model.runs.throughput import PER_STREAM
 from assay.workloads.common.checks import common_checks, equal, read_by_counter, replicas
@@ -20,7 +21,6 @@ from assay.workloads.workload import FILES, Figure, Size, ValidationInput, Valid
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = f"{INPUT}/dfsio"
-_MIB = 2**20
 _FIGURES = (
     Figure(PER_STREAM, "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes"),
     Figure("stream_rate_mean_mb_per_s", "TestDFSIO's own 'Average IO rate mb/sec', in 10^6 bytes"),
@@ -44,11 +44,11 @@ def _folder(size: Size) -> str:
 
 def _file_mib(size: Size) -> int:
     """Return the size of one file in whole MiB, as TestDFSIO counts it; at least 1."""
-    return max(1, math.floor(size.data_bytes / files_of(size) / _MIB + 0.5))
+    return max(1, math.floor(size.data_bytes / files_of(size) / MIB + 0.5))
 
 
 def _total_bytes(size: Size) -> int:
-    return files_of(size) * _file_mib(size) * _MIB
+    return files_of(size) * _file_mib(size) * MIB
 
 
 def _data(size: Size) -> str:
@@ -77,7 +77,7 @@ def _result_checks(result: DfsioResult | None, size: Size) -> tuple[Check, ...]:
         return (Check("result block", False, "TestDFSIO printed no result"),)
     return (
         equal("files", result.files, files_of(size), "files"),
-        equal("bytes processed", result.megabytes * _MIB, _total_bytes(size)),
+        equal("bytes processed", result.megabytes * MIB, _total_bytes(size)),
     )
 
 
@@ -85,9 +85,9 @@ def _metrics(result: DfsioResult | None) -> dict[str, float]:
     if result is None:
         return {}
     return {
-        PER_STREAM: result.throughput_mib_per_s * _MIB / 1e6,
-        "stream_rate_mean_mb_per_s": result.average_io_rate_mib_per_s * _MIB / 1e6,
-        "stream_rate_stddev_mb_per_s": result.io_rate_stddev_mib_per_s * _MIB / 1e6,
+        PER_STREAM: result.throughput_mib_per_s * MIB / 1e6,
+        "stream_rate_mean_mb_per_s": result.average_io_rate_mib_per_s * MIB / 1e6,
+        "stream_rate_stddev_mb_per_s": result.io_rate_stddev_mib_per_s * MIB / 1e6,
         "dfsio_exec_time_s": result.exec_time_s,
     }
 

@@ -29,6 +29,7 @@ from assay.estimation.profiles.learning_stages import (
     with_stages,
     zero_if_negligible,
 )
+from assay.estimation.simulator.error_model import Z90
 from assay.foundation.errors import SpecificationError
 from assay.model import (
     BLOCK_BYTES,
@@ -66,8 +67,6 @@ IDLE_STAGED_CPU_S = 0.02
 """Maximum CPU time of an idle task on Spark, in seconds."""
 _NOISE = 0.1
 """Assumed relative error of the workers' measured CPU time."""
-_INTERVAL_Z = 1.645
-"""Half the width of a 90 % interval, in standard deviations of a normal distribution."""
 _SETUP_CORES = 1.3
 """Cores in use while a job is set up, for runs without a trace."""
 _PHASES = {"phase_overhead_s", "phase_setup_s", "phase_cleanup_s"}
@@ -207,7 +206,7 @@ def _estimate(values: Iterable[float]) -> Uncertain:
     middle = median(known)
     if len(known) < 3:
         return Uncertain(middle, middle * 0.7, middle * 1.3, len(known))
-    spread = _INTERVAL_Z * stdev(known) * math.sqrt(1 + 1 / len(known))
+    spread = Z90 * stdev(known) * math.sqrt(1 + 1 / len(known))
     return Uncertain(middle, max(0.0, middle - spread), middle + spread, len(known))
 
 
@@ -360,7 +359,7 @@ def _fit_cpu_shares(facts: Sequence[_RunFacts]) -> tuple[Uncertain, Uncertain, U
     precision = np.eye(3) + scaled.T @ scaled
     shift = np.linalg.solve(precision, scaled.T @ ((measured_cpu_s - rows @ prior) / noise))
     values = np.maximum(prior + spread * shift, 0.0)
-    half_widths = np.sqrt(np.diag(np.linalg.inv(precision))) * spread * _INTERVAL_Z
+    half_widths = np.sqrt(np.diag(np.linalg.inv(precision))) * spread * Z90
     job, task, byte = (
         Uncertain(float(v), max(0.0, float(v - s)), float(v + s), len(known))
         for v, s in zip(values, half_widths, strict=True)

@@ -19,7 +19,7 @@ from assay.execution.engines.spark import settings as spark
 from assay.execution.planning.plan_files.hardware_file import numbered
 from assay.execution.planning.plan_files.plan_reader import made_plan
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import format_bit_rate, format_bytes
+from assay.foundation.units import MIB, format_bit_rate, format_bytes
 from assay.model import (
     COMPRESSION,
     CONTAINERS,
@@ -43,7 +43,6 @@ from assay.specs.layouts import is_layout_code
 
 MACHINES_MAX = 20_000
 """Maximum number of ways to build a worker that one search compares."""
-_MIB = 2**20
 _RESERVED_MEMORY_BYTES = 2 * 2**30
 """Memory of a worker that is not available to containers, in bytes."""
 
@@ -173,7 +172,7 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
 def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
     option = machine.option
     memory_bytes = max(int(catalogue.parameters.get(name, STOCK_MEMORY[name])) for name in TASK_MEMORY)
-    most = max(2, int((machine.memory_bytes - _RESERVED_MEMORY_BYTES) // (memory_bytes * _MIB)))
+    most = max(2, int((machine.memory_bytes - _RESERVED_MEMORY_BYTES) // (memory_bytes * MIB)))
     return option.containers or (min(option.cores, most),)
 
 
@@ -263,7 +262,7 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
 def _spark_parameters(machine: Machine, workers: int, parameters: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's parameters for a cluster: as many executors of the requested size as its workers hold."""
     cores = min(max(1, spark.whole(parameters, spark.CORES)), machine.option.cores)
-    node_mb = (machine.memory_bytes - _RESERVED_MEMORY_BYTES) // _MIB
+    node_mb = (machine.memory_bytes - _RESERVED_MEMORY_BYTES) // MIB
     master_mb = spark.container_mb(parameters, spark.MASTER_MEMORY, spark.MASTER_OVERHEAD)
     executor_mb = max(1, spark.container_mb(parameters, spark.MEMORY, spark.OVERHEAD))
     per_worker = max(1, min(machine.option.cores // cores, (node_mb - 2 * master_mb) // executor_mb))

@@ -41,7 +41,7 @@ from assay.execution.engines.spark import settings
 from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.order import PlannedRun
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import format_percent
+from assay.foundation.units import MIB
 from assay.model import (
     BLOCK_BYTES,
     MAP_OUTPUT_CODEC,
@@ -64,7 +64,6 @@ from assay.model.plans.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
-MIB = 2**20
 DAEMONS_RSS_BYTES = 450 * MIB
 """Resident memory of a DataNode and a NodeManager with small heaps, as in assay's labs."""
 CONTAINER_RSS_BYTES = 170 * MIB
@@ -240,7 +239,7 @@ def _nodes(
     cores: float | None = None
     if executors is not None:  # cores of executors limit the tasks, not memory
         at_once, asks = executors, stages.resident_bytes(parameters)
-        space_bytes, cores = 1e15, max(1e-6, executors * stages.cores_of(parameters))
+        space_bytes, cores = stages.UNLIMITED_BYTES, max(1e-6, executors * stages.cores_of(parameters))
     elif parameters.get(containers.CALCULATOR) == containers.DOMINANT:
         cores = int(_number(parameters, containers.NODE_VCORES, 16))
     resident = DAEMONS_RSS_BYTES + at_once * max(CONTAINER_RSS_BYTES, 0.5 * asks)
@@ -368,12 +367,8 @@ class _MapReduceJobs:
             return 1.0, 0.0
         name = self.parameters.get(MAP_OUTPUT_CODEC, "").rpartition(".")[2].removesuffix("Codec").lower() or "default"
         usual, cpu = CODECS.get(name, CODECS["default"])
-        codec = self.profile.compression.get(name)
-        if codec is None:
-            self.assumptions.append(
-                f"{name} is assumed to leave {format_percent(usual.value)} of map output: no run shows it"
-            )
-        return (codec or usual).value, cpu
+        learned = self.profile.compression.get(name)
+        return stages.compressed_share(name, learned, usual.value, "map output", self.assumptions), cpu
 
     def _output(self, ratio: float) -> StageOutput:
         """Return the output of a stage that writes ``ratio`` bytes to HDFS for each byte that it reads."""

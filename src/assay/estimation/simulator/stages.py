@@ -29,13 +29,14 @@ from assay.estimation.simulator.scenario_document import (
     StageSort,
 )
 from assay.execution.engines.spark import settings
-from assay.foundation.units import format_percent
+from assay.foundation.units import MIB, format_percent
 from assay.model import (
     BLOCK_BYTES,
     COMPRESSED_SHARES,
     DEFAULT_CODEC,
     CostProfile,
     StageProfile,
+    Uncertain,
     WorkloadProfile,
     shuffle_codec,
     splits_of,
@@ -44,7 +45,8 @@ from assay.model.plans.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
-MIB = 2**20
+UNLIMITED_BYTES = 1e15
+"""Memory that no task fills."""
 RESERVED_BYTES = 300 * MIB
 """Part of a heap that Spark reserves, in bytes (UnifiedMemoryManager)."""
 EXECUTION_SHARE = 0.6
@@ -69,6 +71,14 @@ def executors_by_node(parameters: Mapping[str, str], names: list[str]) -> dict[s
     """Return the number of executors on each worker, as even as possible."""
     whole, rest = divmod(settings.executors(parameters, len(names)), len(names))
     return {name: whole + (index < rest) for index, name in enumerate(names)}
+
+
+def compressed_share(codec: str, learned: Uncertain | None, usual: float, data: str, assumptions: list[str]) -> float:
+    """Return the compressed size of ``data`` as a share of its size; adds an assumption if no measured run shows it."""
+    share = usual if learned is None else learned.value
+    if learned is None or not learned.n:
+        assumptions.append(f"assumed that {codec} compresses {data} to {format_percent(share)} (not measured)")
+    return share
 
 
 def cores_of(parameters: Mapping[str, str]) -> int:
@@ -207,7 +217,7 @@ class StagedJob:
         """Return the number of bytes that a task can process before it spills."""
         heap = (settings.memory_mb(settings.stated(self.parameters, settings.MEMORY)) or 0) * MIB
         room = max(0.0, heap - RESERVED_BYTES) * EXECUTION_SHARE / cores_of(self.parameters)
-        return max(1.0, room / stage.memory) if stage.memory else 1e15
+        return max(1.0, room / stage.memory) if stage.memory else UNLIMITED_BYTES
 
     def _codec(self) -> tuple[float, float]:
         """Return the compressed share of shuffled bytes, and the CPU seconds per byte."""
@@ -215,9 +225,5 @@ class StagedJob:
         if not name:
             return 1.0, 0.0
         usual = COMPRESSED_SHARES.get(name, COMPRESSED_SHARES[DEFAULT_CODEC])
-        codec = self.profile.compression.get(name)
-        if codec is None or not codec.n:
-            self.assumptions.append(
-                f"{name} is assumed to leave {format_percent(usual)} of shuffled bytes: no run shows it"
-            )
-        return (codec.value if codec else usual), CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])
+        share = compressed_share(name, self.profile.compression.get(name), usual, "shuffled bytes", self.assumptions)
+        return share, CODEC_CPU_S.get(name, CODEC_CPU_S[DEFAULT_CODEC])

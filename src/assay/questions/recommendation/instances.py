@@ -11,13 +11,12 @@ from pathlib import Path
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.installation import installation
-from assay.foundation.units import format_bit_rate, format_byte_rate, format_bytes, parse_byte_rate, parse_bytes
+from assay.foundation.units import MIB, format_bit_rate, format_byte_rate, format_bytes, parse_byte_rate, parse_bytes
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, node_type_name
 from assay.specs.fields import unknown
 from assay.specs.instances import SHIPPED_TABLE, load_instances
 
-_MIB = 2**20
 _GIB = 2**30
 _TIB = 2**40
 _CAPACITY_MIN_BYTES = 10**9
@@ -80,9 +79,9 @@ _EBS_PAGE = "Amazon EBS User Guide, EBS volume types"
 VOLUME_TYPES: Mapping[str, VolumeType] = {
     "gp3": VolumeType(
         kind="ssd",
-        base_bytes_per_s=125 * _MIB,
+        base_bytes_per_s=125 * MIB,
         per_tib_bytes_per_s=0,
-        max_bytes_per_s=125 * _MIB,
+        max_bytes_per_s=125 * MIB,
         base_iops=3000,
         per_gib_iops=0,
         max_iops=3000,
@@ -91,8 +90,8 @@ VOLUME_TYPES: Mapping[str, VolumeType] = {
     "st1": VolumeType(
         kind="hdd",
         base_bytes_per_s=0,
-        per_tib_bytes_per_s=40 * _MIB,
-        max_bytes_per_s=500 * _MIB,
+        per_tib_bytes_per_s=40 * MIB,
+        max_bytes_per_s=500 * MIB,
         base_iops=500,
         per_gib_iops=0,
         max_iops=500,
@@ -101,8 +100,8 @@ VOLUME_TYPES: Mapping[str, VolumeType] = {
     "sc1": VolumeType(
         kind="hdd",
         base_bytes_per_s=0,
-        per_tib_bytes_per_s=12 * _MIB,
-        max_bytes_per_s=192 * _MIB,
+        per_tib_bytes_per_s=12 * MIB,
+        max_bytes_per_s=192 * MIB,
         base_iops=250,
         per_gib_iops=0,
         max_iops=250,
@@ -233,7 +232,7 @@ def _worker_lines(instance: InstanceType, request: CatalogueRequest, speed: str)
         f"    count: {request.count}",
         f"    cores: {instance.cores}",
         f'    cpu: {{model: "{instance.processor} {instance.architecture}", {speed}}}',
-        f"    memory: {instance.memory_bytes // _MIB}MiB",
+        f"    memory: {instance.memory_bytes // MIB}MiB",
         f"    networks: {{baseline: {format_bit_rate(instance.network_bps)}}}",
         "    devices:",
         *_local_disk_lines(instance, request),

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from assay.execution.engines.hadoop.settings.configuration import Deployment, normalised
 from assay.foundation.errors import SpecificationError
+from assay.foundation.units import MIB
 from assay.model import SHUFFLE_CODEC, Default
 from assay.model.plans.engine_values import SPARK_DURATION, SPARK_SIZE, engine_amount
 
@@ -37,7 +38,6 @@ SPILL_COMPRESS = "spark.shuffle.spill.compress"
 HEAP_MIN_MB = 471_859_200 / 2**20
 """Minimum heap that Spark accepts, in MiB: 1.5 times the 300 MiB that it reserves for itself (UnifiedMemoryManager)."""
 LOCALITY_WAIT = "spark.locality.wait"
-_MIB = 2**20
 # Options that Spark's start scripts give every JVM on Java 17 and newer (JavaModuleOptions); executors get them too.
 _JAVA_PACKAGES = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent")
 _INTERNAL_PACKAGES = (
@@ -129,7 +129,7 @@ def memory_mb(text: str) -> float | None:
     of a MiB is dropped); None if the text is not a size.
     """
     try:
-        return float(engine_amount(text, SPARK_SIZE, _MIB) // _MIB)
+        return float(engine_amount(text, SPARK_SIZE, MIB) // MIB)
     except ValueError:
         return None
 

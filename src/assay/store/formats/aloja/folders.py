@@ -19,6 +19,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from assay.foundation.errors import FormatError
+from assay.foundation.units import MIB
 from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, WarningCode, devices_of_code, foreign_run
 from assay.store.formats.aloja.codes import known, layout_name, layout_words, network, parameters, suite
 from assay.store.formats.aloja.history import RunJobs, is_history, jobs_of, jobs_within
@@ -53,7 +54,6 @@ _VARIABLES: Final = {
     "comp": "COMPRESS_TYPE",
 }
 """ALOJA's column to the variable of config.sh."""
-_MEBIBYTE: Final = 2**20
 
 
 @dataclass(slots=True)
@@ -167,8 +167,8 @@ def _columns_of(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _Fold
         if value := known(values.get(variable, "")):
             columns[column] = value
     size = values.get("BLOCK_SIZE", "")
-    if size.isascii() and size.isdigit() and len(size) < 16 and int(size) % _MEBIBYTE == 0:
-        columns["blk_size"] = str(int(size) // _MEBIBYTE)
+    if size.isascii() and size.isdigit() and len(size) < 16 and int(size) % MIB == 0:
+        columns["blk_size"] = str(int(size) // MIB)
     if bench_type := known(values.get("BENCH_SUITE", "") or values.get("BENCH", "")):
         columns["bench_type"] = bench_type
     version = known(values.get("HADOOP_VERSION", "")).removeprefix("hadoop").removeprefix("-")

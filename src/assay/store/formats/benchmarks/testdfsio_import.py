@@ -12,13 +12,13 @@ time can't be less than bytes over (files × wall time).
 from collections.abc import Callable, Iterator
 
 from assay.foundation.errors import FormatError
+from assay.foundation.units import MIB
 from assay.model import ImportedRun, Run, SkippedItem, foreign_run
 from assay.model.runs.throughput import JOB_THROUGHPUT, JOB_THROUGHPUT_SOURCE, PER_STREAM, job_throughput_mb_per_s
 from assay.store.formats.format import Format, Reads, read_each
 from assay.store.formats.source import Source
 from assay.store.formats.tables.printed import (
     BYTES_MAX,
-    MIB,
     RATE_MAX_MB_PER_S,
     duration_problem,
     iso_utc,

@@ -24,6 +24,7 @@ from assay.store.formats.format import Format
 from assay.store.formats.hadoop.configuration import Property, parameters, read_conf
 from assay.store.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.store.formats.hadoop.job_names import LENGTH_MAX, WRITERS, workload_of
+from assay.store.formats.plausible import DURATION_MAX_S
 from assay.store.formats.source import Source
 
 _JOB: Final = re.compile(r"job_[0-9]+_[0-9]+")
@@ -32,8 +33,6 @@ _CONF_NAME: Final = re.compile(r"(^|.*/)job_[0-9]+_[0-9]+_conf\.xml(\.\w+)?", re
 _JAR: Final = re.compile(r"hadoop-(?:mapreduce|test|examples)[a-z-]*-([0-9]+\.[0-9]+\.[0-9]+)[\w.-]*\.jar")
 _MAJOR: Final = {"0.23.0": "2.x", "3.0.0": "3.x"}
 """``hadoop.common.configuration.version`` to the major version of Hadoop that writes it."""
-DURATION_MAX_S: Final = 366 * 86_400
-"""Maximum duration: a year. A submission before 2005 or after 2100 is impossible too."""
 _SUBMIT_S: Final = (1_104_537_600, 4_102_444_800)
 """Range of plausible times of submission, in Unix seconds: 2005 up to 2100."""
 _COUNTERS: Final = {

@@ -28,6 +28,7 @@ from statistics import median
 from typing import Any, Final
 
 from assay.foundation.errors import FormatError
+from assay.foundation.units import MIB
 from assay.model import ImportedRun, SkippedItem
 from assay.store.formats.format import Format, read_each
 from assay.store.formats.samplers.rates import (
@@ -45,19 +46,18 @@ from assay.store.formats.samplers.rates import (
 from assay.store.formats.samplers.sysstat import Host, cpu_growth, parse_cut
 from assay.store.formats.source import Source
 
-_MIB: Final = 2**20
 _RATES: Final = (
     ("rkB/s", "wkB/s", KIB),
-    ("rMB/s", "wMB/s", _MIB),
+    ("rMB/s", "wMB/s", MIB),
     ("rsec/s", "wsec/s", SECTOR_BYTES),
     ("rkB", "wkB", KIB),
     ("kB_read/s", "kB_wrtn/s", KIB),
-    ("MB_read/s", "MB_wrtn/s", _MIB),
+    ("MB_read/s", "MB_wrtn/s", MIB),
     ("Blk_read/s", "Blk_wrtn/s", SECTOR_BYTES),
 )
 _AMOUNTS: Final = (("kB_read", "kB_wrtn", KIB), ("Blk_read", "Blk_wrtn", SECTOR_BYTES))
 """Bytes of the whole interval, in integers. MB are not used: they are less exact than the rates."""
-_BOTH: Final = (("kB/s", KIB), ("MB/s", _MIB), ("sec/s", SECTOR_BYTES))
+_BOTH: Final = (("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES))
 """Reads, writes and discards together, as ``-s`` prints them."""
 _CLOCK = re.compile(r"(?<!\d)(\d{1,2}):(\d\d):(\d\d)(?!\d)\s*([AaPp])?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)\Z", re.ASCII)

@@ -22,6 +22,7 @@ from assay.foundation.errors import FormatError
 from assay.model import CodedWarning, ImportedRun, Run, RunStatus, SkippedItem, WarningCode, foreign_run
 from assay.store.formats.format import Format
 from assay.store.formats.hadoop.job_names import LENGTH_MAX, workload_of
+from assay.store.formats.plausible import DURATION_MAX_S
 from assay.store.formats.source import Source
 from assay.store.formats.spark.codecs import codec_of, unpacked
 from assay.store.formats.spark.events import Application, read_application
@@ -32,8 +33,6 @@ _CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.c
 _FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
 _PART: Final = re.compile(r"events_([0-9]{1,9})_(.+?)(?:\.(?:lz4|lzf|snappy|zstd))?(\.compact)?", re.DOTALL)
 _STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
-DURATION_MAX_S: Final = 366 * 86_400
-"""Maximum duration. A longer run is rejected, as is a start before 2010 (Spark's first year) or after 2100."""
 _START_S: Final = (1_262_304_000, 4_102_444_800)
 """Range of plausible starts, in Unix seconds: 2010 up to 2100."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from assay.analysis.statistics import Codes, Distinct, Floats, ImportedRows, Item, Mask, Shared, groups_of
 from assay.model import Run, SkippedItem
 from assay.model.runs.throughput import JOB_THROUGHPUT
+from assay.store.formats.plausible import DURATION_MAX_S
 from assay.store.formats.tables.columns import Aspect, Aspects, RowSplitter, SplitRows, plain_numbers
 from assay.store.formats.tables.mapped_rows import (
     DURATION_MIN_S,
@@ -37,7 +38,6 @@ from assay.store.formats.tables.mapped_rows import (
     sources_of,
     started_of,
 )
-from assay.store.formats.tables.printed import DURATION_MAX_S
 from assay.store.formats.tables.table_lines import OpenTable, Rows, is_blank
 
 _ASPECTS: Final = {

@@ -9,13 +9,13 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-DURATION_MAX_S: Final = 366 * 86_400
-"""Maximum duration: a year. A longer duration has a wrong unit or is damaged."""
+from assay.foundation.units import MIB
+from assay.store.formats.plausible import DURATION_MAX_S
+
 RATE_MAX_MB_PER_S: Final = 1e9
 """Maximum rate: a petabyte per second. A higher number is damaged."""
 BYTES_MAX: Final = 10**18
 """Maximum number of bytes: an exabyte. A higher number is damaged."""
-MIB: Final = 2**20
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _JAVA_DATE = re.compile(
