@@ -10,10 +10,10 @@ from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.details.run_groups import comparisons_with
 from assay.analysis.comparison.matched import match
 from assay.analysis.run_profile.phases import occupancy
-from assay.analysis.run_profile.profile import Profile, profile
 from assay.analysis.run_profile.tables.stage_tables import stage_sums_table, stages_table
 from assay.analysis.run_profile.tasks import timeline
 from assay.analysis.run_profile.traffic import disk_traffic, grid_step_s
+from assay.analysis.run_profile.workload_ratios import WorkloadRatios, workload_ratios
 from assay.analysis.statistics import RunTable
 from assay.model import Run, Trace
 from assay.questions.decisions.decision import Decision
@@ -131,7 +131,7 @@ def _view(level: str, whole: CompleteRun, step_s: float) -> RunView:
     )
 
 
-def _profile(runs: Sequence[Run]) -> Profile | None:
+def _profile(runs: Sequence[Run]) -> WorkloadRatios | None:
     """Return the data and CPU use of each workload; None where the runs do not record them."""
-    of_runs = profile(runs)
+    of_runs = workload_ratios(runs)
     return of_runs if any(row.input_bytes is not None for row in of_runs.rows) else None

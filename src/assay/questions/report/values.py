@@ -14,11 +14,11 @@ from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.run_profile.devices import Purpose
 from assay.analysis.run_profile.limits import Limits
 from assay.analysis.run_profile.phases import Occupancy, rank
-from assay.analysis.run_profile.profile import Profile
 from assay.analysis.run_profile.reasons import ObservedSide, reasons
 from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.tasks import Timeline
 from assay.analysis.run_profile.traffic import TrafficSeries
+from assay.analysis.run_profile.workload_ratios import WorkloadRatios
 from assay.estimation.prediction.explaining import Cell
 from assay.model import CodedWarning, Origin, Run
 from assay.questions.clusters.hardware import HardwareView
@@ -113,7 +113,7 @@ class ConfigurationDetails:
     """Titles of the workloads without charts, because the report would be too long."""
     comparisons: tuple[SpeedupResult, ...]
     """Comparisons with the baseline within each matched group, for all workloads."""
-    profile: Profile | None
+    profile: WorkloadRatios | None
     """The data and CPU use of each workload; None where the runs do not record it."""
     runs: tuple[Run, ...]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from assay.analysis.run_profile.profile import Profile, profile
 from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, run_detail
+from assay.analysis.run_profile.workload_ratios import WorkloadRatios, workload_ratios
 from assay.analysis.statistics import RunTable, first_rows, groups_by
 from assay.foundation.errors import FormatError
 from assay.model import Job, Run, TaskAttempt, Trace
@@ -63,9 +63,9 @@ def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
     return tuple(sorted(jobs, key=lambda job: job.submit_s))
 
 
-def workload_profile(store: Repository, table: RunTable, reference: str) -> Profile:
+def workload_table(store: Repository, table: RunTable, reference: str) -> WorkloadRatios:
     """Return the data and CPU use of each workload, compared with the workload ``reference``."""
-    return profile(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
+    return workload_ratios(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
 
 
 def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from assay.analysis.run_profile.profile import REFERENCE
+from assay.analysis.run_profile.workload_ratios import REFERENCE
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assay.analysis.run_profile.profile import REFERENCE, Profile, ProfileRow
+from assay.analysis.run_profile.workload_ratios import REFERENCE, WorkloadRatioRow, WorkloadRatios
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
@@ -17,7 +17,7 @@ from assay.interfaces.cli.common import (
 )
 from assay.interfaces.cli.repository_runs import read_table
 from assay.questions.json_values import json_value
-from assay.questions.runs.complete_run import workload_profile
+from assay.questions.runs.complete_run import workload_table
 from assay.text import NO_VALUE, share, size
 
 
@@ -36,7 +36,7 @@ def data_flow_command(
     The tables show medians over the valid runs of each configuration, and ratios to the reference workload.
     """
     store, table = read_table(repository, [*([f"layout={layout}"] if layout else []), *where])
-    answer = workload_profile(store, table, reference)
+    answer = workload_table(store, table, reference)
     limit = row_limit(every)
     if as_json:
         print_json(json_value(answer))
@@ -52,11 +52,11 @@ def data_flow_command(
         click.echo(line)
 
 
-def _configuration(row: ProfileRow) -> str:
+def _configuration(row: WorkloadRatioRow) -> str:
     return " ".join(part for part in (row.layout, row.context) if part) or NO_VALUE
 
 
-def _ratios(row: ProfileRow) -> tuple[str, ...]:
+def _ratios(row: WorkloadRatioRow) -> tuple[str, ...]:
     ratios = (row.input_ratio, row.shuffle_ratio, row.output_ratio, row.cpu_ratio)
     return (
         row.workload,
@@ -66,12 +66,12 @@ def _ratios(row: ProfileRow) -> tuple[str, ...]:
     )
 
 
-def _amounts(row: ProfileRow) -> tuple[str, ...]:
+def _amounts(row: WorkloadRatioRow) -> tuple[str, ...]:
     amounts = (row.input_bytes, row.shuffle_bytes, row.output_bytes, row.stored_bytes)
     return (row.workload, _configuration(row), *map(size, amounts), share(row.cpu_busy_share))
 
 
-def _notes(answer: Profile) -> list[str]:
+def _notes(answer: WorkloadRatios) -> list[str]:
     notes = []
     if not answer.has_ratios:
         workloads = ", ".join(dict.fromkeys(row.workload for row in answer.rows))

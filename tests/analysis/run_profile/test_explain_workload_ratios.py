@@ -1,4 +1,4 @@
-"""Test workload profiles relative to TeraSort: medians, replication, measured or derived CPU time."""
+"""Test figures of workloads relative to TeraSort: medians, replication, measured or derived CPU time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.analysis.run_profile.profile import profile
+from assay.analysis.run_profile.workload_ratios import workload_ratios
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from builders import make_run
@@ -35,7 +35,7 @@ def test_ratios_are_to_terasort_on_the_same_layout() -> None:
         run_of(3, "terasort", SORT | {"hdfs_read_bytes": 50.0}, 1, layout="SS2", levels={"layout": "SS2"}),
         run_of(4, "wordcount", SORT, 1, layout="HS2", levels={"layout": "HS2"}),
     ]
-    profiles = profile(runs)
+    profiles = workload_ratios(runs)
     assert profiles.has_ratios
     sort, generated, other, alone = profiles.rows
     assert (sort.input_ratio, sort.shuffle_ratio, sort.output_ratio, sort.cpu_ratio) == (1, 1, 1, 1)
@@ -46,13 +46,13 @@ def test_ratios_are_to_terasort_on_the_same_layout() -> None:
 
 
 def test_a_side_that_does_not_tell_its_copies_makes_both_count_one() -> None:
-    profiles = profile([run_of(1, "terasort", SORT, None), run_of(2, "teragen", GENERATED, 3)])
+    profiles = workload_ratios([run_of(1, "terasort", SORT, None), run_of(2, "teragen", GENERATED, 3)])
     assert profiles.rows[1].output_ratio == 1
 
 
 def test_cpu_time_over_duration_replaces_the_busy_share_on_both_sides() -> None:
     bare = {"hdfs_read_bytes": 1.0, "cpu_s": 30.0}
-    profiles = profile(
+    profiles = workload_ratios(
         [run_of(1, "terasort", SORT | {"cpu_s": 60.0}, 1), run_of(2, "wordcount", bare, 1, duration_s=30)]
     )
     assert profiles.rows[1].cpu_busy_share is None
@@ -62,7 +62,7 @@ def test_cpu_time_over_duration_replaces_the_busy_share_on_both_sides() -> None:
 def test_medians_of_valid_runs_only_and_another_reference() -> None:
     runs = [run_of(n, "terasort", SORT | {"hdfs_read_bytes": size}, 1) for n, size in enumerate((10.0, 20.0, 90.0))]
     broken = replace(runs[0], status=RunStatus.INVALID, metrics=SORT)
-    (row,) = profile([*runs, broken], reference="teragen").rows
+    (row,) = workload_ratios([*runs, broken], reference="teragen").rows
     assert (row.n, row.input_bytes, row.input_ratio) == (3, 20.0, None)
 
 
@@ -70,6 +70,6 @@ def test_options_of_one_workload_do_not_part_it_from_the_others() -> None:
     levels = {"layout": "HD2", "dfs.blocksize": "64MB"}
     sort = run_of(1, "terasort", SORT, 1, levels=levels | {"terasort.reduces": "6"})
     varied = levels | {"terasort.reduces": "12"}  # the plan varied it, and TeraGen has nothing to do with it
-    profiles = profile([sort, run_of(2, "teragen", GENERATED, 1, levels=varied)])
+    profiles = workload_ratios([sort, run_of(2, "teragen", GENERATED, 1, levels=varied)])
     assert profiles.rows[1].cpu_ratio == pytest.approx(0.5)
     assert profiles.rows[1].context == "dfs.blocksize=64MB"

@@ -19,7 +19,7 @@ REFERENCE = "terasort"
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileRow:
+class WorkloadRatioRow:
     """The valid runs of one workload on one configuration: medians, bytes; None if no run has the metric."""
 
     workload: str
@@ -46,11 +46,11 @@ class ProfileRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class WorkloadRatios:
     """All rows, and the reference workload."""
 
     reference: str
-    rows: tuple[ProfileRow, ...]
+    rows: tuple[WorkloadRatioRow, ...]
 
     @property
     def has_ratios(self) -> bool:
@@ -83,11 +83,11 @@ def _cpu_rate(run: Run) -> float | None:
     return cpu_s / run.duration_s if cpu_s and run.duration_s > 0 else None
 
 
-def _row(runs: Sequence[Run], context: str) -> ProfileRow:
+def _row(runs: Sequence[Run], context: str) -> WorkloadRatioRow:
     def of(name: str) -> float | None:
         return _middle([run.metrics.get(name) for run in runs])
 
-    return ProfileRow(
+    return WorkloadRatioRow(
         workload=runs[0].workload,
         layout=runs[0].layout,
         context=context,
@@ -107,7 +107,7 @@ def _over(value: float | None, reference: float | None) -> float | None:
     return value / reference if value is not None and reference else None
 
 
-def _relative_to(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
+def _relative_to(row: WorkloadRatioRow, reference: WorkloadRatioRow | None) -> WorkloadRatioRow:
     if reference is None:
         return row
     both_recorded = row.stored_bytes is not None and reference.stored_bytes is not None
@@ -116,9 +116,9 @@ def _relative_to(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
     cpu = (
         (row.cpu_busy_share, reference.cpu_busy_share) if shares_recorded else (row.cpu_s_per_s, reference.cpu_s_per_s)
     )
-    values = {name: getattr(row, name) for name in ProfileRow.__dataclass_fields__}
+    values = {name: getattr(row, name) for name in WorkloadRatioRow.__dataclass_fields__}
     shuffled = 0.0 if row.shuffle_bytes is None and row.input_bytes is not None else row.shuffle_bytes
-    return ProfileRow(
+    return WorkloadRatioRow(
         **values
         | {
             "input_ratio": _over(row.input_bytes, reference.input_bytes),
@@ -129,7 +129,7 @@ def _relative_to(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
     )
 
 
-def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
+def workload_ratios(runs: Sequence[Run], *, reference: str = REFERENCE) -> WorkloadRatios:
     """Return a row for each workload on each configuration with valid runs, ordered by configuration."""
     programs = frozenset(name for run in runs for name in (run.workload, run.workload_parameters.get("program", "")))
     groups: dict[_Key, dict[str, list[Run]]] = {}
@@ -143,4 +143,4 @@ def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
         profile_rows = [_row(members, context) for members in by_workload.values()]
         to = next((row for row in profile_rows if row.workload == reference), None)
         rows += [_relative_to(row, to) for row in profile_rows]
-    return Profile(reference, tuple(rows))
+    return WorkloadRatios(reference, tuple(rows))
