@@ -125,13 +125,13 @@ def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
                 f"this is not a package that assay makes: {error.message}", where=str(path)
             ) from error
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-            raise RepositoryError(f"this is not a package, or it was cut: {error}", where=str(path)) from error
+            raise RepositoryError(f"this is not a package, or it is truncated: {error}", where=str(path)) from error
         except OSError as error:
             raise RepositoryError(f"it can't be unpacked: {error.strerror}", where=str(path)) from error
         tops = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
         if len(tops) != 1:
             raise RepositoryError(
-                "there is no repository in it", where=str(path), hint="`assay report --bundle` makes such a file"
+                "the package holds no repository", where=str(path), hint="`assay report --bundle` makes such a file"
             )
         _check(tops[0], path)
         yield Repository.open(tops[0] / FOLDER)

@@ -192,7 +192,9 @@ def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
     except RefusedBundleError as error:
         raise RefusedBundleError(error.message, where=folder.name) from error
     except (tarfile.TarError, EOFError, ValueError) as error:
-        raise RefusedBundleError(f"this is not a packed bundle, or it was cut: {error}", where=folder.name) from error
+        raise RefusedBundleError(
+            f"this is not a packed bundle, or it is truncated: {error}", where=folder.name
+        ) from error
 
 
 def _unpack_file(archive: tarfile.TarFile, entry: tarfile.TarInfo, folder: Path) -> None:
