@@ -21,7 +21,7 @@ from assay.execution.engines.hadoop.profiling import agent
 from assay.foundation.errors import FormatError, RepositoryError
 from assay.interfaces.cli.main import assay
 from assay.model import ImportedRun, Stage, TaskAttempt
-from assay.questions.comparisons.code_difference import compared_profiles
+from assay.questions.comparisons.code_difference import difference_of_sides, profiled_sides
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run
 from assay.questions.runs.code_over_time import code_over_time
 from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
@@ -98,7 +98,7 @@ def test_two_attached_profiles_are_compared(store: Repository, tmp_path: Path) -
         path = written(tmp_path, "x.collapsed", f"main;{BURN} {count}\nmain;a 50\n")
         import_profile(store, run_id, [path], interval_ms=10.0)
     pair = (make_run(1).run_id, imported_id(store))
-    answer = compared_profiles(store, store.table(), pair, "runs")
+    answer = difference_of_sides(profiled_sides(store, store.table(), pair, "runs"))
     top = max(answer.difference.frames, key=lambda row: row.difference_s_per_gb)
     assert (top.code.frame, round(top.difference_s_per_gb, 6)) == (BURN, 16.0), "800 samples of 10 ms in 0.5 GB"
 
@@ -110,7 +110,7 @@ def test_without_an_interval_counts_are_samples_and_have_no_time(store: Reposito
     assert "100 samples: whole 100" in command(store, "profile", run_id).output
     import_profile(store, imported_id(store), [tmp_path / "a.txt"])
     with pytest.raises(FormatError, match="does not count samples of time") as error:
-        compared_profiles(store, store.table(), (run_id, imported_id(store)), "runs")
+        profiled_sides(store, store.table(), (run_id, imported_id(store)), "runs")
     assert "--interval-ms" in str(error.value.hint)
 
 
