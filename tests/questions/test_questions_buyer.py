@@ -78,6 +78,32 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
     assert next_command(by_name["cheapest"]) == "assay decide cheapest --prices FILE"
 
 
+def test_the_plan_of_a_question_continues_the_runs(tmp_path: Path) -> None:
+    runs = [make_run(number, workload="sort", layout="SS2", levels={"layout": "SS2"}) for number in range(3)]
+    runs += [make_run(number, workload="sort", layout="RL1", levels={"layout": "RL1"}) for number in range(10, 15)]
+    answer = answers(runs, tmp_path / "r")["nodes"]
+    assert answer.unanswered is not None
+    planned = answer.unanswered.planned
+    assert planned is not None
+    assert (planned.layout, planned.repetitions, planned.runs) == ("SS2", 3, 6), "no plan accepts remote volumes"
+    assert planned.cluster == runs[0].cluster
+    assert planned.data_bytes == runs[0].data_bytes
+
+
+def test_runs_that_the_filter_hides_are_not_planned_again(tmp_path: Path) -> None:
+    runs = [make_run(number, layout=code, levels={"layout": code}) for number, code in enumerate(("HD2", "SS2") * 4)]
+    repository = build_repository(tmp_path / "r", runs)
+    request = DecisionRequest(where=("device_class=SSD",))
+    by_name = {a.question.name: a for a in answer_questions(repository, flags_in(repository).table, request)}
+    storage = by_name["storage"]
+    assert answer_sentence(storage) == (
+        "Hidden by the filter: the chosen runs have one storage layout, and other runs differ in it."
+    )
+    assert next_step(storage) == "Clear the filter storage class SSD."
+    assert next_command(storage) is None
+    assert answer_sentence(by_name["network"]).startswith("Not measured"), "no filter hides networks"
+
+
 def test_a_parameter_that_sets_the_containers_is_named_with_its_value(tmp_path: Path) -> None:
     runs = [make_run(number, parameters={"yarn.nodemanager.resource.memory-mb": "1536"}) for number in range(4)]
     assert answer_sentence(answers(runs, tmp_path / "r")["containers"]) == (

@@ -7,14 +7,18 @@ from decimal import Decimal
 
 import pytest
 
+from assay.analysis.statistics import table_of
 from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
 from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
-from assay.model import Energy, LineItem, PriceBook
+from assay.model import CONTAINERS, Energy, LineItem, PriceBook
 from assay.model.runs.run import Run
+from assay.questions.decisions.costs.run_costs import run_costs
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
 from assay.questions.decisions.sentences.decision_sentences import cost_headline, evidence, headline
 from assay.questions.report.values import Report
-from builders import price_book, runs_with, study_runs
+from builders import make_run, price_book, runs_with, study_runs
 from report_support import document_of, report_on
 
 SURE = (0.0, 0.1, 0.2)
@@ -124,6 +128,22 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     )
     assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
     assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."
+
+
+def test_a_setting_has_no_price_and_no_break_even_price() -> None:
+    """Runs with another number of containers, on the same hardware: only the time of a job differs."""
+    runs = [
+        make_run(number, levels={"layout": "HD2", CONTAINERS: level}, duration_s=time_s + number / 10)
+        for number, (level, time_s) in enumerate([("2", 40.0), ("4", 20.0)] * 4)
+    ]
+    table = table_of(runs)
+    (decision,) = decide(table, DecisionRequest(CONTAINERS), run_costs({}, table, price_book()))
+    amounts = amount_sentences(decision)
+    assert amounts is not None
+    assert amounts.over_years.startswith("Over 3 years, a cluster costs $37,561 with both. The work that ")
+    assert amounts.break_even == (
+        "The price of a cluster is the same with 4 containers per worker, so there is no break-even price."
+    )
 
 
 def test_page_one_states_no_amounts_without_enough_runs_for_a_verdict() -> None:

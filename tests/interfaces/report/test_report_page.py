@@ -305,6 +305,9 @@ def test_report_without_a_file_says_how(root: Path) -> None:
     assert "-o report.html" in str(result.exception)
 
 
+TABLET_PX = 768
+
+
 @pytest.mark.parametrize("width_px", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_real_browser_shows_it_without_a_request_or_an_error(
@@ -321,6 +324,10 @@ def test_a_real_browser_shows_it_without_a_request_or_an_error(
     view.goto(file.as_uri())
     shown = view.evaluate("[...document.querySelectorAll('.chart')].filter(e => e.offsetParent).length")
     overflow = view.evaluate("document.documentElement.scrollWidth - innerWidth")
+    if width_px > TABLET_PX:
+        view.set_viewport_size({"width": TABLET_PX, "height": 900})
+        overflow = max(overflow, view.evaluate("document.documentElement.scrollWidth - innerWidth"))
+        view.set_viewport_size({"width": width_px, "height": 900})
     small = view.evaluate(
         "Math.min(...[...document.querySelectorAll('.chart svg')].filter(e => e.getClientRects().length)"
         ".map(e => e.getBoundingClientRect().width / e.viewBox.baseVal.width))"

@@ -6,13 +6,15 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from assay.interfaces.cli.main import assay
 from assay.interfaces.web.rendering.filters import carried, filter_bar
 from assay.interfaces.web.server.app import create_app
-from assay.specs.prices import prices_of
+from assay.specs.prices import load_prices, prices_of
 from assay.store import Repository
 from builders import PRICES_YAML
 from web_support import READ, client_of, filled, guarded, served
@@ -37,8 +39,8 @@ def test_every_filtered_page_has_the_bar_and_carries_the_choice_on(address: str,
     assert "Repository <b>repository</b>" in page
     links = set(re.findall(r'<a href="([^"]*)"', page[: page.index("</header>")]))
     assert {f"{first}?{WORKLOAD}" for first in ("/", "/runs", "/quality")} <= links
-    assert "/whatif" in links
-    assert f"assay report --repository {root} --workload terasort -o report.html" in page
+    assert "/forecast" in links
+    assert f'href="/report.html?{WORKLOAD}"' in page
 
 
 @pytest.mark.parametrize("address", FILTERED)
@@ -50,14 +52,25 @@ def test_every_choice_of_the_bar_is_valid_on_every_filtered_page(address: str, c
     assert 'role="alert"' not in page.text
 
 
-def test_the_command_of_a_report_has_the_price_book_of_the_server(root: Path, tmp_path: Path) -> None:
-    path = tmp_path / "my prices.yaml"
-    options: dict[str, Any] = {"book": prices_of(BOOK, "prices"), "book_text": BOOK, "book_path": path}
-    page = html.unescape(client_of(root, **options).get("/").text)
-    assert f"assay report --repository {root} --prices '{path}' -o report.html" in page
-    private = guarded(root, tmp_path, **options).get("/", headers={"Authorization": f"Bearer {READ}"}).text
-    assert "assay report --repository DIR --prices FILE -o report.html" in private
-    assert "my prices.yaml" not in private
+@pytest.mark.parametrize("where", [(), ("workload=terasort", "cluster=lab-small")])
+def test_the_report_is_the_file_that_the_command_writes(root: Path, tmp_path: Path, where: tuple[str, ...]) -> None:
+    path, target = tmp_path / "my prices.yaml", tmp_path / "report.html"
+    path.write_text(BOOK, encoding="utf-8")
+    conditions = [word for condition in where for word in ("--where", condition)]
+    words = ["report", "--repository", str(root), "--prices", str(path), "-o", str(target), *conditions]
+    written = CliRunner().invoke(assay, words)
+    assert written.exit_code == 0, written.output
+    client = client_of(root, book=load_prices(path), book_text=BOOK, book_path=path)
+    answer = client.get("/report.html", params={"where": where})
+    assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
+    assert answer.text == target.read_text(encoding="utf-8")
+
+
+def test_a_report_on_no_run_says_why_and_a_token_is_needed(root: Path, tmp_path: Path) -> None:
+    refused = client_of(root).get("/report.html", params={"where": "workload=nothing"})
+    assert refused.status_code == 400
+    assert "workload" in refused.text
+    assert guarded(root, tmp_path).get("/report.html", follow_redirects=False).status_code == 303
 
 
 def test_the_answers_are_of_the_matching_runs(root: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
-from builders import make_run
+from assay.model import Run
+from builders import build_repository, make_run, study_runs
+from learning import learning_runs
 from web_support import client_of, filled
 
 ALL_PAGES = [(area.title, page.title, page.address) for area in AREAS for page in area.pages]
@@ -43,6 +45,18 @@ def test_every_page_marks_its_place_and_itself(section: str, title: str, address
 @pytest.mark.parametrize(("address", "section", "title"), DETAILS)
 def test_a_page_of_details_marks_the_place_that_leads_to_it(address: str, section: str, title: str, root: Path) -> None:
     assert current(client_of(root).get(address).text) == ([section], [title])
+
+
+@pytest.mark.parametrize(
+    ("runs", "page"),
+    [([], "/recommend"), (learning_runs(), "/predict"), (study_runs(), "/recommend")],
+    ids=["no run", "many", "few"],
+)
+def test_forecast_opens_the_page_that_works_for_the_runs(runs: list[Run], page: str, tmp_path: Path) -> None:
+    client = client_of(build_repository(tmp_path / "r", runs).root)
+    assert 'href="/forecast"' in client.get("/plan").text
+    answer = client.get("/forecast", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, page)
 
 
 def test_pages_outside_the_navigation_mark_nothing() -> None:

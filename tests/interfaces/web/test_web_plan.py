@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from hypothesis import given
@@ -137,6 +140,23 @@ def test_only_who_may_run_starts_a_campaign_where_the_server_may(
     assert client.post("/api/v1/plan/start", json=ASKED, headers=run).status_code == 200
     client.app.state.context.started[-1].process.kill()
     client.app.state.context.started[-1].process.wait()
+
+
+def test_a_question_without_an_answer_leads_to_its_plan(tmp_path: Path) -> None:
+    """The page has the layout of the runs and counts without a cluster file; plan.yaml needs none either."""
+    client = client_of(filled(tmp_path / "r").root)
+    link = re.search(r'data-question="nodes".*?href="(/plan[^"]*)"', client.get("/").text, re.DOTALL)
+    assert link is not None
+    address = html.unescape(link[1])
+    page = client.get(address).text
+    fields = parse_qs(urlsplit(address).query)
+    assert fields["layouts"][0] in ("HD2", "SS2")
+    assert f'name="layouts" value="{fields["layouts"][0]}"' in page
+    assert "<b>6 runs</b>" in page
+    assert re.search(r"<b>[\d.]+ (s|min)[^<]*</b> <span>expected", page)
+    file = client.post("/plan/file/plan", content=f"{urlsplit(address).query}&options=")
+    assert file.status_code == 200
+    assert "workers: [3, 6]" in file.text
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from assay.questions.decisions.sentences.question_sentences import QuestionView,
 from assay.questions.trust.flags import flags_in
 from assay.specs.prices import load_prices
 from assay.store import Repository
-from browser_support import DRAWN_MS, ObservedRun, watched_page
+from browser_support import DRAWN_MS, ObservedRun, misfits, watched_page
 from builders import make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from paths import EXAMPLES, ROOT
@@ -41,6 +41,7 @@ axe = pytest.importorskip(
 )
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
+CLUSTERS = ALOJA.with_name("aloja-clusters.csv")
 PRICES = EXAMPLES / "lab" / "prices.yaml"
 LEARNED_MS = 120_000
 """A model of 5,907 runs is learned before the first prediction."""
@@ -50,6 +51,8 @@ LINK_MS = 180_000
 """Maximum wait for a page behind a link, in milliseconds: the first prediction learns from all runs."""
 ANSWERED_S = 5.0
 """Maximum time from the first page to an answer or its progress, in seconds, on a machine without other load."""
+HEIGHT_MAX_PX = {390: 10_000, 768: 8_000}
+"""Maximum height of the first page by width of its window, in pixels."""
 LINKS_PER_KIND = 2
 """Links with the same path and parameters that are followed on one page."""
 
@@ -66,6 +69,7 @@ class Site:
 @pytest.fixture(scope="module", params=["demo", "aloja"])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     root: Path = tmp_path_factory.mktemp(request.param) / "repository"
+    prices = PRICES
     if request.param == "demo":
         repository = measured_repository(root, carried=True)
         traced = replace(hybrid_run(), run_id=make_run(950).run_id, workload="wordcount")
@@ -75,9 +79,11 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             pytest.skip(f"SKIPPED LOUDLY: no {ALOJA.name}, so ALOJA's dump was not asked")
         assert CliRunner().invoke(assay, ["import", str(ALOJA), "--repository", str(root)]).exit_code == 0
         repository = Repository.open(root)
-    book = load_prices(PRICES)
+        prices = tmp_path_factory.mktemp("prices") / "aloja.yaml"
+        prices.write_text(CliRunner().invoke(assay, ["prices", "aloja", str(CLUSTERS)]).stdout, encoding="utf-8")
+    book = load_prices(prices)
     answers = answer_questions(repository, flags_in(repository).table, DecisionRequest(prices=book))
-    app = create_app(root, cluster_folders=[EXAMPLES], book=book, book_text=PRICES.read_text(encoding="utf-8"))
+    app = create_app(root, cluster_folders=[EXAMPLES], book=book, book_text=prices.read_text(encoding="utf-8"))
     with served(app) as url:
         yield Site(request.param, url, {answer.question.name: view_of(answer) for answer in answers})
 
@@ -129,6 +135,16 @@ def test_a_card_of_the_first_page_answers(home: ObservedRun, site: Site, questio
     checked(page)
 
 
+def test_the_first_page_fits_a_tablet_and_a_phone(home: ObservedRun) -> None:
+    page = home.page
+    for width_px, most_px in HEIGHT_MAX_PX.items():
+        page.set_viewport_size({"width": width_px, "height": 900})
+        page.reload()
+        page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
+        assert misfits(page) == {}
+        assert page.evaluate("document.documentElement.scrollHeight") < most_px
+
+
 def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
     page, start_s = home.page, time.monotonic()
     followed(page, page.get_by_role("link", name="Choose a run").click, r"/runs$")
@@ -147,7 +163,7 @@ def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, 
     page, start_s = home.page, time.monotonic()
     card = page.locator('[data-question="what-if"]')
     if site.name == "aloja":
-        assert "Not simulated: no measured run here has a stored plan." in card.inner_text()
+        assert "Not simulated: the plan files of these runs are not in this repository." in card.inner_text()
         link = card.get_by_role("link", name="predict from these runs")
         text = followed(page, link.click, r"/predict")
         assert "Measured setups" in text

@@ -238,7 +238,7 @@ def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> Non
         run = make_run(number, levels={"layout": "HD2", "network": network}, duration_s=100.0 + number // 2 - faster)
         repository.publish(replace(run, plan="", campaign_id="imported"))
     text = client_of(tmp_path / "r").get("/whatif").text
-    assert "No measured run here has a stored plan." in text
+    assert "The plan files of these runs are not in this repository." in text
     assert "Faster network? InfiniBand is" in text
     assert "How many nodes? Not measured" in text
     assert 'href="/predict"' in text

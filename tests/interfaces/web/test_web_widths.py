@@ -89,7 +89,7 @@ def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
 
 
 def test_a_table_that_scrolls_says_so_until_its_end_is_visible(browser: Browser, server: str) -> None:
-    with watched_page(browser, server, 390) as watched:
+    with watched_page(browser, server, 600) as watched:
         page = watched.open("/runs")
         box = page.locator(".scroll").first
         page.wait_for_selector(".scroll.more", timeout=DRAWN_MS)

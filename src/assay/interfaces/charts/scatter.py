@@ -3,13 +3,16 @@
 In: a view of :mod:`assay.questions.runs.scatter`. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from assay.interfaces.charts.drawing.identity import distinct_colours, shapes_of
-from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, TIME_FORMATS, Spec, chart, colour_scale
+from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, TIME_FORMATS, Spec, chart, colour_scale, log_axis
 from assay.questions.runs.scatter import ScatterView
 from assay.text import STARTED, level_text, metric_title
+
+LOG_FROM = 20.0
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
 
 
 def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int = FULL_PX) -> Spec:
@@ -29,7 +32,8 @@ def scatter_points(view: ScatterView, palette: Mapping[str, str], width_px: int 
         }
         for point in view.points
     ]
-    axes: Spec = {axis: _axis(name) for axis, name in (("x", view.x), ("y", view.y))}
+    drawn = {"x": [point.x for point in view.points], "y": [point.y for point in view.points]}
+    axes: Spec = {axis: _axis(name, drawn[axis]) for axis, name in (("x", view.x), ("y", view.y))}
     encoding: Spec = {
         **axes,
         "href": {"field": "address"},
@@ -59,10 +63,12 @@ def _drawn_value(name: str, value: float) -> float:
     return 1000 * value if name == STARTED else value
 
 
-def _axis(name: str) -> Spec:
+def _axis(name: str, values: Sequence[float]) -> Spec:
     axis: Spec = {"field": name, "title": metric_title(name)}
     if name == STARTED:
         return {**axis, "type": "temporal", "scale": {"type": "utc", "nice": True}, "axis": {"format": TIME_FORMATS}}
+    if values and min(values) > 0 and max(values) > LOG_FROM * min(values):
+        return {**axis, "type": "quantitative", "scale": {"type": "log"}, "axis": {**log_axis(values), "format": "~s"}}
     return {**axis, "type": "quantitative", "scale": {"zero": False}, "axis": {"format": "~s"}}
 
 

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.verdict_text import groups_and_runs
-from assay.interfaces.charts.drawing.labels import Extent
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, Spec, chart, colour_scale
 from assay.text import format_ratio, plural, scale_text, workload_title
 
@@ -22,11 +21,8 @@ _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 _BEYOND_MAX = 4.0
 """Maximum ratio of an end of the axis to the extreme speedup on that side."""
-_NEAR_SHARE_MAX = 0.18
-"""Maximum distance of a dot from 1, as a share of the axis, at which a label above the dot could cross the dashed line:
-half a label on a phone."""
-_LABEL_DX = {"center": 0, "left": 4, "right": -4}
-"""Horizontal offset of a label above its dot by its alignment, in pixels."""
+_WIDTH_MAX = 4.0
+"""Minimum ratio of an interval's ends at which the axis may end before it, so that it flattens no other interval."""
 _TITLE_LETTERS_MAX = 46
 """Maximum length of a line of the axis title, in characters: the width of a phone."""
 _TWO_LINES = "split(replace(datum.label, '), ', ')\\n'), '\\n')"
@@ -82,10 +78,13 @@ class ForestRow(Protocol):
 def speedup_domain(compared: Sequence[ForestRow]) -> tuple[float, float]:
     """Return the ends of an axis that contains 1 and all ratios, for charts that share this axis.
 
-    The axis contains the intervals up to :data:`_BEYOND_MAX` times the extreme ratios; an arrow marks longer intervals.
+    It contains intervals that are no wider than :data:`_WIDTH_MAX` or the middle interval, and of those no more than
+    :data:`_BEYOND_MAX` times the extreme ratios. An arrow marks longer intervals.
     """
     ratios = [1.0, *(c.ratio for c in compared if c.ratio is not None)]
-    ends = [*ratios, *(end for c in compared for end in (c.low, c.high) if end is not None)]
+    by_width = sorted((c.high / c.low, c.low, c.high) for c in compared if c.low and c.high)
+    widest = max(_WIDTH_MAX, by_width[(len(by_width) - 1) // 2][0]) if by_width else 0.0
+    ends = [*ratios, *(end for width, *interval in by_width if width <= widest for end in interval)]
     low, high = min([0.9, *(0.9 * end for end in ends)]), max([1.2, *(1.1 * end for end in ends)])
     return max(0.01, low, min(ratios) / _BEYOND_MAX), min(100.0, high, max(ratios) * _BEYOND_MAX)
 
@@ -147,28 +146,6 @@ def _row(name: str, c: ForestRow, domain: tuple[float, float], *, counted: bool)
     }
 
 
-def _label_align(ratio: float, domain: tuple[float, float]) -> str:
-    """Return the alignment of the label above a dot: next to the dashed line at 1, on the dot's side of the line."""
-    axis = Extent(*domain, is_log=True)
-    if abs(axis.share(ratio) - axis.share(1.0)) > _NEAR_SHARE_MAX:
-        return "center"
-    return "left" if ratio >= 1 else "right"
-
-
-def _labels_above(ratios: Sequence[float], domain: tuple[float, float], x: Spec, y: Spec) -> list[Spec]:
-    """Return the marks of the labels above the dots, a layer for each alignment."""
-    aligned = {align: [ratio for ratio in ratios if _label_align(ratio, domain) == align] for align in _LABEL_DX}
-    return [
-        {
-            "transform": [{"filter": {"field": "ratio", "oneOf": aligned[align]}}],
-            "mark": {"type": "text", "align": align, "dx": dx, "dy": -11, "fontWeight": 600},
-            "encoding": {"x": {"field": "ratio", **x}, "text": {"field": "label"}, "y": y},
-        }
-        for align, dx in _LABEL_DX.items()
-        if aligned[align]
-    ]
-
-
 def _arrows(rows: Sequence[Spec], by_row: Spec, x: Spec) -> list[Spec]:
     """Return the marks of intervals that are longer than the axis: a triangle at its end."""
     sides = (("low", "from", "triangle-left"), ("high", "to", "triangle-right"))
@@ -194,7 +171,7 @@ def speedup_forest(
     """Return a chart with a row for each comparison that has a ratio (baseline time / candidate time).
 
     A row without an interval has a ring instead of a dot. ``domain``: ends of the axis; by default they follow from
-    these comparisons. ``counted``: print the ratio and the number of matched groups at the right.
+    these comparisons. ``counted``: print the number of matched groups after the ratio.
     """
     shown = [(name, c) for name, c in named if c.ratio is not None]
     compared = [c for _, c in shown]
@@ -238,17 +215,17 @@ def speedup_forest(
         }
         for test, filled in (("!==", True), ("===", False))
     ]
+    # A column to the right of the plot: above the dots, labels would cover names, intervals and the dashed line.
     label_column: Spec = {
-        "mark": {"type": "text", "align": "left", "x": "width", "xOffset": 10},
+        "mark": {"type": "text", "align": "left", "x": "width", "xOffset": 10, "fontWeight": 600},
         "encoding": {"text": {"field": "label"}, "y": y},
     }
-    numbers = [label_column] if counted else _labels_above([row["ratio"] for row in rows], ends, x, y)
     return chart(
         f"Speedup over {' or '.join(baselines)} with 95 percent intervals; right of the dashed line is faster",
         {
             "width": width_px,
             "height": {"step": _ROW_PX},
             "data": {"values": rows},
-            "layer": [no_difference, interval, *_arrows(rows, {"color": colour, "y": y}, x), *dots, *numbers],
+            "layer": [no_difference, interval, *_arrows(rows, {"color": colour, "y": y}, x), *dots, label_column],
         },
     )

@@ -4,15 +4,18 @@ In: a repository, its table of runs with outlier flags, and a request. Out: one 
 question. A question without an answer stays in the list. Every interface shows this list.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
-from assay.analysis.statistics import ABSENT, RUNS_MIN, RunTable, usable
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.comparison.factors.disk_counts import DISKS
+from assay.analysis.statistics import RunTable, usable
 from assay.execution.planning.plan_files.changed_plan import altered, parse_question
 from assay.foundation.errors import SpecificationError
-from assay.model import WORKERS_FACTOR
+from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR
 from assay.questions.clusters.cluster_facts import facts_by_hardware, recorded_workers
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
@@ -24,6 +27,7 @@ from assay.questions.decisions.buyer import (
     recording_factors,
 )
 from assay.questions.decisions.decision import Decision, DecisionRequest
+from assay.questions.decisions.planned_runs import PlannedRuns, planned_runs
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -41,17 +45,8 @@ class Obstacle(StrEnum):
     NO_PRICES = "no prices"
     UNPRICED = "unpriced"
     """The price book has no price for the hardware of the runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedRuns:
-    """The smallest plan that measures a question: one workload, each level of the question's plan, repeated."""
-
-    workload: str
-    """The workload with most valid runs."""
-    runs: int
-    duration_s: float
-    """Number of runs × median time of the valid runs of this workload."""
+    FILTERED = "filtered"
+    """Runs differ in the factor, but the conditions of the request leave one level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,9 @@ class MissingAnswer:
     price_list: str
     """The repository, if ALOJA's price list of the runs is in it and no price book is given; else empty."""
     planned: PlannedRuns | None
-    """Runs that would measure it; None where a price book answers the question, or no run has a time."""
+    """Runs that would measure it; None where a price book or runs outside the filter answer the question."""
+    filters: tuple[str, ...]
+    """The request's conditions that hide the runs which answer the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,10 @@ def _missing_answer(
         workers = recorded_workers(valid, facts_by_hardware(repository, valid))
         known = workers[np.isfinite(workers)]
         levels, runs = tuple(f"{count:g}" for count in np.unique(known)), len(known)
-    if question.name == CHEAPEST and request.prices is None:
+    filters = _hiding(table, question, request.where)
+    if filters:
+        obstacle = Obstacle.FILTERED
+    elif question.name == CHEAPEST and request.prices is None:
         obstacle = Obstacle.NO_PRICES
     elif question.name == CHEAPEST and len(levels) > 1:
         obstacle = Obstacle.UNPRICED
@@ -126,8 +126,20 @@ def _missing_answer(
         )
         if obstacle is Obstacle.NO_PRICES
         else "",
-        planned=_planned(valid, question),
+        planned=None if obstacle is Obstacle.FILTERED else planned_runs(valid, question),
+        filters=filters,
     )
+
+
+def _hiding(table: RunTable, question: BuyerQuestion, where: Sequence[str]) -> tuple[str, ...]:
+    """Return the conditions on the question's own factors without which the valid runs vary it; else none."""
+    of_storage = {LAYOUT_FACTOR, DISKS} & set(question.factors)
+    columns = {*question.factors, *((DEVICE_CLASS, LAYOUT_FACTOR) if of_storage else ())}
+    hiding = tuple(condition for condition in where if condition.partition("=")[0] in columns)
+    if not hiding or question.name == CHEAPEST:
+        return ()
+    shown = selected(table, [condition for condition in where if condition not in hiding])
+    return hiding if factors_to_decide(question, shown.subset(usable(shown))) else ()
 
 
 def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:
@@ -140,19 +152,6 @@ def _is_simulable(repository: Repository, question: BuyerQuestion) -> bool:
     except SpecificationError:
         return False
     return True
-
-
-def _planned(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
-    workload = valid.columns.get("workload")
-    if not question.plan_levels or workload is None or not len(valid):
-        return None
-    recorded = workload.codes[workload.codes != ABSENT]
-    if not len(recorded):
-        return None
-    code = int(np.bincount(recorded).argmax())
-    times_s = valid.values["duration_s"][workload.codes == code]
-    runs = len(question.plan_levels) * RUNS_MIN
-    return PlannedRuns(workload.levels[code], runs, runs * float(np.nanmedian(times_s)))
 
 
 def answer_questions(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[QuestionAnswer, ...]:

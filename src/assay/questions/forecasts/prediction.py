@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.analysis.statistics import RunTable
 from assay.estimation.prediction.calibration import LEVEL
+from assay.estimation.prediction.model import TrainingData
 from assay.estimation.prediction.nearest import nearest
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
@@ -74,6 +76,15 @@ class Prediction:
     def known(self) -> bool:
         """Whether the interval is narrow enough to state the time."""
         return self.span is not None and self.span <= SPAN_MAX
+
+
+def can_learn(table: RunTable) -> bool:
+    """Return whether a table has enough valid runs and configurations to predict times from."""
+    try:
+        TrainingData.of(table)
+    except SpecificationError:
+        return False
+    return True
 
 
 def predicted(repository: Repository, where: Sequence[str], cluster: NewCluster | None = None) -> Prediction:

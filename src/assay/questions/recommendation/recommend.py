@@ -206,6 +206,8 @@ def recommend(
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
     finalists = examine_finalists(search, progress)
+    if progress is not None:
+        progress("finalists ranked with uncertain quantities", 0, 0)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.factors.derived_factors import with_factors
-from assay.analysis.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, RunTable
+from assay.analysis.statistics import ABSENT, ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, Ints, RunTable
 from assay.analysis.statistics.runs.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
@@ -186,6 +186,15 @@ def levels_in(table: RunTable, name: str) -> list[str]:
         return []
     counts = level_counts(column, np.ones(len(table), dtype=np.bool_))
     return [level for level, number in zip(column.levels, counts, strict=True) if number]
+
+
+def levels_by_number(table: RunTable, name: str, rows: Ints | None = None) -> list[str]:
+    """Return the levels of a column that runs in ``rows`` (None: all) have, the most common first."""
+    column = table.columns.get(name)
+    if column is None:
+        return []
+    codes, counts = np.unique(column.codes if rows is None else column.codes[rows], return_counts=True)
+    return [column.levels[codes[at]] for at in np.argsort(-counts, kind="stable") if codes[at] != ABSENT]
 
 
 def distinguishing_levels(table: RunTable, position: int) -> dict[str, str]:

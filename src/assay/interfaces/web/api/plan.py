@@ -123,14 +123,19 @@ def content_of(asked: PlanQuestion) -> dict[str, Value]:
     return {key: value for key, value in content.items() if value}
 
 
+def runs_of(asked: PlanQuestion) -> int:
+    """Return the number of runs of a plan, before they are expanded."""
+    levels = math.prod(map(len, asked.levels.values()))
+    return len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
+
+
 def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
     """Return the plan for a request and the text of its cluster file.
 
     Raises :class:`SpecificationError` with the line of an error in the plan or the cluster file. Also raises it for a
     plan with more than :data:`RUNS_MAX` runs, before the runs are expanded.
     """
-    levels = math.prod(map(len, asked.levels.values()))
-    count = len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
+    count = runs_of(asked)
     if count > RUNS_MAX:
         raise SpecificationError(
             f"the plan has {count:,} runs, and the server accepts at most {RUNS_MAX:,}",

@@ -31,6 +31,7 @@ from assay.interfaces.web.state.answering import Text, Texts, error_page, page_o
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, check_token, get_context
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.speedup_tables import most_supported, tables_of
+from assay.questions.costs.conclusion import conclusion
 from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
@@ -90,6 +91,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         questions=shown_questions(context, where) if len(table) else [],
         colours=palette(table, "layout"),
         costs=api_views.cheapest(context, where),
+        conclusion=conclusion,
         book=context.book,
         where=where,
         starting=starting,

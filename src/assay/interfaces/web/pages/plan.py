@@ -1,5 +1,6 @@
 """Show the page that composes a plan. After every change it shows the number of runs and their estimated time."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs
 
@@ -14,6 +15,7 @@ from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require
+from assay.questions.decisions.planned_runs import expected_duration_s
 from assay.workloads.catalogue import workloads
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -30,6 +32,8 @@ FIELDS = (
     "repetitions",
     "seed",
 )
+NAME_LETTERS_MAX = 300
+"""Maximum length of the name of a cluster in an address."""
 ROWS_MIN = 3
 """Minimum number of workload rows in the form."""
 _BYTES_MAX = 4_000_000
@@ -42,17 +46,24 @@ def _fields(text: str) -> dict[str, list[str]]:
     return {name: values[name] for name in FIELDS if name in values}
 
 
+def _describes(text: str, cluster: str) -> bool:
+    """Return whether a cluster file describes the cluster of this name."""
+    return bool(cluster) and f"cluster: {cluster}" in text.splitlines()
+
+
 @router.get("/plan")
 def plan(request: Request, context: ContextOf) -> Response:
     """Show the parts of a plan, as the address has them, and what carrying it out would do."""
     form = _fields(request.url.query)
     clusters = api_plan.cluster_files(context)
+    runs_on = request.query_params.get("runs_on", "")
+    first = next(iter(clusters), "")
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
-        "cluster": [next(iter(clusters), "")],
+        "cluster": [next((name for name, text in clusters.items() if _describes(text, runs_on)), first)],
         **form,
     }
     count = max(ROWS_MIN, len(form["workload"]) + 1)
@@ -63,29 +74,47 @@ def plan(request: Request, context: ContextOf) -> Response:
         request,
         "plan",
         clusters=clusters,
+        runs_on=runs_on[:NAME_LETTERS_MAX],
         fields=values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),
         may_start=context.campaigns and AccessRole.RUN in roles,
         campaigns=context.campaigns,
-        **(_result(context, form) if clusters or values["cluster_text"] else _NOTHING),
+        **_result(context, form),
     )
 
 
-_NOTHING: dict[str, Any] = {"preview": None, "problem": None}
+_NOTHING: dict[str, Any] = {"preview": None, "problem": None, "draft": None}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEstimate:
+    """A plan without a cluster file: its number of runs, and their time from medians of the repository's runs."""
+
+    runs: int
+    expected_s: float | None
+
+
+def _draft(context: Context, asked: api_plan.PlanQuestion) -> PlanEstimate:
+    runs_per_workload = api_plan.runs_of(asked) // len(asked.workloads)
+    runs = [(workload.name, runs_per_workload) for workload in asked.workloads]
+    return PlanEstimate(api_plan.runs_of(asked), expected_duration_s(context.store.table(), runs))
 
 
 def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
     if not form.get("layouts", [""])[0].strip():
         return _NOTHING
     try:
-        return {"preview": api_plan.plan(context, api_plan.asked_in(form)), "problem": None}
+        asked = api_plan.asked_in(form)
+        if not asked.cluster and not asked.cluster_text:
+            return {**_NOTHING, "draft": _draft(context, asked)}
+        return {**_NOTHING, "preview": api_plan.plan(context, asked)}
     except ValidationError as error:
         first = error.errors()[0]
         where = " ".join(str(part) for part in first["loc"])
-        return {"preview": None, "problem": SpecificationError(str(first["msg"]), where=where)}
+        return {**_NOTHING, "problem": SpecificationError(str(first["msg"]), where=where)}
     except AssayError as error:
-        return {"preview": None, "problem": error}
+        return {**_NOTHING, "problem": error}
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
@@ -101,8 +130,10 @@ async def preview(request: Request) -> Response:
 
 def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
     asked = _asked(form)
-    cluster = api_plan.cluster_text_of(context, asked)
-    name, text = (PLAN_FILE, written(api_plan.content_of(asked)).text) if what == "plan" else (CLUSTER_FILE, cluster)
+    if what == "plan":
+        name, text = PLAN_FILE, written(api_plan.content_of(asked)).text
+    else:
+        name, text = CLUSTER_FILE, api_plan.cluster_text_of(context, asked)
     return Response(
         text, media_type="application/yaml", headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )

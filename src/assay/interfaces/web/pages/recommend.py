@@ -164,6 +164,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "search": search,
         "first": first,
         "key": key,
+        "form_key": bool(form.get("key")),
         "problem": problem or (search.problem if search is not None else None),
         "recommendation": recommendation,
         **(_answer_values(recommendation) if recommendation is not None else {}),

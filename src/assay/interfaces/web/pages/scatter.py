@@ -1,13 +1,16 @@
 """Show the page Scatter: a metric of the matching runs against another metric."""
 
+from urllib.parse import urlencode
+
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.interfaces.charts.scatter import scatter_points
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
+from assay.questions.runs.runs import levels_by_number
 from assay.questions.runs.scatter import counts_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -30,6 +33,11 @@ def scatter(
     table = context.store.table()
     if len(table) == 0:
         return page_of(request, "scatter", view=None)
+    workloads = levels_by_number(table, "workload")
+    if "where" not in request.query_params and len(workloads) > 1:
+        # Times of several workloads have no common scale. The filter "all" keeps an empty condition in the address.
+        chosen = [*request.query_params.multi_items(), ("where", f"workload={workloads[0]}")]
+        return RedirectResponse(f"/scatter?{urlencode(chosen)}", status_code=303)
     usual = "layout" if "layout" in table.columns else ""
     view = api_views.get_scatter(context, x or "", y or "duration_s", usual if by is None else by, shape or "", where)
     colours = palette(table, view.by) if view.by else {}

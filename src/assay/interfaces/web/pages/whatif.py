@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from assay.execution.planning.plan_files.changed_plan import Change
@@ -27,6 +27,7 @@ from assay.model import Origin, PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
+from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif import Anchor
 from assay.questions.forecasts.whatif_page import Control, controls_of
 
@@ -84,6 +85,15 @@ class _Asked:
     """Name of the cluster file of runs without a stored one."""
     shown_only: bool = False
     """Whether to simulate only the configuration of ``run_id``."""
+
+
+@router.get("/forecast")
+def forecast(context: ContextOf) -> Response:
+    """Lead to the forecast that these runs allow: from a stored plan, learned from many runs, or without runs."""
+    if api_whatif.get_configurations(context):
+        return RedirectResponse("/whatif", status_code=303)
+    is_learnable = context.store.answer("can learn", can_learn)
+    return RedirectResponse("/predict" if is_learnable else "/recommend", status_code=303)
 
 
 @router.get("/whatif")

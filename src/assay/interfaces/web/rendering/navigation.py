@@ -19,12 +19,14 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """An area of the navigation with its pages. Its link opens the first page."""
+    """An area of the navigation with its pages."""
 
     title: str
     pages: tuple[PageLink, ...]
     details: tuple[str, ...] = ()
     """Path prefixes of pages that belong to this area but are not in the navigation."""
+    opening: str = ""
+    """Address that leads to the page which has an answer for these runs; empty: the link opens the first page."""
 
     def page_at(self, path: str) -> PageLink | None:
         """Return the page of this area at ``path``; the first page for a path in ``details``; None for other areas."""
@@ -62,6 +64,7 @@ AREAS: Final = (
             PageLink("/predict", "Learned"),
             PageLink("/recommend", "Which hardware within my budget"),
         ),
+        opening="/forecast",
     ),
     Area("Trust", (PageLink("/quality", "Quality", filtered=True), PageLink("/hosts", "Hosts"))),
 )

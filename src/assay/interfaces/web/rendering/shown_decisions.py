@@ -58,6 +58,8 @@ class ShownQuestion:
     """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
     planned_at: str
     """Address of the page that composes the plan that measures the question."""
+    filters: tuple[str, ...]
+    """Conditions to clear, because they hide the runs that answer the question."""
     lacks_prices: bool
     """Whether only prices are missing for an answer."""
 
@@ -90,6 +92,7 @@ def show_questions(table: RunTable, answers: Sequence[QuestionAnswer], whys_of: 
             ),
             _simulated_at(answer),
             _planned_at(answer),
+            answer.unanswered.filters if answer.unanswered is not None else (),
             answer.unanswered is not None and answer.unanswered.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED),
         )
         for answer in answers
@@ -114,7 +117,17 @@ def _planned_at(answer: QuestionAnswer) -> str:
         else ("levels", f"{question.plan_factor}: {levels}")
     )
     planned = answer.unanswered.planned if answer.unanswered is not None else None
-    return f"/plan?{urlencode([field, *([('workload', planned.workload)] if planned else [])])}"
+    if planned is None:
+        return f"/plan?{urlencode([field])}"
+    fields = [
+        field,
+        ("workload", planned.workload),
+        ("repetitions", str(planned.repetitions)),
+        ("layouts", planned.layout),
+        ("data", f"{planned.data_bytes / 1e9:g}GB" if planned.data_bytes else ""),
+        ("runs_on", planned.cluster),
+    ]
+    return f"/plan?{urlencode([pair for pair in fields if pair[1]])}"
 
 
 def _shown(

@@ -42,6 +42,7 @@ from assay.interfaces.web.pages import overview as pages
 from assay.interfaces.web.pages import plan as pages_plan
 from assay.interfaces.web.pages import predict as pages_predict
 from assay.interfaces.web.pages import recommend as pages_recommend
+from assay.interfaces.web.pages import report as pages_report
 from assay.interfaces.web.pages import run as pages_run
 from assay.interfaces.web.pages import scatter as pages_scatter
 from assay.interfaces.web.pages import tuning as pages_tuning
@@ -100,6 +101,7 @@ ROUTED = (
     pages_campaign,
     pages_tuning,
     pages_recommend,
+    pages_report,
     pages_whatif,
     pages_why,
 )

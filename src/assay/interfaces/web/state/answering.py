@@ -64,7 +64,6 @@ def page_of(
         carried=carried(pairs),
         bar=filter_bar(request.url.path, pairs, filtered) if filtered is not None and len(filtered) else None,
         book_name=context.book.name if context.book else "",
-        book_file="FILE" if context.guard.tokens or not context.book_path else quote(str(context.book_path.absolute())),
         **values,
     )
     return HTMLResponse(html, status_code=status)

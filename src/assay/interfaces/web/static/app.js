@@ -47,7 +47,11 @@ if (picking) {
     document.getElementById("picked").textContent = chosen.length;
     picking.toggleAttribute("data-none", chosen.length === 0);
     for (const button of picking.querySelectorAll("button")) button.disabled = chosen.length < 2;
-    for (const box of boxes()) box.disabled = !box.checked && chosen.length >= Number(picking.dataset.most);
+    // Runs of other workloads are other jobs: their times can't be compared.
+    const workload = boxes().find((box) => box.checked)?.dataset.workload;
+    const isOther = (box) => Boolean(workload && box.dataset.workload) && box.dataset.workload !== workload;
+    const full = chosen.length >= Number(picking.dataset.most);
+    for (const box of boxes()) box.disabled = !box.checked && (full || isOther(box));
     return chosen;
   };
   const withPicks = (address, chosen) => {
@@ -71,6 +75,33 @@ if (picking) {
     }
   });
   show();
+}
+
+// The server writes the report in some seconds. A report that can't be written opens as a page with the reason.
+const reportLink = document.getElementById("make-report");
+reportLink?.addEventListener("click", async (event) => {
+  event.preventDefault();
+  if (reportLink.ariaBusy === "true") return;
+  const label = reportLink.textContent;
+  Object.assign(reportLink, { ariaBusy: "true", textContent: "Making the report…" });
+  try {
+    const answer = await fetch(reportLink.href);
+    if (!answer.ok) {
+      location.assign(reportLink.href);
+      return;
+    }
+    const href = URL.createObjectURL(await answer.blob());
+    Object.assign(document.createElement("a"), { href, download: reportLink.download }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10_000);
+  } finally {
+    Object.assign(reportLink, { ariaBusy: "false", textContent: label });
+  }
+});
+
+// A link to a search that this server does not know starts it, once: a search that fails is shown with its reason.
+if (document.getElementById("start-search") && sessionStorage.getItem("assay-search") !== location.search) {
+  sessionStorage.setItem("assay-search", location.search);
+  document.querySelector("form.recommend").requestSubmit();
 }
 
 const get = async (address) => {

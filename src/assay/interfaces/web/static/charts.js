@@ -39,6 +39,36 @@ function narrowColour(encoding) {
   return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns } } };
 }
 
+const NAME_LETTERS = 20; // of a line of a row's name on a phone
+const NAME_LINE_PX = 14;
+const NAME_GAP_PX = 6;
+
+// On a phone, the names of rows have several lines, so that the plot has at least half of the width.
+function narrowNames(spec) {
+  const longest = Math.max(0, ...rowsOf(spec).map((row) => wrapped(String(row.name ?? ""), NAME_LETTERS).length));
+  const lines = `split(trim(replace(datum.label, regexp('(.{1,${NAME_LETTERS}})(?: +|$)', 'g'), '$1\\n')), '\\n')`;
+  const change = (part) => {
+    const y = part.encoding?.y;
+    if (!y?.axis?.labelExpr) return part;
+    const labelOffset = { expr: `-${NAME_LINE_PX / 2} * (length(${lines}) - 1)` };
+    const axis = { ...y.axis, labelExpr: lines, labelBaseline: "middle", labelOffset, labelLineHeight: NAME_LINE_PX };
+    return { ...part, encoding: { ...part.encoding, y: { ...y, axis } } };
+  };
+  spec.layer = spec.layer.map(change);
+  if (spec.height?.step) spec.height = { step: Math.max(spec.height.step, NAME_LINE_PX * longest + NAME_GAP_PX) };
+}
+
+/** Return the lines of a text with at most `most` letters each; a longer word is a line. */
+function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line && line.length + 1 + word.length > most) lines.push(word);
+    else lines[lines.length - 1] = line ? `${line} ${word}` : word;
+  }
+  return lines;
+}
+
 function narrowPanel(spec, panelPx, widthPx) {
   const sized = { ...spec, width: panelPx, title: wrappedTitle(spec.title, panelPx) };
   const legend = sized.encoding?.color?.legend;
@@ -49,14 +79,7 @@ function narrowPanel(spec, panelPx, widthPx) {
 // A title that is wider than its panel continues on further lines: Vega would cut it at the edge.
 function wrappedTitle(title, panelPx) {
   if (typeof title?.text !== "string") return title;
-  const most = Math.floor(panelPx / TITLE_LETTER_PX);
-  const lines = [""];
-  for (const word of title.text.split(" ")) {
-    const line = lines.at(-1);
-    if (line && line.length + 1 + word.length > most) lines.push(word);
-    else lines[lines.length - 1] = line ? `${line} ${word}` : word;
-  }
-  return { ...title, text: lines };
+  return { ...title, text: wrapped(title.text, Math.floor(panelPx / TITLE_LETTER_PX)) };
 }
 
 // Load the pages' fonts before texts are measured.
@@ -89,6 +112,7 @@ export async function draw(figure, spec) {
   }
   drawn.get(figure)?.result?.finalize();
   if (width < NARROW_PX) {
+    if (sized.layer) narrowNames(sized);
     narrowLegend(sized);
     const legend = sized.config?.legend;
     // Several legends are below each other.

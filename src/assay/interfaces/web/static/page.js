@@ -37,6 +37,11 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", () => copyAt(button, button.dataset.copy));
 }
 
+// Parts that follow an answer are folded on narrow windows, so that the answer comes first. Without scripts they are open.
+for (const part of document.querySelectorAll("details[data-fold]")) {
+  part.open = !matchMedia(`(max-width: ${part.dataset.fold})`).matches;
+}
+
 // Mark a table that continues to the right, until it is scrolled to its end.
 const wide = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
 const sizes = new ResizeObserver((entries) => { for (const { target } of entries) wide(target); });

@@ -8,6 +8,13 @@ let asked = 0;
 const pack = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 const unpack = (text) => new TextDecoder().decode(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
 
+// A plan needs layouts, and a cluster file needs a cluster.
+function offerFiles() {
+  const button = (what) => form.querySelector(`[formaction="/plan/file/${what}"]`);
+  button("plan").disabled = form.elements.layouts.value.trim() === "";
+  button("cluster").disabled = form.elements.cluster.disabled && pasted.value.trim() === "";
+}
+
 async function count() {
   const number = ++asked;
   const data = new URLSearchParams(new FormData(form));
@@ -43,6 +50,8 @@ form.addEventListener("change", () => {
   body.append(row);
 });
 
+offerFiles();
+form.addEventListener("input", offerFiles);
 form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(count, 400); });
 
 if (location.hash.startsWith("#cluster=")) {

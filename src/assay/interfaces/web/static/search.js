@@ -2,6 +2,18 @@
 const section = document.getElementById("searching");
 const POLL_MS = 1000;
 const START_MS = performance.now();
+const STEADY_MS = 3000; // before that, the rate of a step is not known
+const rate = { step: "", since_ms: 0, from: 0 };
+
+/** Return the time left of the step, from its rate since it was first seen; empty while the rate is unknown. */
+function timeLeft({ step, done, most }) {
+  const now_ms = performance.now();
+  if (step !== rate.step) Object.assign(rate, { step, since_ms: now_ms, from: done });
+  const took_ms = now_ms - rate.since_ms;
+  if (!most || done <= rate.from || done >= most || took_ms < STEADY_MS) return "";
+  const left_s = Math.ceil((took_ms / (done - rate.from)) * (most - done) / 1000);
+  return `, about ${left_s < 90 ? `${left_s} s` : `${Math.round(left_s / 60)} min`} left`;
+}
 
 async function poll() {
   try {
@@ -11,7 +23,7 @@ async function poll() {
       return;
     }
     document.getElementById("search-step").textContent = progress.step + (progress.most ? `: ${progress.done} of ${progress.most}` : "");
-    document.getElementById("search-elapsed").textContent = `${Math.round((performance.now() - START_MS) / 1000)} s so far`;
+    document.getElementById("search-elapsed").textContent = `${Math.round((performance.now() - START_MS) / 1000)} s so far${timeLeft(progress)}`;
     const bar = document.getElementById("search-progress");
     if (progress.most) Object.assign(bar, { max: progress.most, value: progress.done });
     else bar.removeAttribute("value");

@@ -5,9 +5,10 @@ to which the option is cheaper. An option's amount is the baseline's times the d
 of the ratio.
 """
 
+import math
 from dataclasses import dataclass
 
-from assay.questions.decisions.decision import CaveatKind, CostVerdict, Decision, OptionResult
+from assay.questions.decisions.decision import BaselineCosts, CaveatKind, CostVerdict, Decision, OptionResult
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.text import money, money_interval, plural, scale_text, workload_title
 
@@ -73,16 +74,24 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         f"({known}{plural(job.runs, 'run')}) on {baseline}, and {on_option} on {name}."
     )
     average = " on average" if costs.hardware_prices > 1 else ""
+    hardware = money(costs.hardware, currency)
+    work = f"The work that costs {hardware} with {baseline} costs "
+    work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
+    if math.isclose(ratio.price_ratio, 1.0):
+        over_years = f"Over {years}, a cluster costs {hardware}{average} with both. {work}"
+        break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
+        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
     over_years = (
-        f"Over {years}, a cluster costs {money(costs.hardware, currency)}{average} with {baseline}, and "
-        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. The work that costs "
-        f"{money(costs.hardware, currency)} with {baseline} costs "
-        f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
+        f"Over {years}, a cluster costs {hardware}{average} with {baseline}, and "
+        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. {work}"
     )
     limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
     break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."
-    prices = f"Price book {costs.book} of {costs.date}, in {currency}. Intervals are of 95 %."
-    return CostAmounts(per_job, over_years, break_even, prices)
+    return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+
+
+def _prices_text(costs: BaselineCosts, currency: str) -> str:
+    return f"Price book {costs.book} of {costs.date}, in {currency}. Intervals are of 95 %."
 
 
 def missing_amounts(decision: Decision) -> str:

@@ -8,7 +8,7 @@ from assay.analysis.statistics import Verdict
 from assay.model import CONTAINERS
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
-from assay.questions.decisions.decision import Decision, StorageEffects
+from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.sentences.decision_sentences import (
     DecisionAnswer,
@@ -22,8 +22,10 @@ from assay.questions.decisions.sentences.decision_sentences import (
 )
 from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
 from assay.questions.decisions.sentences.option_words import option_text, options_text
-from assay.text import joined, plural, workload_title
+from assay.text import column_title, joined, level_text, plural, workload_title
 
+STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
+"""Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
 COSTS_NAMED = 2
 """Maximum number of options whose costs are named as evidence, the lowest first."""
 LEVELS_NAMED = 5
@@ -46,6 +48,8 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
     if len(why.levels) > LEVELS_NAMED:
         levels += f" and {len(why.levels) - LEVELS_NAMED} more"
     match why.obstacle:
+        case Obstacle.FILTERED:
+            return f"Hidden by the filter: the chosen runs have one {subject}, and other runs differ in it."
         case Obstacle.NO_PRICES:
             return "Not priced: no price book is loaded."
         case Obstacle.UNPRICED:
@@ -101,6 +105,8 @@ def next_step(answer: QuestionAnswer) -> str | None:
     if why is None:
         first = answer.decisions[0]
         return None if _has_verdict(first) else next(iter(next_sentences(first)), None)
+    if why.filters:
+        return f"Clear the filter {joined([_condition(condition) for condition in why.filters])}."
     if why.price_list:
         return "Make a price book of ALOJA's price list, which was imported with these runs, and ask again with it."
     if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
@@ -110,10 +116,16 @@ def next_step(answer: QuestionAnswer) -> str | None:
     return f"{_plan_step(question, why)}{' Or simulate it.' if why.simulable else ''}"
 
 
+def _condition(text: str) -> str:
+    """Return a condition in words: ``storage class SSD``."""
+    name, _, level = text.partition("=")
+    return f"{column_title(name).lower()} {level_text(name, level)}"
+
+
 def next_command(answer: QuestionAnswer) -> str | None:
     """Return the command that answers the question without new runs; None where there is none."""
     why, question = answer.unanswered, answer.question
-    if why is None:
+    if why is None or why.filters:
         return None
     if why.price_list:
         folder = quote(why.price_list)
@@ -158,7 +170,7 @@ def answer_confidence(answer: QuestionAnswer) -> str:
         return ""
     first = answer.decisions[0]
     if answer.question.name != CHEAPEST and first.storage_effects is not None:
-        return _storage_confidence(first, first.storage_effects)
+        return STORAGE_DEPENDENT
     if answer.question.name == CHEAPEST:
         decided = first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
     else:
@@ -167,14 +179,6 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
     return f"{'decided at 95 %' if decided else 'undecided'}{scope}"
-
-
-def _storage_confidence(decision: Decision, by_storage: StorageEffects) -> str:
-    """Return the confidence in a headline by storage class, and whether all classes together have a verdict."""
-    headline_effects = [effect for effect in by_storage.effects if effect.workload == by_storage.differs_on[0]]
-    scopes = dict.fromkeys(scope_text(effect.time.scope) for effect in headline_effects)
-    pooled = "decided" if _has_verdict(decision) else "undecided"
-    return f"difference between storage classes decided at 95 %, {joined(list(scopes))}; all classes together {pooled}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,71 @@
+"""Propose the smallest plan that measures a buyer's question, and estimate how long runs of a workload take.
+
+In: the valid runs and a question. Out: one workload, each level of the question's plan, repeated.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import RUNS_MIN, Ints, RunTable, usable
+from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.buyer import BuyerQuestion
+from assay.questions.runs.runs import levels_by_number
+from assay.specs.layouts import is_layout_code
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRuns:
+    """The smallest plan that measures a question: one workload, each level of the question's plan, repeated."""
+
+    workload: str
+    """The workload with most valid runs."""
+    runs: int
+    duration_s: float
+    """Number of runs × median time of the valid runs of this workload."""
+    repetitions: int
+    layout: str
+    """The most common layout of this workload's runs that a plan accepts; empty if the plan varies the layout."""
+    data_bytes: float | None
+    """The most common data size of this workload's runs; None if it is unknown."""
+    cluster: str
+    """The most common cluster of this workload's runs; empty if it is unknown."""
+
+
+def planned_runs(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
+    """Return the runs that measure a question; None where a price book answers it, or no run has a workload."""
+    workloads = levels_by_number(valid, "workload")
+    if not question.plan_levels or not workloads:
+        return None
+    rows = _rows_of(valid, workloads[0])
+    runs = len(question.plan_levels) * RUNS_MIN
+    layouts = () if question.plan_factor == LAYOUT_FACTOR else levels_by_number(valid, LAYOUT_FACTOR, rows)
+    sizes = [float(size) for size in levels_by_number(valid, "data_bytes", rows) if size.isdecimal()]
+    return PlannedRuns(
+        workload=workloads[0],
+        runs=runs,
+        duration_s=runs * float(np.nanmedian(valid.values["duration_s"][rows])),
+        repetitions=RUNS_MIN,
+        layout=next((layout for layout in layouts if is_layout_code(layout)), ""),
+        data_bytes=sizes[0] if sizes else None,
+        cluster=next(iter(levels_by_number(valid, "cluster", rows)), ""),
+    )
+
+
+def expected_duration_s(table: RunTable, runs: Sequence[tuple[str, int]]) -> float | None:
+    """Return the time of runs, given as workload and number, from medians of valid runs; None if one has none."""
+    valid = table.subset(usable(table))
+    total_s = 0.0
+    for workload, number in runs:
+        times_s = valid.values["duration_s"][_rows_of(valid, workload)]
+        total_s += number * (float(np.nanmedian(times_s)) if len(times_s) else math.nan)
+    return total_s if math.isfinite(total_s) else None
+
+
+def _rows_of(table: RunTable, workload: str) -> Ints:
+    column = table.columns.get("workload")
+    if column is None or workload not in column.levels:
+        return np.arange(0)
+    return np.flatnonzero(column.codes == column.levels.index(workload))
