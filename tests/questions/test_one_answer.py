@@ -25,23 +25,17 @@ from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import (
-    answer_of,
-    basis_text,
-    cost_headline,
-    evidence,
-    headline,
-    interval_text,
-    row_verdict,
-)
+from assay.questions.decisions.sentences.decision_sentences import answer_of, evidence, headline, remarks, row_verdict
+from assay.questions.decisions.sentences.estimate_text import basis_text, interval_text
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.specs import load_prices
 from assay.store import Repository
-from assay.text import column_title, ratio, workload_title
+from assay.text import column_title, plural, ratio, workload_title
 from builders import PRICES_YAML, build_repository, make_run, study_runs
 from paths import ROOT
 from web_support import client_of
@@ -186,10 +180,10 @@ def figures(decision: Decision) -> list[list[str]]:
 def assert_printed(text: str, decision: Decision, view: QuestionView | None = None) -> None:
     """Assert that ``text`` has the sentences of the question, or of the decision, and a line for each result."""
     if view is not None:
-        sentences = (view.answer, view.evidence, view.cost)
+        sentences = (view.answer, view.evidence, view.cost, *view.remarks)
         amounts = view.amounts
     else:
-        sentences = (headline(decision), evidence(decision), cost_headline(decision))
+        sentences = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
         amounts = amount_sentences(decision)
     for sentence in filter(None, (*sentences, *(amounts.every if amounts else ()))):
         assert sentence in text
@@ -217,7 +211,7 @@ def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: C
     assert case.client.get("/api/v1/questions").json() == json_value(views)
     listing = printed(case, "decide")
     for view in views:
-        assert f"{view.name:<10}  {view.answer}\n" in listing
+        assert f"{view.name:<10}  {view.summary}\n" in listing
         assert view.answer in case.overview
         assert view.evidence in case.overview
         assert (view.cost or "") in case.overview
@@ -248,6 +242,30 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
         question = view_of(answer) if number == 0 else None
         assert_printed(shown, decision, question)
         assert_printed(case.overview, decision, question)
+
+
+WORDS_MAX = 100
+"""Maximum length of an answer without its caveats: 25 seconds at 4 words per second."""
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: Case, name: str) -> None:
+    brief = printed(case, "decide", name)
+    assert len(brief.partition("caveat: ")[0].split()) <= WORDS_MAX
+    view = view_of(case.answers[name])
+    assert brief.startswith(f"{view.answer}\n")
+    decisions = case.answers[name].decisions
+    if not decisions:
+        return
+    first = decisions[0]
+    for sentence in filter(None, (view.evidence, view.cost)):
+        assert f"{sentence}\n" in brief
+    caveats = [line.removeprefix("caveat: ") for line in brief.splitlines() if line.startswith("caveat: ")]
+    assert caveats == [caveat.text for caveat in first.caveats[:3]]
+    steps = [line.removeprefix("next: ") for line in brief.splitlines() if line.startswith("next: ")]
+    assert steps == ([view.next_step] if view.next_step else [])
+    more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
+    assert brief.endswith(f"In full{more}: assay decide {name} --details\n")
 
 
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])

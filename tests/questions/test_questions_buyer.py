@@ -219,7 +219,7 @@ def test_terminal_json_api_and_overview_list_the_same_questions(tmp_path: Path) 
     positions = [page.index(f'data-question="{view.name}"') for view in views]
     assert positions == sorted(positions)
     for view in views:
-        assert f"{view.name:<10}  {view.answer}" in text
+        assert f"{view.name:<10}  {view.summary}" in text
         assert view.answer in page
         single = CliRunner().invoke(assay, ["decide", view.name, "--repository", str(root)])
         assert single.exit_code == 0
@@ -253,7 +253,7 @@ def test_the_curve_of_workers_is_the_same_on_every_surface_and_marks_extrapolati
     assert [point.level for point in curve.points] == [2.0, 3.0, 4.0, 6.0]
     peak = 2 * math.sqrt(0.95 / 0.04)
     assert f"Extrapolated: the fitted scalability law peaks at {peak:.3g}, beyond the measured range." in curve.sentence
-    text = CliRunner().invoke(assay, ["decide", "nodes", "--repository", str(root)]).output
+    text = CliRunner().invoke(assay, ["decide", "nodes", "--details", "--repository", str(root)]).output
     page = client_of(root).get("/").text
     for surface in (text, page):
         assert curve.sentence in surface

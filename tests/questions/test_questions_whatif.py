@@ -182,7 +182,7 @@ def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tm
     asked = ("--where", "layout=HD2", "--set", "layout=SS2")
     refused = _asked("whatif", *asked, "--repository", str(old))
     assert isinstance(refused.exception, AssayError)
-    assert "--cluster FILE" in str(refused.exception.hint)
+    assert "--cluster " in str(refused.exception.hint)
     given = _answers(old, *asked, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
     for answer, known in zip(given, _answers(measured, *asked), strict=True):
         assert answer["simulated_s"] == pytest.approx(known["simulated_s"], rel=0.02)

@@ -63,8 +63,8 @@ def test_a_difference_that_a_change_between_sessions_could_make_is_not_stated(st
     assert wide.ratio == pytest.approx(sharp.ratio)
     assert (wide.low or 0) < (sharp.low or 0) < (sharp.high or 0) < (wide.high or 0)
     (stated,) = [warning.words for warning in wide.warnings if warning.code is WarningCode.SESSIONS]
-    assert stated.startswith("order of runs unknown") is (started is UNKNOWN)
-    assert "differ by 11.0 % (the default" in stated
+    assert stated.startswith("the order of runs is unknown") is (started is UNKNOWN)
+    assert "a difference of 11.0 % (assumed" in stated
 
 
 def test_a_single_run_without_a_start_does_not_make_the_order_unknown() -> None:
@@ -76,7 +76,7 @@ def test_a_single_run_without_a_start_does_not_make_the_order_unknown() -> None:
     groups[0] = replace(groups[0], started_at="")
     (decision,) = decide(table_of(groups), DecisionRequest("layout"))
     (stated,) = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.SESSIONS]
-    assert stated.startswith("The sides were run one after the other, or in different sessions")
+    assert stated.startswith("The options ran in different sessions")
 
 
 def test_a_difference_beyond_what_sessions_make_is_stated_and_simulated_runs_have_no_sessions() -> None:

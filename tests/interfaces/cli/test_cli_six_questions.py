@@ -72,6 +72,6 @@ def test_the_first_line_is_the_decision_s_sentence(
 
 def test_one_command_lists_all_answers(asked: tuple[Path, Path], views: dict[str, QuestionView]) -> None:
     lines = printed("decide", "--prices", asked[1], "--repository", asked[0]).splitlines()
-    assert [line for view in views.values() for line in lines if line == f"{view.name:<10}  {view.answer}"] == [
-        f"{view.name:<10}  {view.answer}" for view in views.values()
+    assert [line for view in views.values() for line in lines if line == f"{view.name:<10}  {view.summary}"] == [
+        f"{view.name:<10}  {view.summary}" for view in views.values()
     ]

@@ -69,7 +69,7 @@ def test_the_decision_gives_each_workload_and_all_of_them() -> None:
     ratio = format_ratio(option.time.ratio)
     assert document.answer == (
         f"2 SSDs per worker (SS2) are {ratio}× as fast as 2 hard disks per worker (HD2) over 2 workloads: "
-        "from no difference shown on count (1.00×) to 3.00× on Sort."
+        "1.00× on count (no difference shown) to 3.00× on Sort."
     )
     assert document.kicker == f"{4 * SETS + 1} runs"
 

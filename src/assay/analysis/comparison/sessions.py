@@ -56,12 +56,10 @@ def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]
         return []
     spread = parts[0].spread
     size = format_percent(math.sqrt(spread.variance), 1)
-    source = (
-        f"learned from {spread.sessions} sessions" if spread.learned else "the default: too few sessions to estimate it"
-    )
+    source = f"learned from {spread.sessions} sessions" if spread.learned else "assumed: too few sessions"
     why = (
-        "order of runs unknown: a change between sessions can't be ruled out"
+        "the order of runs is unknown"
         if fmean(part.unordered for part in parts) > _MOSTLY
-        else "the sides were run one after the other, or in different sessions"
+        else "the options ran in different sessions"
     )
-    return [CodedWarning(WarningCode.SESSIONS, f"{why}; intervals allow for sessions that differ by {size} ({source})")]
+    return [CodedWarning(WarningCode.SESSIONS, f"{why}; the intervals include a difference of {size} ({source})")]

@@ -57,7 +57,7 @@ def text_of_difference(compared: ComparedNames, ratio: float) -> str:
 
 def chance_text(comparisons: int) -> str:
     """Return why a difference that its own interval shows is not a verdict; ``comparisons``: how many were made."""
-    return f"among {plural(comparisons, 'comparison')}, a difference like this can be chance"
+    return f"among {plural(comparisons, 'comparison')}, chance alone can show it"
 
 
 def verdict_text(
@@ -79,7 +79,7 @@ def verdict_text(
     how = f"{format_ratio(ratio)}×"
     match verdict:
         case Verdict.NOT_DISTINGUISHABLE if corrected_for:
-            return f"Judged alone, {text_of_difference(compared, ratio)}, but {chance_text(corrected_for)}"
+            text = f"{text_of_difference(compared, ratio)}, not confirmed: {chance_text(corrected_for)}"
         case Verdict.FASTER | Verdict.SLOWER:
             text = text_of_difference(compared, ratio)
         case Verdict.EQUIVALENT:

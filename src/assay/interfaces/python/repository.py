@@ -153,7 +153,7 @@ class OpenedRepository(Forecasts):
         answers = tuple(answer_of(decision) for decision in decisions)
         if answers:
             sentence = answers[0].headline
-            notes = [note for note in (answers[0].evidence, answers[0].cost) if note]
+            notes = [note for note in (answers[0].evidence, answers[0].cost, *answers[0].remarks) if note]
             notes += [caveat.text for caveat in decisions[0].caveats]
         elif view is not None:
             sentence, notes = view.answer, [f"next: {view.next_step}"] if view.next_step else []

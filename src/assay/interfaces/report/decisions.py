@@ -27,15 +27,10 @@ from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
+from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import (
-    basis_text,
-    cost_headline,
-    evidence,
-    headline,
-    question,
-    row_verdict,
-)
+from assay.questions.decisions.sentences.decision_sentences import evidence, headline, question, remarks, row_verdict
+from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.report.request import Fact
@@ -160,9 +155,11 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         name = f"decision-{number + 1}-{slug(decision.factor)}"
         on_page_one = number == 0 and not further
         money = cost_headline(decision) or ""
+        sentences = (headline(decision), evidence(decision), money, *remarks(decision))
         amounts = amount_sentences(decision)
-        sentences = (headline(decision), evidence(decision), money, " ".join(amounts.every) if amounts else "")
-        texts = [] if on_page_one else list(filter(None, sentences))
+        texts = list(
+            remarks(decision) if on_page_one else filter(None, (*sentences, *(amounts.every if amounts else ())))
+        )
         if texts:
             blocks.append(Paragraph((" ".join(texts),)))
         if number and not further:

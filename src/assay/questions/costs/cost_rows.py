@@ -11,7 +11,7 @@ from assay.analysis.statistics import SIZE_OPTIONS
 from assay.questions.costs.cost_runs import Take
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import Decision
-from assay.questions.decisions.sentences.decision_sentences import cheapest_sentence
+from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence
 from assay.text import levels_text, money
 
 

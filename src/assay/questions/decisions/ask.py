@@ -95,7 +95,8 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
             for same in other.options
             if option.option == same.option and option.verdict != same.verdict
         ]
-        what = f"verdicts change: {'; '.join(changed)}" if changed else f"the answer changes: {headline(other)[:-1]}"
+        more = f"; and {len(changed) - 1} more" if len(changed) > 1 else ""
+        what = f"verdicts change: {changed[0]}{more}" if changed else f"the answer changes: {headline(other)[:-1]}"
         text = f"Without {plural(outliers, 'outlier')}, {what}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
 

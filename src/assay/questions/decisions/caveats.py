@@ -67,8 +67,8 @@ def _origin(decision: Decision) -> Iterator[Caveat]:
     if decision.lab_scale:
         yield Caveat(
             CaveatKind.LAB_SCALE,
-            f"Measured in a lab at scale {scale_text(float(decision.lab_scale))}: use the ratios, not the absolute "
-            "times and costs.",
+            f"Measured in a lab at scale {scale_text(float(decision.lab_scale))}: use the ratios, not the times and "
+            "costs.",
         )
 
 
@@ -80,28 +80,23 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     ]
     if tested:
         groups, workload = min(tested)
-        text = "The intervals cover the tested settings only"
+        text = "Nothing is shown for other settings"
         if groups < GROUPS_MIN:
-            text += (
-                f": {workload} has {plural(groups, 'matched group')}, and a statement about other settings, data sizes "
-                f"or clusters needs {GROUPS_MIN}"
-            )
+            text += f": {workload} has {plural(groups, 'matched group')} and needs {GROUPS_MIN}"
         yield Caveat(CaveatKind.TESTED_ONLY, f"{text}.")
     single = [result.time for result in decision.results if result.time and result.time.groups == 1]
     few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
     smallest_p = smallest_reachable_p(few, few)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
-        rank_test = f"can't reach 5 % (its smallest p is {smallest_p:.2g})" if few > 1 else "needs more runs"
         yield Caveat(
             CaveatKind.FEW_RUNS,
-            f"With {plural(few, 'run')} per option, the interval assumes that the logarithms of run times are normally "
-            f"distributed. A rank test, which does not assume it, {rank_test}.",
+            f"{plural(few, 'run')} per option {'are' if few > 1 else 'is'} too few for a test without assumptions.",
         )
     if len(decision.shared_workloads) == 1:
         workload = workload_title(decision.shared_workloads[0])
         number = sum(1 for runs in counts_by(table, "workload").values() if runs)
         of_all = f"The answer is for 1 of {number} workloads" if number > 1 else _all(len(table), "of one workload")
-        yield Caveat(CaveatKind.ONE_WORKLOAD, f"{of_all}, {workload}. Others may differ.")
+        yield Caveat(CaveatKind.ONE_WORKLOAD, f"{of_all}, {workload}.")
 
 
 def _all(number: int, what: str) -> str:
@@ -121,7 +116,7 @@ def _clusters(table: RunTable) -> Iterator[Caveat]:
     clusters = [name for name, number in counts_by(table, "cluster").items() if number]
     if len(clusters) == 1:
         of_all = _all(len(table), "of one cluster")
-        yield Caveat(CaveatKind.ONE_CLUSTER, f"{of_all}, {clusters[0]}. Other clusters may differ.")
+        yield Caveat(CaveatKind.ONE_CLUSTER, f"{of_all}, {clusters[0]}.")
 
 
 def _caches(table: RunTable) -> Iterator[Caveat]:
@@ -162,11 +157,12 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
     shares = {name: number / all_runs[name] for name, number in lost.items()}
     if len(shares) < 2 or max(shares.values()) - min(shares.values()) < UNEVEN_EXCLUSION_MIN:
         return
-    by_share = sorted(shares, key=lambda name: -shares[name])
-    shown = by_share if len(by_share) <= _NAMED else [*by_share[: _NAMED - 1], by_share[-1]]
-    texts = [f"{lost[name]:,} of {all_runs[name]:,} with {compared_option(decision, name)}" for name in shown]
+    most, *_, least = sorted(shares, key=lambda name: -shares[name])
+    other = decision.baseline if decision.baseline in shares and decision.baseline != most else least
     yield Caveat(
-        CaveatKind.EXCLUDED_UNEVENLY, f"The share of runs that do not count differs between options: {joined(texts)}."
+        CaveatKind.EXCLUDED_UNEVENLY,
+        f"{lost[most]:,} of {all_runs[most]:,} runs with {compared_option(decision, most)} do not count, and "
+        f"{lost[other]:,} of {all_runs[other]:,} with {compared_option(decision, other)}.",
     )
 
 
@@ -202,10 +198,7 @@ def _one_price(decision: Decision, table: RunTable, costs: RunCosts | None, coun
 def _unpriced(decision: Decision, costs: RunCosts | None, counted: Ints) -> Iterator[Caveat]:
     if costs is None or not costs.unpriced or all(result.cost for result in decision.results if result.time):
         return
-    named = list(costs.unpriced)[:_NAMED]
-    more = len(costs.unpriced) - len(named)
-    hardware = joined([*named, f"{more} more"] if more else named)
     number = int(np.isnan(costs.per_h[counted]).sum())
-    which = f"{number:,} of {plural(len(counted), 'run')} ({hardware})" if number else hardware
     reason = next(iter(costs.unpriced.values()))
+    which = f"{number:,} of {plural(len(counted), 'run')}" if number else next(iter(costs.unpriced))
     yield Caveat(CaveatKind.UNPRICED, f"Price book {costs.book} has no price for {which}: {reason}.")

@@ -2,7 +2,8 @@
 
 In: the estimates of a decision, and its rows with their verdicts. Out: :class:`~.values.FurtherRuns`.
 
-A row is open when it has not enough runs or is not distinguishable. Further runs narrow the interval. They settle the
+A row is open when it has not enough runs or is not distinguishable, and its 95 % interval is wider than the margin of
+equivalence on either side: a narrower one is precise enough. Further runs narrow the interval. They settle the
 row when, with an unchanged ratio, the interval either shows a difference after Bonferroni's correction over the
 decision, or is within the margin of equivalence. The standard error of a log ratio is then
 
@@ -123,12 +124,14 @@ def _proposal(times: OptionEstimates, row: _Open, margin: float) -> FurtherRuns 
     if not over_groups and not row.estimate.groups:
         return None
     groups = _one_sided_groups(times, row) if over_groups else row.estimate.matched_groups
+    now = row.estimate.mean.ratio
+    half_width = None if now.low is None or now.high is None else math.log(now.high / now.low) / 2
+    if half_width is not None and half_width <= math.log1p(margin):
+        return None
     error = _error(times, row, over_groups=over_groups)
     least = 1
     if not over_groups and row.estimate.groups == 1:
         least = max(1, RUNS_MIN - min(row.estimate.runs))
-    now = row.estimate.mean.ratio
-    half_width = None if now.low is None or now.high is None else math.log(now.high / now.low) / 2
     if error is not None and half_width is not None and error.half_width(0, ALPHA) < EXPLAINED_MIN * half_width:
         return None  # the ratio depends on another factor: more runs at the same levels do not narrow the interval
     effect = abs(row.estimate.mean.mean)

@@ -1,4 +1,4 @@
-"""``assay decide``: print which option is faster and what it costs: the answer, the evidence, then details."""
+"""``assay decide``: print which option is faster and what it costs, in brief or with details."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from assay.interfaces.cli.common import (
     say,
     where_option,
 )
-from assay.interfaces.cli.decide.decision_text import print_decisions
+from assay.interfaces.cli.decide.decision_text import print_brief, print_decisions
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.buyer import factor_of_details, question_named
@@ -31,6 +31,7 @@ from assay.questions.decisions.sentences.question_sentences import QuestionView,
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
+from assay.text import plural
 
 METHODS = ("matched", "aloja", "lisa14")
 
@@ -39,6 +40,8 @@ class Details(Enum):
     """Details to print after the decision."""
 
     NONE = "none"
+    FULL = "full"
+    """The table, the amounts and every caveat of each decision."""
     OPTIONS = "options"
     """Each option with its own matched groups."""
     GROUPS = "groups"
@@ -53,12 +56,15 @@ class Details(Enum):
 )
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
-    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
+    "--ignore", multiple=True, metavar="FACTOR", help="Compare runs that differ in this factor, too; repeatable."
 )
 @click.option(
     "--details",
     type=click.Choice([level.value for level in Details]),
-    help="Also print each option with its own matched groups (options), or each matched group by itself (groups).",
+    is_flag=False,
+    flag_value=Details.FULL.value,
+    help="Print the table, the amounts and every caveat. options: also each option with its own matched groups. "
+    "groups: also each matched group by itself.",
 )
 @click.option(
     "--group",
@@ -66,11 +72,7 @@ class Details(Enum):
     show_default=True,
     help="For the details of options: a row for each level of this factor; 'none' for one row over all runs.",
 )
-@click.option(
-    "--deployments",
-    is_flag=True,
-    help="For the details of options: match within campaigns only; a campaign is the unit of resampling.",
-)
+@click.option("--deployments", is_flag=True, help="For the details of options: compare only runs of one campaign.")
 @click.option(
     "--method",
     type=click.Choice(METHODS),
@@ -83,11 +85,7 @@ class Details(Enum):
     metavar="DIR|hdfs://…",
     help="Read a dataset of `assay export --dataset` instead of the repository, with --on.",
 )
-@click.option(
-    "--on",
-    metavar="SPARK",
-    help="With --dataset: the Spark master that selects its runs: local, yarn, spark://HOST:PORT.",
-)
+@click.option("--on", metavar="SPARK", help="Spark master that reads the dataset: local, yarn, spark://HOST:PORT.")
 @click.option("--by", "factor", hidden=True)
 @click.option("--workload", hidden=True)
 @all_option
@@ -112,13 +110,14 @@ def decide(
     """Decide which option is faster, how much, and what it costs.
 
     Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
-    cheapest. QUESTION is one of them, or any factor of the runs; several factors, joined by commas,
-    are compared as one.
+    cheapest. QUESTION is one of them, or any factor of the runs. Several factors, joined by commas, are compared as
+    combinations.
 
     A speedup is baseline time / option time: above 1, the option is faster.
     """
     of_options = given_options(context, ("group", "deployments", "method", "dataset", "on"))
-    chosen = Details(details) if details else Details.OPTIONS if of_options else Details.NONE
+    default = Details.OPTIONS if of_options else Details.FULL if every else Details.NONE
+    chosen = Details(details) if details else default
     if chosen is not Details.OPTIONS and of_options:
         raise click.UsageError(f"{of_options[0]} applies to --details options.")
     if chosen is Details.GROUPS and fields["ignore"]:
@@ -127,10 +126,10 @@ def decide(
         question, workload = factor, workload or question
     if workload:
         where = (*where, f"workload={workload}")
-    if question is None and (chosen is not Details.NONE or fields["baseline"] or fields["ignore"]):
+    if question is None and (details or of_options or fields["baseline"] or fields["ignore"]):
         question = "storage"
     request = DecisionRequest(question or "", fields["baseline"], where, fields["ignore"], _book(prices))
-    output = _Output(row_limit(every), as_json)
+    output = _Output(row_limit(every), as_json, full=chosen is not Details.NONE)
     if fields["dataset"] is not None or fields["on"] is not None:
         table = _dataset_table(fields["dataset"], fields["on"], where)
         _show_options(None, None, table, request, fields, output)
@@ -153,6 +152,8 @@ class _Output:
     rows: int | None
     """Maximum number of rows of a table; None for all rows."""
     as_json: bool
+    full: bool
+    """Whether to print decisions with their details."""
 
 
 def _answered(
@@ -173,8 +174,12 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
     decisions, view = _answered(opened, flagged, request)
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
-    elif decisions:
+    elif decisions and output.full:
         print_decisions(decisions, rows=output.rows, view=view)
+    elif decisions:
+        print_brief(decisions[0], view)
+        more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
+        click.echo(f"\nIn full{more}: assay decide {request.factor} --details")
     elif view is not None:
         click.echo(view.answer)
         _print_next(view, "")
@@ -191,9 +196,9 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
     else:
         width = max(len(view.name) for view in views)
         for view in views:
-            click.echo(f"{view.name:<{width}}  {view.answer}")
+            click.echo(f"{view.name:<{width}}  {view.summary}")
             _print_next(view, f"{'':<{width}}  ")
-        click.echo("\nIn full: assay decide QUESTION")
+        click.echo("\nMore: assay decide QUESTION")
 
 
 def _show_groups(

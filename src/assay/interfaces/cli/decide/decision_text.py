@@ -1,4 +1,4 @@
-"""Print decisions: the answer, the evidence, a table and caveats. All commands that print decisions use this module.
+"""Print decisions: the answer in brief, or in full with a table and every caveat. All commands use this module.
 
 In: decisions, and sentences from ``questions/decisions``. Out: text on stdout.
 """
@@ -9,23 +9,39 @@ import click
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.common import print_rows, print_table
-from assay.questions.decisions.curve import curve_of
+from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import (
-    basis_text,
-    cost_headline,
-    evidence,
-    headline,
-    interval_text,
-    question,
-    row_verdict,
-)
+from assay.questions.decisions.sentences.decision_sentences import evidence, headline, question, remarks, row_verdict
+from assay.questions.decisions.sentences.estimate_text import basis_text, interval_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import baseline_text, compared_option
-from assay.questions.decisions.sentences.question_sentences import QuestionView
+from assay.questions.decisions.sentences.question_sentences import QuestionView, next_run
 from assay.text import NO_VALUE, level_text, origin_badge, plural, ratio, workload_title
+
+CAVEATS_BRIEF = 3
+"""Maximum number of caveats below an answer in brief."""
+
+
+def print_brief(decision: Decision, view: QuestionView | None) -> None:
+    """Print the answer, its evidence and cost, the most important caveats and the next step.
+
+    ``view``: the buyer's question that the decision answers; its sentences replace the decision's sentences.
+    """
+    if view is not None:
+        answer, reasons, following = view.answer, (view.evidence, view.cost), view.next_step
+    else:
+        answer, reasons = headline(decision), (evidence(decision), cost_headline(decision))
+        following = next_run(decision)
+    click.secho(answer, bold=True)
+    for sentence in filter(None, reasons):
+        click.echo(sentence)
+    for caveat in decision.caveats[:CAVEATS_BRIEF]:
+        click.echo(f"caveat: {caveat.text}")
+    if following:
+        click.echo(f"next: {following}")
 
 
 def print_decision(
@@ -38,18 +54,16 @@ def print_decision(
     answer.
     """
     if view is not None:
-        answer, *reasons = (view.answer, view.evidence, view.cost)
+        answer, *reasons = (view.answer, view.evidence, view.cost, *view.remarks)
         amounts = view.amounts
     else:
-        answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision))
+        answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
         amounts = amount_sentences(decision)
     click.secho(answer, bold=bool(asked))
     for sentence in filter(None, (asked, *reasons, *(amounts.every if amounts else ()))):
         click.echo(sentence)
     if curve := curve_of(decision):
-        click.echo(f"{curve.sentence}\n")
-        text = curve_table(decision.factor, curve)
-        print_table(text.headers, text.rows)
+        _print_curve(decision, curve)
     click.echo()
     results = sorted(decision.results, key=lambda result: result.time is None)
     priced = any(result.cost for result in results)
@@ -69,6 +83,12 @@ def print_decision(
         f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {plural(decision.family, 'comparison')} (Holm); "
         f"equivalent means within {100 * decision.margin:g} %."
     )
+
+
+def _print_curve(decision: Decision, curve: Curve) -> None:
+    click.echo(f"{curve.sentence}\n")
+    text = curve_table(decision.factor, curve)
+    print_table(text.headers, text.rows)
 
 
 def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:

@@ -34,7 +34,7 @@ from assay.questions.costs.cost_rows import CostEffectivenessRow, JobCostEffecti
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import most_common
 from assay.questions.decisions.buyer import levels_of_factor
-from assay.questions.decisions.sentences.decision_sentences import cost_headline
+from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.questions.runs.runs import comparable, levels_in
 from assay.text import levels_text

@@ -25,7 +25,8 @@ from assay.questions.comparisons.code_difference import difference_notes, differ
 from assay.questions.comparisons.flame_graphs import DIFFERENCE_TEXT, WIDTH_TEXT
 from assay.questions.comparisons.result_sentences import counters_text, different_jobs_text, name_of, side_sentence
 from assay.questions.decisions.sentences.curve_text import curve_table
-from assay.questions.decisions.sentences.decision_sentences import basis_text, row_verdict
+from assay.questions.decisions.sentences.decision_sentences import row_verdict
+from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.runs import task_durations
 from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables

@@ -1,11 +1,11 @@
 """Decisions as sentences, which the terminal, pages, the API and reports share."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.comparison.verdict_text import ComparedNames, evidence_text, groups_and_runs, verdict_text
-from assay.analysis.statistics import Verdict
+from assay.analysis.comparison.verdict_text import ComparedNames, verdict_text
+from assay.analysis.statistics import InferenceScope, Verdict
 from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin
 from assay.model.clusters import layout_code
 from assay.questions.decisions.curve import Curve, curve_of
@@ -13,27 +13,26 @@ from assay.questions.decisions.decision import (
     CostRatio,
     CostVerdict,
     Decision,
+    DiskRuns,
     OptionResult,
     StorageEffects,
     TimeRatio,
     WorkloadResult,
 )
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, priced_option
+from assay.questions.decisions.sentences.cost_sentences import OPTIONS_NAMED, cost_headline, price_sentence
+from assay.questions.decisions.sentences.estimate_text import (
+    compared_workloads,
+    excludes_one,
+    interval_text,
+    time_text,
+    where_text,
+)
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, option_verb
-from assay.text import (
-    capitalised,
-    column_title,
-    disk_kind_text,
-    format_interval,
-    format_ratio,
-    joined,
-    plural,
-    workload_title,
-)
+from assay.text import capitalised, column_title, disk_kind_text, format_ratio, joined, plural, workload_title
+from assay.workloads.catalogue import generates_input
 
-OPTIONS_NAMED = 3
-"""Maximum number of options named in one sentence."""
 WIDE_RANGE = 1.5
 """Minimum ratio of the highest to the lowest speedup over workloads for a headline that states both."""
 _NAMED_BY_OPTION = (*DeviceKind, layout_code.REMOTE)
@@ -57,45 +56,17 @@ def question(decision: Decision) -> str:
     return _QUESTIONS.get(decision.factor, f"Which {joined(titles)}?")
 
 
-def basis_text(time: TimeRatio) -> str:
-    """Return the basis of an estimate: ``3 runs each`` or ``214 matched groups, 495 runs``."""
-    return groups_and_runs(time.groups, time.runs_baseline, time.runs_option)
-
-
-def interval_text(time: TimeRatio | CostRatio) -> str:
-    """Return the 95 % interval: ``1.57 to 1.79``; ``no interval`` without one."""
-    return "no interval" if time.low is None or time.high is None else format_interval(time.low, time.high)
-
-
-def time_text(time: TimeRatio) -> str:
-    """Return interval, basis and scope: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
-    return evidence_text(time.low, time.high, basis_text(time), time.scope)
-
-
-def _where(decision: Decision) -> str:
-    """Return the workloads of the headline: `` on TeraSort``, `` over 3 workloads``, `` over 7 of 10 workloads``."""
-    shared = decision.shared_workloads
-    if len(shared) == 1:
-        return f" on {workload_title(shared[0])}"
-    every = len(_compared_workloads(decision))
-    return f" over {plural(len(shared), 'workload') if len(shared) == every else f'{len(shared)} of {every} workloads'}"
-
-
-def _compared_workloads(decision: Decision) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(result.workload for result in decision.results if result.time))
-
-
 def row_verdict(decision: Decision, result: WorkloadResult | OptionResult) -> str:
-    """Return the verdict of a row: ``faster``, or ``slower alone, not confirmed (38 comparisons)``."""
+    """Return the verdict of a row: ``faster``, or ``slower before correction for 38 comparisons``."""
     if result.time is None or not _only_alone(result.verdict, result.time):
         return result.verdict
     alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
-    return f"{alone} alone, not confirmed ({plural(decision.family, 'comparison')})"
+    return f"{alone} before correction for {plural(decision.family, 'comparison')}"
 
 
 def _only_alone(verdict: Verdict, time: TimeRatio | None) -> bool:
     """Return whether the 95 % interval excludes 1, and the correction for several comparisons removes the verdict."""
-    return verdict is Verdict.NOT_DISTINGUISHABLE and time is not None and _excludes_one(time)
+    return verdict is Verdict.NOT_DISTINGUISHABLE and time is not None and excludes_one(time)
 
 
 def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
@@ -132,25 +103,61 @@ def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, boo
 def headline(decision: Decision) -> str:
     """Return the answer in one sentence."""
     compared, best, named = _compared(decision)
-    where = _where(decision)
-    if decision.storage_effects:
-        text = _storage_claim(decision, decision.storage_effects)
-    elif named:
+    where = where_text(decision)
+    if named:
+        where += _settings_text(decision, best)
         text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_range_clause(decision, best)}"
-        text += _cost_clause(best)
-    elif faster := [option for option in compared if option.verdict is Verdict.FASTER]:
-        # The option with the highest estimate has no verdict, and others are faster.
-        first = faster[0].option
-        baseline = compared_option(decision, decision.baseline)
-        text = f"{compared_option(decision, first)} {option_verb(decision.factor, first)} faster than {baseline}{where}"
-        text += "; which option is the fastest is not decided"
     else:
-        text = f"No option is shown to be faster than {compared_option(decision, decision.baseline)}{where}"
+        text = _unnamed_text(decision, compared, where)
     return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
 
 
+def _unnamed_text(decision: Decision, compared: Sequence[OptionResult], where: str) -> str:
+    """Return the answer if the option with the highest estimate has no verdict."""
+    baseline = compared_option(decision, decision.baseline)
+    faster = next((option.option for option in compared if option.verdict is Verdict.FASTER), None)
+    if faster is None:
+        return f"No option is shown to be faster than {baseline}{where}"
+    verb = option_verb(decision.factor, faster)
+    return (
+        f"{compared_option(decision, faster)} {verb} faster than {baseline}{where}; which option is the fastest is open"
+    )
+
+
+def _settings_text(decision: Decision, option: OptionResult) -> str:
+    """Return `` in the 2 tested settings`` for a difference that is shown for these settings only; else empty."""
+    judged = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
+    if option.time is None or option.verdict not in judged or option.time.scope is not InferenceScope.TESTED:
+        return ""
+    if len(decision.shared_workloads) > 1 or not option.time.groups:
+        return " in the tested settings"
+    return " in the tested setting" if option.time.groups == 1 else f" in the {option.time.groups} tested settings"
+
+
+def summary(decision: Decision) -> str:
+    """Return the answer with its interval, its number of runs and the cost per job, in one sentence."""
+    _, best, named = _compared(decision)
+    if not named or best.time is None:
+        cost = best.cost
+        return headline(decision) if cost is None else f"{headline(decision)[:-1]}; {_cost_summary(cost)}."
+    where = f"{where_text(decision)}{_settings_text(decision, best)}"
+    alone = _only_alone(best.verdict, best.time)
+    verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone else best.verdict
+    text = _claim(decision, best.option, verdict, best.time, where)
+    runs = plural(best.time.runs_baseline + best.time.runs_option, "run")
+    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone else ''})"
+    text += f", {_cost_summary(best.cost)}" if best.cost else ""
+    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
+
+
+def _cost_summary(cost: CostRatio) -> str:
+    """Return ``0.75× the cost per job (0.64 to 0.89)``."""
+    text = f"{format_ratio(cost.ratio)}× the cost per job ({interval_text(cost)}"
+    return f"{text})" if cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER) else f"{text}, not confirmed)"
+
+
 def _range_clause(decision: Decision, option: OptionResult) -> str:
-    """Return the range over workloads: ``: from no difference shown on K-means (1.00×) to 5.13× on Sort``.
+    """Return the range over workloads: ``: 1.00× on K-means (no difference shown) to 5.13× on Sort``.
 
     Empty unless the ratios differ widely (:func:`_extremes`), and the mean over the workloads has a verdict.
     """
@@ -158,13 +165,12 @@ def _range_clause(decision: Decision, option: OptionResult) -> str:
     if option.verdict not in (Verdict.FASTER, Verdict.SLOWER) or not extremes:
         return ""
     texts = [_ratio_on_workload(result, result.time.ratio) for result in extremes if result.time]
-    return f"{': ' if option.verdict is Verdict.FASTER else ', '}from {' to '.join(texts)}"
+    return f"{': ' if option.verdict is Verdict.FASTER else ', '}{' to '.join(texts)}"
 
 
 def _ratio_on_workload(result: WorkloadResult, ratio: float) -> str:
-    workload, how = workload_title(result.workload), f"{format_ratio(ratio)}×"
     known = result.verdict in (Verdict.FASTER, Verdict.SLOWER)
-    return f"{how} on {workload}" if known else f"no difference shown on {workload} ({how})"
+    return f"{format_ratio(ratio)}× on {workload_title(result.workload)}{'' if known else ' (no difference shown)'}"
 
 
 def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, WorkloadResult] | None:
@@ -186,66 +192,64 @@ def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, Workload
     return lowest[3], highest[3]
 
 
-def _storage_claim(decision: Decision, by_storage: StorageEffects) -> str:
+def _storage_claim(by_storage: StorageEffects) -> str:
     """Return the effect with each storage class, on the workload where the classes differ most clearly."""
     workload = by_storage.differs_on[0]
     where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
     clauses = []
     for effect in by_storage.effects:
-        storage, ratio = option_text(DEVICE_CLASS, effect.storage), f"{format_ratio(effect.time.ratio)}×"
         known = effect.verdict in (Verdict.FASTER, Verdict.SLOWER)
         if effect.workload == workload:
-            clauses.append(
-                f"{ratio} as fast with {storage}" if known else f"no difference shown with {storage} ({ratio})"
-            )
-    option, baseline = (compared_option(decision, level) for level in (by_storage.option, decision.baseline))
-    return capitalised(f"{option} against {baseline} depends on the storage: {where}, {joined(clauses)}")
+            text = f"{format_ratio(effect.time.ratio)}× with {option_text(DEVICE_CLASS, effect.storage)}"
+            clauses.append(text if known else f"{text} (no difference shown)")
+    return f"The effect depends on the storage: {where}, {joined(clauses)}."
 
 
-def _storage_evidence(decision: Decision) -> str:
-    """Return the effect with each storage class over the workloads, and over all classes; empty if none differs."""
-    if decision.storage_effects is None:
-        return ""
-    by_storage = decision.storage_effects
-    over_all = [effect for effect in by_storage.effects if not effect.workload] or list(by_storage.effects)
+def _storage_means(by_storage: StorageEffects) -> str:
+    """Return the mean effect over the workloads with each storage class; empty for one workload."""
+    over_all = [effect for effect in by_storage.effects if not effect.workload]
     texts = [
         f"{format_ratio(effect.time.ratio)}× with {option_text(DEVICE_CLASS, effect.storage)} "
         f"({interval_text(effect.time)})"
         for effect in over_all
     ]
-    where = f"Over {plural(by_storage.workloads, 'workload')}" if by_storage.workloads > 1 else "By storage"
-    result = decision.option(by_storage.option)
-    pooled = f"{format_ratio(result.time.ratio)}×" if result.time else ""
-    verdict = row_verdict(decision, result)
-    return f"{where}: {joined(texts)}. With all storage classes together: {pooled}, {verdict}. "
-
-
-def _cost_clause(option: OptionResult) -> str:
-    """Return the cost per job where the times do not decide and the costs do; else an empty text."""
-    cost, undecided = option.cost, (Verdict.NOT_DISTINGUISHABLE, Verdict.EQUIVALENT)
-    if option.verdict not in undecided or cost is None:
-        return ""
-    if cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER):
-        return ""
-    return f", and a job {cost.verdict} on it: {format_ratio(cost.ratio)}× ({interval_text(cost)})"
+    return f"By storage, over {plural(by_storage.workloads, 'workload')}: {joined(texts)}." if texts else ""
 
 
 def evidence(decision: Decision) -> str:
-    """Return the evidence for the headline: interval, runs and scope, single workloads, and ties with the leader."""
+    """Return the evidence for the headline: interval, runs and scope, effects by storage, and ties with the leader."""
     compared, best, named = _compared(decision)
     if not named:
         briefs = [_short_result(decision, option) for option in compared[:OPTIONS_NAMED]]
         more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
-        together = "with all storage classes together: " if decision.storage_effects else ""
-        return capitalised(f"{together}{'; '.join(briefs)}{more}.") + _disks(decision)
-    assert best.time is not None
-    text = f"{_storage_evidence(decision)}{capitalised(time_text(best.time))}."
-    text += f"{_spread(decision, best.option)}{_left_out(decision)}{_disks(decision)}"
+        texts = [capitalised(f"{'; '.join(briefs)}{more}.")]
+    else:
+        assert best.time is not None
+        texts = [f"{capitalised(time_text(best.time))}."]
+    if decision.storage_effects is not None:
+        texts.append(_storage_claim(decision.storage_effects))
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
-    if ties and best.option == decision.leader:
-        names = joined([_tie_text(decision, option) for option in ties])
-        text += f" Not distinguishable from {compared_option(decision, decision.leader)}: {names}."
-    return text
+    if named and ties and best.option == decision.leader:
+        names = [_tie_text(decision, option) for option in ties[:OPTIONS_NAMED]]
+        names += [f"{len(ties) - OPTIONS_NAMED} more"] if len(ties) > OPTIONS_NAMED else []
+        texts.append(f"Not distinguishable from {compared_option(decision, decision.leader)}: {joined(names)}.")
+    if decision.disks is not None and decision.disks.left_out:
+        texts.append(f"Not compared for {_disk_runs(decision.disks.left_out)}.")
+    return " ".join(texts)
+
+
+def remarks(decision: Decision) -> tuple[str, ...]:
+    """Return the details of the answer: ratios by workload and storage, workloads left out, disks, and prices."""
+    _, best, named = _compared(decision)
+    chosen = priced_option(decision)
+    texts = (
+        _spread(decision, best.option) if named else "",
+        _storage_means(decision.storage_effects) if decision.storage_effects else "",
+        _left_out(decision),
+        _disks(decision),
+        price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",
+    )
+    return tuple(filter(None, texts))
 
 
 def _short_result(decision: Decision, option: OptionResult) -> str:
@@ -253,10 +257,6 @@ def _short_result(decision: Decision, option: OptionResult) -> str:
     name = compared_option(decision, option.option)
     sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
     return f"{name}: {row_verdict(decision, option)} ({format_ratio(option.time.ratio)}×{sure})"
-
-
-def _excludes_one(ratio: TimeRatio | CostRatio) -> bool:
-    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
 def _spread(decision: Decision, option: str) -> str:
@@ -275,32 +275,47 @@ def _spread(decision: Decision, option: str) -> str:
     least, most = (f"{format_ratio(value)}× ({workload})" for value, workload in (known[0], known[-1]))
     speeds = f"the ratio is {least} to {most}"
     if not faster and not slower:
-        return f" Not shown to differ on any single one of the {len(results)}: {speeds}."
-    on = f" Faster on {faster} of {len(results)}" if faster else f" Slower on {slower} of {len(results)}"
+        return f"Not shown to differ on any single one of the {len(results)} workloads: {speeds}."
+    on = (
+        f"Faster on {faster} of {len(results)} workloads"
+        if faster
+        else f"Slower on {slower} of {len(results)} workloads"
+    )
     more = "" if _extremes(decision, option) else f": {speeds}"
     return f"{on}{f', slower on {slower}' if faster and slower else ''}{more}."
 
 
 def _left_out(decision: Decision) -> str:
-    """Return the compared workloads that are not part of the headline, and why."""
-    shared = decision.shared_workloads
-    names = [workload_title(name) for name in _compared_workloads(decision) if name not in shared]
-    if not names or len(shared) < 2:
+    """Return the compared workloads that are not part of the headline, and the reason for each."""
+    if len(decision.shared_workloads) < 2:
         return ""
-    return f" The mean excludes {joined(names)}: an option has no interval there, or the job only generates input."
+    by_reason: dict[str, list[str]] = {}
+    for name in compared_workloads(decision):
+        if name not in decision.shared_workloads:
+            by_reason.setdefault(_reason_left_out(decision, name), []).append(workload_title(name))
+    texts = [f"{joined(names)} ({reason})" for reason, names in by_reason.items()]
+    return f"Not in the mean: {joined(texts)}." if texts else ""
+
+
+def _reason_left_out(decision: Decision, workload: str) -> str:
+    if generates_input(workload):
+        return "only generates input"
+    timed = {r.option for r in decision.results if r.workload == workload and r.time and r.time.low is not None}
+    lacking = [compared_option(decision, o.option) for o in decision.options if o.time and o.option not in timed]
+    return f"no interval with {joined([*lacking[:1], *([f'{len(lacking) - 1} more'] if len(lacking) > 1 else [])])}"
 
 
 def _disks(decision: Decision) -> str:
-    """Return the kinds of disks that are compared, unless the options name them, and those that are left out."""
+    """Return the kinds of disks that are compared, unless the options name them."""
     if decision.disks is None:
         return ""
-    compared, left_out = (
-        [f"{disk_kind_text(disks.kind)} ({plural(disks.runs, 'run')})" for disks in part]
-        for part in (decision.disks.compared, decision.disks.left_out)
-    )
     kinds = [disks.kind for disks in decision.disks.compared]
-    text = "" if len(kinds) == 1 and kinds[0] in _NAMED_BY_OPTION else f" The disks are {joined(compared)}."
-    return f"{text} No matched group compares these options on {joined(left_out)}." if left_out else text
+    known = len(kinds) == 1 and kinds[0] in _NAMED_BY_OPTION
+    return "" if known else f"The disks are {_disk_runs(decision.disks.compared)}."
+
+
+def _disk_runs(disks: Sequence[DiskRuns]) -> str:
+    return joined([f"{disk_kind_text(of_kind.kind)} ({plural(of_kind.runs, 'run')})" for of_kind in disks])
 
 
 def _tie_text(decision: Decision, option: OptionResult) -> str:
@@ -310,145 +325,20 @@ def _tie_text(decision: Decision, option: OptionResult) -> str:
     return f"{compared_option(decision, option.option)} ({format_ratio(tie.ratio)}×{sure})"
 
 
-def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
-    """Return the cost of a job on an option, and its break-even price, as a sentence."""
-    option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
-    amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
-    break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price"
-    if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
-        return capitalised(
-            f"not enough runs for a verdict on the cost per job of {option}: the estimate is "
-            f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) that of {baseline}, at "
-            f"{format_ratio(cost.price_ratio)}× the price."
-        )
-    if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE:
-        if _excludes_one(cost):
-            alone = CostVerdict.CHEAPER if cost.ratio < 1 else CostVerdict.DEARER
-            return (
-                f"Judged alone, a job on {option} {alone} than on {baseline}: {amount}. As one of several comparisons, "
-                "a difference like this can be chance."
-            )
-        return capitalised(
-            f"the cost per job of {option} and {baseline} is not distinguishable: {amount}; it would be equal "
-            f"at {break_even}."
-        )
-    if cost.verdict is CostVerdict.CHEAPER:
-        return capitalised(
-            f"a job on {option} costs less than on {baseline}: {amount}; it costs less below {break_even}."
-        )
-    return capitalised(
-        f"a job on {option} costs more than on {baseline}: {amount}; it would cost less below {break_even}."
-    )
-
-
-def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str | None:
-    """Return which option has the lowest cost per job, or which options tie; None without prices.
-
-    ``count_others``: also state the number of options without a cost ratio.
-    """
-    if decision.cheapest is None:
-        return None
-    factor, baseline = decision.factor, decision.baseline
-    cheapest, ties = decision.cheapest.option, decision.cheapest.ties
-    costs = {option.option: option.cost for option in decision.options if option.cost}
-    where = _where(decision)
-    apart = sum(option.cost is None for option in decision.options)
-    unknown = (
-        f" {plural(apart, 'option')} {'is' if apart == 1 else 'are'} not compared in cost."
-        if apart and count_others
-        else ""
-    )
-    if ties and (shared := shared_by_leaders(decision)):
-        text = f"{_shared_text(shared)}{where}"
-        ratios = [costs[name].ratio for name in (cheapest, *ties)]
-        text = (
-            f"{text}: {format_ratio(min(ratios))}× to {format_ratio(max(ratios))}× the cost of "
-            f"{compared_option(decision, baseline)}; {_undecided_text(decision, shared)}"
-        )
-    elif ties:
-        named = [
-            f"{compared_option(decision, name)} ({f'{format_ratio(costs[name].ratio)}×' if name in costs else '1×'})"
-            for name in (cheapest, *ties[: OPTIONS_NAMED - 1])
-        ]
-        more = len(ties) + 1 - len(named)
-        names = joined([*named, f"{more} more"] if more else named)
-        text = f"no option is shown to be the cheapest per job{where}: not distinguishable are {names}"
-        if baseline not in (cheapest, *ties):
-            text += f", relative to {compared_option(decision, baseline)}"
-    else:
-        text = f"{compared_option(decision, cheapest)} {option_verb(factor, cheapest)} the cheapest per job{where}"
-        if cheapest == baseline:
-            text += f": {'the only other option' if len(costs) == 1 else f'the {len(costs)} other options'} compared "
-            text += "costs more" if len(costs) == 1 else "cost more"
-        else:
-            cost = costs[cheapest]
-            text += f": {format_ratio(cost.ratio)}× the cost of {compared_option(decision, baseline)} "
-            text += f"({interval_text(cost)})"
-    start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
-    return f"{start}{unknown}"
-
-
-def shared_by_leaders(decision: Decision) -> dict[str, str]:
-    """Return the levels that the cheapest option and all its ties share and the baseline lacks, by factor.
-
-    Empty without ties, and unless all of them cost less than the baseline. Only options of several factors share
-    levels.
-    """
-    cheapest, factors = decision.cheapest, decision.factor.split(" + ")
-    if cheapest is None or not cheapest.ties or len(factors) < 2:
-        return {}
-    names = (cheapest.option, *cheapest.ties)
-    cheaper = [o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER]
-    if not set(names) <= set(cheaper):
-        return {}
-    leaders = [dict(zip(factors, name.split(" + "), strict=True)) for name in names]
-    baseline = dict(zip(factors, decision.baseline.split(" + "), strict=True))
-    alike = {name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)}
-    return alike if any(baseline[name] != level for name, level in alike.items()) else {}
-
-
-def _shared_text(shared: Mapping[str, str]) -> str:
-    """Return the shared levels as the subject of a sentence: ``1 SSD per worker (SSD) is the cheapest per job``."""
-    factor, level = " + ".join(shared), " + ".join(shared.values())
-    verb = option_verb(*next(iter(shared.items())))
-    return f"{option_text(factor, level)} {verb} the cheapest per job"
-
-
-def _undecided_text(decision: Decision, shared: Mapping[str, str]) -> str:
-    """Return what stays open between the leaders: ``InfiniBand and Ethernet are not distinguishable there``."""
-    assert decision.cheapest is not None
-    factors = decision.factor.split(" + ")
-    names = []
-    for option in (decision.cheapest.option, *decision.cheapest.ties):
-        levels = dict(zip(factors, option.split(" + "), strict=True))
-        names.append(joined([option_text(name, levels[name]) for name in factors if name not in shared]))
-    more = len(names) - OPTIONS_NAMED
-    return f"{joined([*names[:OPTIONS_NAMED], *([f'{more} more'] if more > 0 else [])])} are not distinguishable there"
-
-
-def cost_headline(decision: Decision) -> str | None:
-    """Return which option is the cheapest and what the leading option costs; None without prices.
-
-    With two options, one comparison of their costs states both.
-    """
-    compared = [option for option in decision.options if option.cost]
-    chosen = priced_option(decision)
-    if chosen is None or chosen.cost is None:
-        return None
-    sentence = cost_sentence(decision, chosen.option, chosen.cost)
-    return sentence if len(compared) == 1 else f"{cheapest_sentence(decision)} {sentence}"
-
-
 @dataclass(frozen=True, slots=True)
 class DecisionAnswer:
     """A decision with its sentences: what ``--json`` and the REST API return."""
 
     question: str
     headline: str
+    summary: str
+    """The answer with its interval, its number of runs and the cost per job, in one sentence."""
     evidence: str
     """The evidence for the headline."""
     cost: str | None
-    """Which option is the cheapest, and what the leading option costs; None without prices."""
+    """What the leading option costs, and which option is the cheapest; None without prices."""
+    remarks: tuple[str, ...]
+    """Details of the answer: ratios by workload and storage, workloads left out, and prices."""
     amounts: CostAmounts | None
     """The same in absolute amounts; None without prices."""
     sentences: tuple[str, ...]
@@ -465,8 +355,10 @@ def answer_of(decision: Decision) -> DecisionAnswer:
     return DecisionAnswer(
         question=question(decision),
         headline=headline(decision),
+        summary=summary(decision),
         evidence=evidence(decision),
         cost=cost_headline(decision),
+        remarks=remarks(decision),
         amounts=amount_sentences(decision),
         sentences=tuple(result_sentence(decision, result) for result in decision.results),
         next=next_sentences(decision),

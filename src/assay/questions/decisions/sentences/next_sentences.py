@@ -10,48 +10,38 @@ CLUSTERS_NAMED = 3
 
 
 def next_sentences(decision: Decision) -> tuple[str, ...]:
-    """Return each proposal of a decision: the runs and their time, their effect on the interval, and what that shows.
-
-    Where the headline states an effect by storage class, the text says that the proposal is for all classes together.
-    """
-    together = "For all storage classes together: " if decision.storage_effects else ""
-    return tuple(f"{together}{_proposal(decision, runs)}" for runs in decision.next_runs)
+    """Return each proposal of a decision: the runs, their time, and what they would show."""
+    return tuple(_proposal(decision, runs) for runs in decision.next_runs)
 
 
 def _proposal(decision: Decision, runs: FurtherRuns) -> str:
     title = workload_title(runs.workload)
     where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
-    names = joined(
-        [
-            (layout_text(option) if decision.factor == LAYOUT_FACTOR else compared_option(decision, option))
-            for option in runs.options
-        ]
-    )
+    first, second = (_option(decision, option) for option in runs.options)
     duration = f"about {about_duration(runs.duration_s)}"
     if runs.new_groups:
-        count, need = runs.groups, "need" if runs.groups > 1 else "needs"
-        missing = f"1 run of the missing option{' each' if runs.groups > 1 else ''}"
-        what = f"{_more(count, 'matched group')} of {title} with {names}{where} {need} {missing} ({duration})"
+        what = f"Run {title} {_times(runs.groups)}{where}, in settings that lack {first} or {second} ({duration})"
     else:
-        count, take = runs.repetitions, "take" if runs.repetitions > 1 else "takes"
         in_each = f" in each of {plural(runs.groups, 'matched group')}" if runs.groups > 1 else ""
-        what = f"{_more(count, 'repetition')} of {title} with {names}{where}{in_each} {take} {duration}"
-    return f"{what}. {'They' if count > 1 else 'It'} would {_effect(decision, runs, title)}."
+        what = f"Run {title} {_times(runs.repetitions)} with each of {first} and {second}{where}{in_each} ({duration})"
+    return f"{what}{_effect(decision, runs, title)}."
 
 
-def _more(count: int, noun: str) -> str:
-    return f"{count} more {noun}{'s' if count != 1 else ''}"
+def _times(count: int) -> str:
+    return f"{count} more times" if count > 1 else "once more"
 
 
 def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
     of_workload = f" of {title}" if len(decision.shared_workloads) > 1 else ""
     if runs.expected_half_width is None:
-        return f"give a first interval{of_workload}"
-    now = "" if runs.half_width is None else f" from ±{_share(runs.half_width)}"
-    narrower = f"bring the 95 % interval{of_workload}{now} to about ±{_share(runs.expected_half_width)}"
-    equivalence = f"equivalence within {100 * decision.margin:g} %"
-    aim = equivalence if runs.aim is RunGoal.EQUIVALENCE else "the difference"
-    return f"{narrower}. That shows {aim} if the ratio stays at {format_ratio(runs.ratio)}×"
+        return f": that gives a first interval{of_workload}"
+    now = "" if runs.half_width is None else f", now ±{_share(runs.half_width)}"
+    equality = f"that the options are equal within {100 * decision.margin:g} %"
+    shown = equality if runs.aim is RunGoal.EQUIVALENCE else "a difference"
+    return (
+        f": enough to show {shown} if the ratio{of_workload} stays at {format_ratio(runs.ratio)}× "
+        f"(interval ±{_share(runs.expected_half_width)}{now})"
+    )
 
 
 def _share(half_width: float) -> str:
@@ -63,3 +53,8 @@ def about_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _option(decision: Decision, level: str) -> str:
+    """Return an option in words: ``2 SSDs (SS2)``."""
+    return layout_text(level) if decision.factor == LAYOUT_FACTOR else compared_option(decision, level)

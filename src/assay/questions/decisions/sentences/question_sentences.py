@@ -10,24 +10,28 @@ from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionA
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
+from assay.questions.decisions.sentences.cost_sentences import (
+    cheapest_sentence,
+    cost_headline,
+    cost_text,
+    price_sentence,
+    shared_by_leaders,
+)
 from assay.questions.decisions.sentences.decision_sentences import (
     DecisionAnswer,
     answer_of,
-    cheapest_sentence,
-    cost_headline,
-    cost_sentence,
     evidence,
     headline,
-    shared_by_leaders,
+    remarks,
+    summary,
 )
+from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
 from assay.questions.decisions.sentences.option_words import option_text, options_text
-from assay.text import column_title, joined, level_text, plural, workload_title
+from assay.text import capitalised, column_title, joined, level_text, plural, workload_title
 
 STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
-COSTS_NAMED = 2
-"""Maximum number of options whose costs are named as evidence, the lowest first."""
 LEVELS_NAMED = 5
 """Maximum number of levels named in a sentence."""
 
@@ -88,6 +92,11 @@ def _has_verdict(decision: Decision) -> bool:
     return verdicts.get(decision.leader) is Verdict.FASTER or all(verdict in judged for verdict in verdicts.values())
 
 
+def next_run(decision: Decision) -> str | None:
+    """Return the first proposal of further runs where the headline has no verdict; else None."""
+    return None if _has_verdict(decision) else next(iter(next_sentences(decision)), None)
+
+
 def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
     """Return the runs that measure a question, and how long they take."""
     levels = options_text(question.plan_factor, question.plan_levels)
@@ -103,8 +112,7 @@ def next_step(answer: QuestionAnswer) -> str | None:
     """Return how to answer the question, or the first proposal of further runs where the headline has no verdict."""
     why, question = answer.unanswered, answer.question
     if why is None:
-        first = answer.decisions[0]
-        return None if _has_verdict(first) else next(iter(next_sentences(first)), None)
+        return next_run(answer.decisions[0])
     if why.filters:
         return f"Clear the filter {joined([_condition(condition) for condition in why.filters])}."
     if why.price_list:
@@ -138,6 +146,13 @@ def next_command(answer: QuestionAnswer) -> str | None:
     return f"assay whatif --set {question.change}" if why.simulable else None
 
 
+def answer_summary(answer: QuestionAnswer) -> str:
+    """Return the answer with interval, runs and cost in one sentence, or why there is none."""
+    if not answer.decisions or answer.question.name == CHEAPEST:
+        return answer_sentence(answer)
+    return summary(answer.decisions[0])
+
+
 def answer_evidence(answer: QuestionAnswer) -> str:
     """Return the evidence for the answer; empty without an answer."""
     if not answer.decisions:
@@ -145,10 +160,22 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     first = answer.decisions[0]
     if answer.question.name != CHEAPEST:
         return evidence(first)
-    priced = sorted(
-        ((option.option, cost) for option in first.options if (cost := option.cost)), key=lambda item: item[1].ratio
-    )
-    return " ".join(cost_sentence(first, option, cost) for option, cost in priced[:COSTS_NAMED])
+    option = cheapest_option(first)
+    if option is None or option.cost is None or option.time is None:
+        return ""
+    verdict, runs = capitalised(option.cost.verdict.value), basis_text(option.time)
+    return f"{verdict}: {cost_text(option.cost)}, {runs}, {scope_text(option.time.scope)}."
+
+
+def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
+    """Return details of the answer; the price of the cheapest option where cost is the question."""
+    if not answer.decisions:
+        return ()
+    first = answer.decisions[0]
+    option = cheapest_option(first) if answer.question.name == CHEAPEST else None
+    if option is None or option.cost is None:
+        return remarks(first)
+    return (price_sentence(first, option.option, option.cost),)
 
 
 def answer_cost(answer: QuestionAnswer) -> str | None:
@@ -190,10 +217,14 @@ class QuestionView:
     answered: bool
     answer: str
     """The answer in one sentence, or why there is none."""
+    summary: str
+    """The answer with its interval, its number of runs and the cost per job, in one sentence."""
     evidence: str
     """The evidence for the answer; empty without an answer."""
     cost: str | None
     """Cost of the leading option; None without prices, and where cost is the question."""
+    remarks: tuple[str, ...]
+    """Details of the answer: ratios by workload and storage, workloads left out, and prices."""
     amounts: CostAmounts | None
     """Costs in absolute amounts, of the leading or, where cost is the question, the cheapest option."""
     confidence: str
@@ -213,8 +244,10 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         question=answer.question.title,
         answered=answer.unanswered is None,
         answer=answer_sentence(answer),
+        summary=answer_summary(answer),
         evidence=answer_evidence(answer),
         cost=answer_cost(answer),
+        remarks=answer_remarks(answer),
         amounts=answer_amounts(answer),
         confidence=answer_confidence(answer),
         next_step=next_step(answer),

@@ -1,0 +1,172 @@
+"""Costs of decisions as sentences: the cost per job of an option, its break-even price, and the cheapest option."""
+
+from collections.abc import Mapping
+
+from assay.model import Origin
+from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
+from assay.questions.decisions.sentences.amount_sentences import priced_option
+from assay.questions.decisions.sentences.estimate_text import excludes_one, interval_text, where_text
+from assay.questions.decisions.sentences.option_words import compared_option, option_text, option_verb
+from assay.text import capitalised, format_ratio, joined, plural
+
+OPTIONS_NAMED = 3
+"""Maximum number of options named in one sentence."""
+SHARE_MAX = 1.0
+"""Maximum additional cost that is also stated as a percentage: above it, the ratio reads more easily."""
+
+
+def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
+    """Return the cost of a job on an option relative to the baseline: ``A job on SSDs costs 25 % less than on ...``."""
+    option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
+    amount = cost_text(cost)
+    match cost.verdict:
+        case CostVerdict.NOT_ENOUGH_RUNS:
+            text = f"not enough runs for a verdict on the cost per job of {option}: {amount} that of {baseline}"
+        case CostVerdict.NOT_DISTINGUISHABLE if not excludes_one(cost):
+            text = f"no difference in the cost per job of {option} and {baseline} is shown: {amount}"
+        case CostVerdict.NOT_DISTINGUISHABLE:
+            text = f"a job on {option} costs {_difference(cost)} than on {baseline} before correction for several "
+            text += f"comparisons: {amount}"
+        case _:
+            text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}"
+    return capitalised(f"{text}.")
+
+
+def cost_text(cost: CostRatio) -> str:
+    """Return a cost ratio with its interval: ``0.75× (0.64 to 0.89)``."""
+    return f"{format_ratio(cost.ratio)}× ({interval_text(cost)})"
+
+
+def _difference(cost: CostRatio) -> str:
+    """Return ``25 % less`` or ``12 % more``."""
+    share = abs(cost.ratio - 1)
+    how = "less" if cost.ratio < 1 else "more"
+    return (
+        how if share > SHARE_MAX else f"{100 * share:.0f} % {how}" if share >= 0.095 else f"{100 * share:.1g} % {how}"
+    )
+
+
+def price_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
+    """Return the price of an option's cluster, and the price at which a job costs the same on both."""
+    option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
+    return (
+        f"The cluster with {option} has {format_ratio(cost.price_ratio)}× the price of that with {baseline}. At "
+        f"{format_ratio(cost.break_even_price_ratio)}× the price, a job costs the same on both."
+    )
+
+
+def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str | None:
+    """Return which option has the lowest cost per job, or which options are not ruled out; None without prices.
+
+    ``count_others``: also state the number of options without a cost ratio.
+    """
+    if decision.cheapest is None:
+        return None
+    cheapest, ties = decision.cheapest.option, decision.cheapest.ties
+    costs = {option.option: option.cost for option in decision.options if option.cost}
+    where, baseline = where_text(decision), compared_option(decision, decision.baseline)
+    apart = sum(option.cost is None for option in decision.options)
+    unknown = (
+        f" {plural(apart, 'option')} {'is' if apart == 1 else 'are'} not compared in cost."
+        if apart and count_others
+        else ""
+    )
+    if ties and (shared := shared_by_leaders(decision)):
+        ratios = [costs[name].ratio for name in (cheapest, *ties)]
+        text = f"{_shared_text(shared)}{where}: {format_ratio(min(ratios))}× to {format_ratio(max(ratios))}× the cost "
+        text += f"of {baseline}; {_undecided_text(decision, shared)}"
+    elif ties:
+        text = _undecided_cheapest(decision, costs, where)
+    else:
+        text = f"{compared_option(decision, cheapest)} {option_verb(decision.factor, cheapest)} the cheapest per job"
+        text += where
+        if cheapest == decision.baseline:
+            text += f": {'the only other option' if len(costs) == 1 else f'the {len(costs)} other options'} compared "
+            text += "costs more" if len(costs) == 1 else "cost more"
+        else:
+            cost = costs[cheapest]
+            text += f": {format_ratio(cost.ratio)}× the cost of {baseline} ({interval_text(cost)})"
+    start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
+    return f"{start}{unknown}"
+
+
+def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], where: str) -> str:
+    """Return the options among which the cheapest is: all cost less than the baseline, or are not ruled out."""
+    assert decision.cheapest is not None
+    cheapest, ties, baseline = decision.cheapest.option, decision.cheapest.ties, decision.baseline
+
+    def name_of(option: str) -> str:
+        return f"{compared_option(decision, option)} ({format_ratio(costs[option].ratio)}×)"
+
+    of_baseline = compared_option(decision, baseline)
+    if all(name in costs and costs[name].verdict is CostVerdict.CHEAPER for name in (cheapest, *ties)):
+        names = _named([name_of(name) for name in (cheapest, *ties)])
+        return f"{names} cost less per job than {of_baseline}{where}; which is the cheapest is open"
+    verb = "has" if option_verb(decision.factor, cheapest) == "is" else "have"
+    text = f"{compared_option(decision, cheapest)} {verb} the lowest mean cost per job{where}"
+    if cheapest != baseline:
+        text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
+    if len(ties) == len(costs) and len(costs) > 1:
+        return f"{text}. None of the {len(ties)} other options is ruled out"
+    return f"{text}. Not ruled out: {_named([compared_option(decision, name) for name in ties])}"
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - OPTIONS_NAMED
+    return joined([*names[:OPTIONS_NAMED], f"{more} more"] if more > 0 else names)
+
+
+def shared_by_leaders(decision: Decision) -> dict[str, str]:
+    """Return the levels that the cheapest option and all its ties share and the baseline lacks, by factor.
+
+    Empty without ties, and unless all of them cost less than the baseline. Only options of several factors share
+    levels.
+    """
+    cheapest, factors = decision.cheapest, decision.factor.split(" + ")
+    if cheapest is None or not cheapest.ties or len(factors) < 2:
+        return {}
+    names = (cheapest.option, *cheapest.ties)
+    cheaper = [o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER]
+    if not set(names) <= set(cheaper):
+        return {}
+    leaders = [dict(zip(factors, name.split(" + "), strict=True)) for name in names]
+    baseline = dict(zip(factors, decision.baseline.split(" + "), strict=True))
+    alike = {name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)}
+    return alike if any(baseline[name] != level for name, level in alike.items()) else {}
+
+
+def _shared_text(shared: Mapping[str, str]) -> str:
+    """Return the shared levels as the subject of a sentence: ``1 SSD per worker (SSD) is the cheapest per job``."""
+    factor, level = " + ".join(shared), " + ".join(shared.values())
+    verb = option_verb(*next(iter(shared.items())))
+    return f"{option_text(factor, level)} {verb} the cheapest per job"
+
+
+def _undecided_text(decision: Decision, shared: Mapping[str, str]) -> str:
+    """Return what stays open: ``with it, no difference in cost between InfiniBand and Ethernet is shown``."""
+    assert decision.cheapest is not None
+    factors = decision.factor.split(" + ")
+    names = []
+    for option in (decision.cheapest.option, *decision.cheapest.ties):
+        levels = dict(zip(factors, option.split(" + "), strict=True))
+        names.append(joined([option_text(name, levels[name]) for name in factors if name not in shared]))
+    return f"with it, no difference in cost between {_named(names)} is shown"
+
+
+def cost_headline(decision: Decision) -> str | None:
+    """Return the cost per job of the leading option, and which option is the cheapest; None without prices.
+
+    Where one sentence states both, it is the only one.
+    """
+    chosen, cheapest = priced_option(decision), decision.cheapest
+    if chosen is None or chosen.cost is None:
+        return None
+    sentence = cost_sentence(decision, chosen.option, chosen.cost)
+    if sum(option.cost is not None for option in decision.options) == 1:
+        return sentence
+    if cheapest is not None and cheapest.option == chosen.option and not cheapest.ties:
+        return cheapest_sentence(decision)
+    undecided = chosen.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER)
+    if undecided and cheapest is not None and cheapest.option == chosen.option:
+        return cheapest_sentence(decision)
+    return f"{sentence} {cheapest_sentence(decision)}"

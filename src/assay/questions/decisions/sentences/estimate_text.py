@@ -1,0 +1,39 @@
+"""Estimates of decisions as text: intervals, numbers of runs, and the workloads behind them."""
+
+from assay.analysis.comparison.verdict_text import evidence_text, groups_and_runs
+from assay.questions.decisions.decision import CostRatio, Decision, TimeRatio
+from assay.text import format_interval, plural, workload_title
+
+
+def basis_text(time: TimeRatio) -> str:
+    """Return the basis of an estimate: ``3 runs each`` or ``214 matched groups, 495 runs``."""
+    return groups_and_runs(time.groups, time.runs_baseline, time.runs_option)
+
+
+def interval_text(time: TimeRatio | CostRatio) -> str:
+    """Return the 95 % interval: ``1.57 to 1.79``; ``no interval`` without one."""
+    return "no interval" if time.low is None or time.high is None else format_interval(time.low, time.high)
+
+
+def time_text(time: TimeRatio) -> str:
+    """Return interval, basis and scope: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
+    return evidence_text(time.low, time.high, basis_text(time), time.scope)
+
+
+def where_text(decision: Decision) -> str:
+    """Return the workloads of the headline: `` on TeraSort``, `` over 3 workloads``, `` over 7 of 10 workloads``."""
+    shared = decision.shared_workloads
+    if len(shared) == 1:
+        return f" on {workload_title(shared[0])}"
+    every = len(compared_workloads(decision))
+    return f" over {plural(len(shared), 'workload') if len(shared) == every else f'{len(shared)} of {every} workloads'}"
+
+
+def compared_workloads(decision: Decision) -> tuple[str, ...]:
+    """Return the workloads with an estimate of time."""
+    return tuple(dict.fromkeys(result.workload for result in decision.results if result.time))
+
+
+def excludes_one(ratio: TimeRatio | CostRatio) -> bool:
+    """Return whether the 95 % interval excludes 1."""
+    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
