@@ -59,7 +59,9 @@ def under_old_names(command: list[str], answer: Any) -> Any:
     if command[0] == "cost":
         return [_priced(plane) for plane in answer]
     if command[0] == "findings":
-        return {origin: [_claimed(row) for row in rows] for origin, rows in answer.items()}
+        return {origin: [_claimed(row) for row in rows] for origin, rows in answer["by_origin"].items()}
+    if command[0] in ("anomalies", "changes"):  # these were lists
+        return answer["anomalies" if command[0] == "anomalies" else "histories"]
     return answer
 
 

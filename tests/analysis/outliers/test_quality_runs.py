@@ -93,4 +93,4 @@ def test_the_api_tells_causes_coverage_and_precision(tmp_path: Path) -> None:
     page = client.get("/quality", params={"precision": 1}).text
     assert "&lt;script&gt;" in page
     assert "<script>alert" not in page
-    assert "known to 1 %" in page
+    assert "a mean within 1 %" in page

@@ -94,8 +94,8 @@ def test_terminal_and_api_give_the_same_outliers_and_findings(tmp_path: Path) ->
     ):
         printed = CliRunner().invoke(assay, [command, "--json", "--repository", str(repository.root)]).stdout
         sent = client.get(f"/api/v1/{address}").json()
-        assert json.loads(printed) == sent[of_answer]
-        assert json.loads(printed)
+        assert json.loads(printed) == sent
+        assert sent[of_answer]
 
 
 def test_a_run_says_sizes_as_people_read_them_and_a_long_source_once(tmp_path: Path) -> None:
