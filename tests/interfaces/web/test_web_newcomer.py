@@ -93,6 +93,9 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         assert "single run" not in text
         page.get_by_role("link", name="How much faster each storage is on TeraSort, and why").click()
         page.wait_for_url("**/speedup?**")
+        settled(page)
+        for fold in page.locator("details[data-fold]:not([open]) > summary").all():  # further answers on a phone
+            fold.click()
         assert "1 SSD per worker (SSD) is 4." in settled(page)
         assert page.get_by_role("link", name="Compare SSD with HDD closely").count() == 0, "only their times are known"
         page.goto(f"{watched.server}/why?by=layout&baseline=HDD&candidate=SSD&where=workload%3Dterasort")
@@ -187,7 +190,7 @@ def test_the_api_gives_the_same_reasons(watched: ObservedRun) -> None:
 
 def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: ObservedRun) -> None:
     page = watched.open("/runs")
-    box = page.locator("table.runs .badge[class*=origin-]").first.bounding_box()
+    box = page.locator("main .lead .badge[class*=origin-]").first.bounding_box()
     table = page.get_by_role("region", name="Runs that match").bounding_box()
     assert box is not None
     assert table is not None
