@@ -94,8 +94,9 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         page.get_by_role("link", name="How much faster each storage is on TeraSort, and why").click()
         page.wait_for_url("**/speedup?**")
         settled(page)
-        for fold in page.locator("details[data-fold]:not([open]) > summary").all():  # further answers on a phone
-            fold.click()
+        answer = page.locator("details[data-fold]", has_text="1 SSD per worker (SSD) is 4.")
+        if answer.count() and answer.get_attribute("open") is None:  # a further answer on a phone
+            answer.locator("> summary").click()
         assert "1 SSD per worker (SSD) is 4." in settled(page)
         assert page.get_by_role("link", name="Compare SSD with HDD closely").count() == 0, "only their times are known"
         page.goto(f"{watched.server}/why?by=layout&baseline=HDD&candidate=SSD&where=workload%3Dterasort")
