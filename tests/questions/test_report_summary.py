@@ -124,7 +124,7 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     assert f", 3 runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
     assert facts["Cost over years of use"].startswith(
         "Over 3 years, a cluster costs $37,561 with 2 hard disks per worker (HD2), and $46,567 with 2 SSDs per worker "
-        "(SS2). The work that costs $37,561 with 2 hard disks per worker (HD2) costs "
+        "(SS2). The jobs that the cluster with 2 hard disks per worker (HD2) runs in this time cost "
         f"${46567 / 2:,.0f} ("
     )
     assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
@@ -141,7 +141,7 @@ def test_a_setting_has_no_price_and_no_break_even_price() -> None:
     (decision,) = decide(table, DecisionRequest(CONTAINERS), run_costs({}, table, price_book()))
     amounts = amount_sentences(decision)
     assert amounts is not None
-    assert amounts.over_years.startswith("Over 3 years, a cluster costs $37,561 with both. The work that ")
+    assert amounts.over_years.startswith("Over 3 years, a cluster costs $37,561 with both. The jobs that ")
     assert amounts.break_even == (
         "The price of a cluster is the same with 4 containers per worker, so there is no break-even price."
     )

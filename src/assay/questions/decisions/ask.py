@@ -89,14 +89,16 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         return decision
     else:
         changed = [
-            f"{compared_option(decision, option.option)} from {row_verdict(decision, option)} to "
-            f"{row_verdict(other, same)}"
+            f'the verdict on {compared_option(decision, option.option)} is "{row_verdict(other, same)}" instead of '
+            f'"{row_verdict(decision, option)}"'
             for option in decision.options
             for same in other.options
             if option.option == same.option and option.verdict != same.verdict
         ]
-        more = f"; and {len(changed) - 1} more" if len(changed) > 1 else ""
-        what = f"verdicts change: {changed[0]}{more}" if changed else f"the answer changes: {headline(other)[:-1]}"
+        more = (
+            f"; {plural(len(changed) - 1, 'more verdict changes', 'more verdicts change')}" if len(changed) > 1 else ""
+        )
+        what = f"{changed[0]}{more}" if changed else f"the answer changes: {headline(other)[:-1]}"
         text = f"Without {plural(outliers, 'outlier')}, {what}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
 

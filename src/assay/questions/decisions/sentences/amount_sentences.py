@@ -75,7 +75,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     )
     average = " on average" if costs.hardware_prices > 1 else ""
     hardware = money(costs.hardware, currency)
-    work = f"The work that costs {hardware} with {baseline} costs "
+    work = f"The jobs that the cluster with {baseline} runs in this time cost "
     work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
     if math.isclose(ratio.price_ratio, 1.0):
         over_years = f"Over {years}, a cluster costs {hardware}{average} with both. {work}"
