@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from msgspec import to_builtins
 
-from assay.analysis.run_profile.bounds import RESOURCES_OF_BOUND
-from assay.analysis.run_profile.limits import Limits, limits_of
+from assay.analysis.run_profile.limits.bounds import RESOURCES_OF_BOUND
+from assay.analysis.run_profile.limits.run_limits import Limits, limits_of
 from assay.estimation.recommendation.candidates import Candidates, candidates, plan_for
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.results import SimulatedRun, read_result

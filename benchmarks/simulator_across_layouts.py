@@ -17,7 +17,7 @@ from statistics import fmean, median
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
-from assay.questions.forecasts.whatif import WhatIf, WhatIfQuestion, what_if
+from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfQuestion, what_if
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 

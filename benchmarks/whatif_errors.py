@@ -33,7 +33,7 @@ from assay.model import CostProfile, Plan
 from assay.model.runs.imported import foreign_run
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.measured import Measured
-from assay.questions.forecasts.whatif import WhatIf, anchored, answered
+from assay.questions.forecasts.whatif.whatif import WhatIf, anchored, answered
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 WORKLOADS = ("dfsio-write", "dfsio-read", "terasort")

@@ -36,7 +36,7 @@ repository.import_runs('any', lambda: iter([imported]), [('x.csv', Path(sys.argv
 ATTACH = """
 repository.publish(make_run(1))
 Path(sys.argv[1]).parent.joinpath('x.collapsed').write_text('a;b 1\\n' * 100)
-from assay.questions.runs.profile_import import import_profile
+from assay.questions.runs.code_profiles.profile_import import import_profile
 import_profile(repository, make_run(1).run_id, [Path(sys.argv[1]).parent / 'x.collapsed'])
 """
 INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); assert len(repository.runs()) == 2"

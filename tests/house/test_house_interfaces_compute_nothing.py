@@ -18,7 +18,7 @@ ALLOWED = {
     "assay.analysis.comparison.verdict_text.": "text of verdicts",
     "assay.analysis.run_profile.tables.": "tables and series of one run, the same on every surface",
     "assay.analysis.run_profile.run_detail.request_limits_note": "text",
-    "assay.analysis.run_profile.limits.limit_spans": "places what is known of one run on a chart's axis",
+    "assay.analysis.run_profile.limits.run_limits.limit_spans": "places what is known of one run on a chart's axis",
     "assay.analysis.run_profile.phases.": "order and attempts' phases, as a chart draws them",
     "assay.analysis.run_profile.series.": "cuts the series of one run to the requested windows",
     "assay.analysis.run_profile.tasks.timeline": "places the tasks of one run in lanes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTED = sorted(TESTS.rglob("*.py"))
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
+MODULES_MAX = 15
 DOCSTRING_CHARACTERS_MIN = 25
 # Hosts of package registries must not be named: they come from the machine's own configuration.
 _HOSTS = (
@@ -102,6 +104,11 @@ def test_every_folder_of_sources_is_a_package() -> None:
 def formatter_exemptions(text: str) -> list[str]:
     """Return the comments that exempt code from the formatter: there is one layout."""
     return re.findall(r"#[ \t]*(?:fmt|yapf)[ \t]*:[ \t]*(?:skip|off|disable)\b", text)
+
+
+def test_no_folder_of_sources_holds_more_than_fifteen_modules() -> None:
+    counts = Counter(path.parent.relative_to(ROOT).as_posix() for path in SOURCES if path.name != "__init__.py")
+    assert {folder: count for folder, count in counts.items() if count > MODULES_MAX} == {}
 
 
 def test_no_code_is_exempt_from_the_formatter() -> None:

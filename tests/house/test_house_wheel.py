@@ -25,7 +25,7 @@ import click
 import pytest
 
 from assay import __version__
-from assay.execution.lab.diskd import FUSE
+from assay.execution.lab.disks.diskd import FUSE
 from assay.foundation.installation import installation
 from lab_support import require_lab, unique_name
 from paths import ROOT

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from assay.foundation.errors import FormatError
 from assay.interfaces.cli.main import assay
 from assay.model import Executor
-from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
+from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, code_profile
 from assay.store import Repository
 from builders import build_repository, make_run
 

@@ -14,7 +14,7 @@ from assay.interfaces.cli.main import assay
 from assay.questions.comparisons.code_difference import difference_of_sides, difference_sentence, profiled_sides
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.json_values import json_value
-from assay.questions.runs.code_profile import code_profile
+from assay.questions.runs.code_profiles.code_profile import code_profile
 from profile_support import profiled_repository
 
 

@@ -23,9 +23,9 @@ from assay.interfaces.cli.main import assay
 from assay.model import ImportedRun, Stage, TaskAttempt
 from assay.questions.comparisons.code_difference import difference_of_sides, profiled_sides
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run
-from assay.questions.runs.code_over_time import code_over_time
-from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
-from assay.questions.runs.profile_import import import_profile
+from assay.questions.runs.code_profiles.code_over_time import code_over_time
+from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, code_profile
+from assay.questions.runs.code_profiles.profile_import import import_profile
 from assay.store import Repository
 from assay.store.exchange.exchange import copy_bundles
 from assay.store.exchange.package import bundles_with

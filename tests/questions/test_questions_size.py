@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import assay as api
 import spark_samples
-from assay.analysis.run_profile.job_limits import JobLimit, job_shares
+from assay.analysis.run_profile.limits.job_limits import JobLimit, job_shares
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, memory_need
 from assay.foundation.errors import AssayError, FormatError, SpecificationError
 from assay.interfaces.cli.main import assay

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from assay.analysis.code_profile.stacks import Stack, parse_collapsed
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.interfaces.cli.main import assay
-from assay.questions.runs.code_profile import code_profile
+from assay.questions.runs.code_profiles.code_profile import code_profile
 from assay.store import Repository
 from builders import make_run
 from profile_support import FACTS, add_run

@@ -20,7 +20,7 @@ from assay.model.runs.phase import Phase
 from assay.model.runs.run import CacheState, Check, Run
 from assay.model.runs.run_status import RunStatus
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.store import Repository, new_run_id, short_length
 from assay.store.bundles.bundle import write_sums

@@ -110,7 +110,7 @@ def test_leftovers_of_a_remote_writer_are_removed_after_a_day(repository: Reposi
 def test_a_full_disk_is_reported_and_stores_nothing(tmp_path: Path, part: str) -> None:
     code = f"""
 import os, random
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 trace = Trace()
 if {part.startswith("trace")}:
     for index in range(400_000):

@@ -15,7 +15,7 @@ from assay.model.runs.origin import Origin
 from assay.model.runs.phase import Phase
 from assay.model.runs.run import CacheState, Check, Run
 from assay.model.runs.run_status import RunStatus
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.store import Repository
 

@@ -7,7 +7,7 @@ from typing import Any
 from assay.model.runs.job import Job
 from assay.model.runs.run import Run
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from builders import WORKERS, make_run
 
 COUNTERS = {

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.execution.lab.cgroups import DiskLimits, find_controllers, member_pids, throttle
-from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.disks.diskd import daemon_of
 from assay.execution.lab.journal import read_journal
 from assay.execution.lab.network import LabNetwork
 from assay.execution.lab.state import lab_directory

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.execution.lab.diskd import find_daemon
+from assay.execution.lab.disks.diskd import find_daemon
 from assay.execution.lab.state import lab_directory, state_root
 from campaign_support import Campaign, assay, assay_json, end_java_processes, java_processes, write_lab_plan
 from fault_injection import NODES, Scene, ends, executors, shuffle_files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.lab.diskd import FUSE, find_daemon
+from assay.execution.lab.disks.diskd import FUSE, find_daemon
 from assay.execution.lab.network import LabNetwork
 from assay.execution.lab.probe import DEVICE_MODEL, DISK_RATES, probe
 from assay.execution.lab.state import state_root

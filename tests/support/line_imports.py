@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.store import ImportRequest, ImportSummary, Repository
 
 TASK = TaskAttempt(

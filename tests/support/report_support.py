@@ -16,7 +16,7 @@ from assay.interfaces.report.compose import compose
 from assay.interfaces.report.output.document import ReportDocument
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.runs.run import Run
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.model.runs.warning import CodedWarning
 from assay.questions.clusters.hardware import HardwareView
 from assay.questions.comparisons.findings import FindingsView

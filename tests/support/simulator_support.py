@@ -17,7 +17,7 @@ from assay.foundation.installation import installation
 from assay.model.runs.job import Job
 from assay.model.runs.origin import Origin
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.specs.shared import carried_files
 from assay.store import Repository
 from assay.store.campaigns.journal import create_campaign

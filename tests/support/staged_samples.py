@@ -10,7 +10,7 @@ from assay.estimation.profiles.learning import ObservedRun
 from assay.model.runs.job import Executor, Job, Stage
 from assay.model.runs.origin import Origin
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from builders import WORKERS, make_run
 from detail_support import make_task
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model.plans.program import Outcome, StoredFiles
-from assay.model.runs.stream import CountedStream
+from assay.model.runs.traces.stream import CountedStream
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size, ValidationInput, ValidationResult
 

@@ -88,7 +88,7 @@ from assay.model.runs.phase import Phase
 from assay.model.runs.run import RUN_SCHEMA_VERSION, SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Check, Run
 from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
-from assay.model.runs.stream import CountedStream
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import CPU_BUSY, CPU_FREE, Trace
+from assay.model.runs.traces.stream import CountedStream
+from assay.model.runs.traces.trace import CPU_BUSY, CPU_FREE, Trace
 from assay.model.runs.warning import CodedWarning, WarningCode

@@ -32,7 +32,7 @@ from assay.model.runs.origin import Origin
 from assay.model.runs.phase import Phase
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.model.runs.warning import CodedWarning, WarningCode
 from assay.questions.comparisons.result_sentences import sentence
 from builders import make_run, make_trace, runs_with, study_runs, words_of

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.run_profile.gated_aggregate import Transfer, gated_aggregate, transfers
-from assay.model.runs.stream import CountedStream
 from assay.model.runs.task_attempt import TaskAttempt
+from assay.model.runs.traces.stream import CountedStream
 
 
 @st.composite

@@ -14,7 +14,7 @@ from assay.model.runs.job import Job
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.specs.profiles import load_profile, profile_text
 from builders import WORKERS, make_run
 from detail_support import make_task

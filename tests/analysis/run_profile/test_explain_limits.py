@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assay.analysis.run_profile.limits import LimitMoment, Limits, limit_spans, limits_of
-from assay.analysis.run_profile.loads import Resource
+from assay.analysis.run_profile.limits.loads import Resource
+from assay.analysis.run_profile.limits.run_limits import LimitMoment, Limits, limit_spans, limits_of
 from assay.foundation.errors import RepositoryError
 from assay.interfaces.cli.main import assay
 from assay.model.runs.job import Job
 from assay.model.runs.run import Run
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.questions.runs.limits import limits_of_run
 from assay.store import Repository
 from benchmark_support import benchmark

@@ -18,7 +18,7 @@ from assay.analysis.run_profile.tables.run_tables import purposes_table
 from assay.analysis.run_profile.tasks import ATTEMPTS_SHOWN_MAX, lanes, summarise_kinds, timeline
 from assay.model.runs.phase import Phase
 from assay.model.runs.task_attempt import TaskAttempt
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from builders import WORKERS, make_run
 from detail_support import COUNTERS, hybrid_run, hybrid_tasks, hybrid_trace, make_task
 

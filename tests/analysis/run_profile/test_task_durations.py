@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from assay.analysis.run_profile.task_durations import BINS_MAX, BINS_MIN, task_durations
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.charts.durations import duration_histograms
+from assay.interfaces.charts.single_runs.durations import duration_histograms
 from assay.interfaces.cli.explain.tasks import tasks as command
 from assay.model import Job, TaskAttempt
 from builders import build_repository, make_run

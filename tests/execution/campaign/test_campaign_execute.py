@@ -12,7 +12,7 @@ import pytest
 import assay.workloads
 from assay.execution.campaign.attempts.runner import CampaignSummary, merge_summaries
 from assay.execution.campaign.execute import CampaignRequest, execute_campaign, prepare_campaign
-from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.disks.diskd import daemon_of
 from assay.execution.lab.journal import read_journal
 from assay.execution.lab.lifecycle import Lab, labs, remove
 from assay.execution.planning.plan_files.plan_reader import load_plan

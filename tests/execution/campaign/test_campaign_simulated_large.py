@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assay.analysis.run_profile.limits import limits_of
+from assay.analysis.run_profile.limits.run_limits import limits_of
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.reduced_cluster import smaller

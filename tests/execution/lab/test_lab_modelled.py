@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.execution.lab.diskd import DiskDaemon, find_daemon
+from assay.execution.lab.disks.diskd import DiskDaemon, find_daemon
 from assay.execution.lab.journal import LabHeader, UndoJournal, read_journal
 from assay.execution.lab.lifecycle import Lab, labs, remove
 from assay.execution.lab.probe import DEVICE_MODEL, clear_scratch, probe

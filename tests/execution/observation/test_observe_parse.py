@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from assay.execution.observation.sampling import parse_samples
 from assay.execution.observation.traces import cpu_busy_shares, device_totals
-from assay.model.runs.counters import counter_increases, increase
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.counters import counter_increases, increase
+from assay.model.runs.traces.trace import Trace
 from builders import words_of
 
 HEADER = {

@@ -18,7 +18,7 @@ from assay.execution.hosts import LocalTransport
 from assay.execution.observation.sampling import Sampler, SamplerOptions, parse_samples
 from assay.execution.observation.scripts import command, source
 from assay.foundation.errors import HostError
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from builders import words_of
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.execution.observation.traces import cpu_busy_shares
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 
 
 def _trace(**seconds: float) -> Trace:

@@ -16,9 +16,9 @@ from assay.analysis.comparison.details.run_groups import run_groups
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.run_profile.traffic import disk_traffic
 from assay.interfaces.charts.costs import cost_bars
-from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION, log_axis
 from assay.interfaces.charts.network import comparison_network, is_readable
+from assay.interfaces.charts.single_runs.disks import disk_traffic_areas
 from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.questions.costs.job_cost import cost_view

@@ -15,7 +15,7 @@ from assay.analysis.run_profile.phases import occupancy
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.tasks import timeline
 from assay.interfaces.charts.drawing.style import HALF_PX, NARROW_PX, PALETTE, PHASE_COLOURS, VEGA_LITE_VERSION
-from assay.interfaces.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
+from assay.interfaces.charts.single_runs.runs import request_sizes, task_occupancy, task_timeline, time_shares
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "charts_runs.json"

@@ -20,7 +20,7 @@ from assay.model.runs.job import Stage
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.questions.json_values import json_value
 from assay.questions.report.values import Report
 from assay.questions.runs.complete_run import CompleteRun

@@ -15,8 +15,8 @@ from assay.interfaces.web.server.app import create_app
 from assay.questions.comparisons.code_difference import difference_of_sides, difference_sentence, profiled_sides
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.json_values import json_value
-from assay.questions.runs.code_over_time import code_over_time
-from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
+from assay.questions.runs.code_profiles.code_over_time import code_over_time
+from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, code_profile
 from browser_support import ObservedRun, watched_page
 from builders import make_run
 from profile_support import FACTS, ProfiledRepository, add_run, profiled_repository

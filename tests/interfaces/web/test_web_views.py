@@ -19,7 +19,7 @@ from assay.analysis.statistics.runs.facets import conditions_of, facets, matchin
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.decide.decide import decide
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import PlanText, plan_texts
 from builders import make_run, make_trace, price_book, study_runs

@@ -18,7 +18,7 @@ from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.interfaces.cli.main import assay
 from assay.interfaces.web.server.app import create_app
-from assay.questions.forecasts.whatif import DRAWS
+from assay.questions.forecasts.whatif.whatif import DRAWS
 from assay.specs.prices import load_prices
 from assay.store import Repository
 from browser_support import OVERPRINTED, watched_page

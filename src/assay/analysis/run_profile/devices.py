@@ -19,7 +19,7 @@ from statistics import fmean
 from msgspec.structs import replace as struct_replace
 
 from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, TaskAttempt, Trace
-from assay.model.runs.counters import counter_increases
+from assay.model.runs.traces.counters import counter_increases
 
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 """Minimum CPU time (s), or bytes, of the mean worker for an imbalance to be meaningful."""

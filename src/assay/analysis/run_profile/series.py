@@ -1,7 +1,7 @@
 """Prepare time series of a trace for drawing: rates from counters, thinned to few points without losing a peak.
 
-In: a :class:`~assay.model.runs.trace.Trace` (times in s from the run's start). Out: one :class:`Series` for each node,
-subject and metric. A counter becomes its rate per second between samples (a counter that falls has restarted from
+In: a :class:`~assay.model.runs.traces.trace.Trace` (times in s from the run's start). Out: one :class:`Series` for each
+node, subject and metric. A counter becomes its rate per second between samples (a counter that falls has restarted from
 zero); a gauge is unchanged.
 
 Points are thinned by M4 (U. Jugel et al., "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014): the

@@ -51,7 +51,7 @@ from assay.model import (
 )
 from assay.model.plans.engine_values import block_size_bytes
 from assay.model.plans.workload_profile import SPLITS
-from assay.model.runs.counters import counter_increases
+from assay.model.runs.traces.counters import counter_increases
 
 PRIOR = (3.0, 1.4, 5e-9)
 """Prior means: CPU seconds of an ApplicationMaster while tasks run, of a task's JVM, of a byte moved."""

@@ -16,9 +16,9 @@ from typing import Any
 from assay.analysis.devices.numbers import dirty_seconds, model_numbers
 from assay.execution.lab.cgroups import NodeCgroup, throttle_directory
 from assay.execution.lab.commands import parallel
-from assay.execution.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop
+from assay.execution.lab.disks.disk_emulators import DiskEmulator, EmulatedDisk, ThrottledLoop
+from assay.execution.lab.disks.modelled_disks import ModelledLoop
 from assay.execution.lab.journal import UndoJournal, UndoStep
-from assay.execution.lab.modelled import ModelledLoop
 from assay.execution.lab.network import LabNetwork, make_network, plan_network
 from assay.execution.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
 from assay.execution.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities

@@ -7,7 +7,7 @@ are searched once, and then identified by pid and start time.
 from pathlib import Path
 
 from assay.execution.lab.cgroups import member_pids
-from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.disks.diskd import daemon_of
 from assay.execution.lab.journal import read_journal
 from assay.foundation.process import start_ticks, stopped
 

@@ -20,7 +20,7 @@ from typing import Any, Self
 import msgspec
 
 from assay.execution.lab.build import LabSite, build
-from assay.execution.lab.diskd import daemon_of
+from assay.execution.lab.disks.diskd import daemon_of
 from assay.execution.lab.journal import LabHeader, UndoJournal, read_journal
 from assay.execution.lab.links import LabLinks
 from assay.execution.lab.probe import clear_scratch, probe

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.execution.lab.cgroups import NodeCgroup
 from assay.execution.lab.commands import ENVIRONMENT, parallel, run
-from assay.execution.lab.disks import EmulatedDisk
+from assay.execution.lab.disks.disk_emulators import EmulatedDisk
 from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.execution.lab.network import LabNetwork
 from assay.foundation.errors import LabError

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from assay.execution.lab.cgroups import Controller, find_controllers
 from assay.execution.lab.commands import ENVIRONMENT, run
-from assay.execution.lab.diskd import FUSE, PROGRAM, find_daemon
+from assay.execution.lab.disks.diskd import FUSE, PROGRAM, find_daemon
 from assay.execution.lab.state import state_root
 from assay.foundation.errors import LabError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.analysis.devices.numbers import DIRTY_S
 from assay.execution.lab.cgroups import DiskLimits
-from assay.execution.lab.disks import DiskSpec
+from assay.execution.lab.disks.disk_emulators import DiskSpec
 from assay.foundation.errors import LabError
 from assay.model import Device, Disks, LabSettings, Node, request_bytes
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from assay.execution.lab.cgroups import DiskLimits, member_pids, throttle
 from assay.execution.lab.commands import parallel, run, write_text
-from assay.execution.lab.diskd import daemon_of
-from assay.execution.lab.disks import backing_image, loops_over
+from assay.execution.lab.disks.disk_emulators import backing_image, loops_over
+from assay.execution.lab.disks.diskd import daemon_of
 from assay.execution.lab.journal import UndoStep, read_journal
 from assay.foundation.errors import AssayError, LabError
 from assay.foundation.process import boot_id

@@ -1,8 +1,8 @@
 """Sample a node during a run, and convert the samples to the run's trace.
 
 In: a transport and what to sample. Out: the sampler's lines unchanged (JSONL, stored in the bundle), and rows of
-:class:`assay.model.runs.trace.Trace` in bytes and seconds. ``node/sampler.py`` describes the format of the lines and
-the kernel's units.
+:class:`assay.model.runs.traces.trace.Trace` in bytes and seconds. ``node/sampler.py`` describes the format of the lines
+and the kernel's units.
 """
 
 import contextlib

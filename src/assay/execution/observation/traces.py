@@ -1,6 +1,6 @@
 """Summarise a trace over an interval of its run: totals of devices, and the CPU's busy share.
 
-In: a :class:`assay.model.runs.trace.Trace` and an interval in seconds from the run's start. Out: bytes, seconds,
+In: a :class:`assay.model.runs.traces.trace.Trace` and an interval in seconds from the run's start. Out: bytes, seconds,
 shares. Pure.
 """
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from assay.model import CPU_BUSY, CPU_FREE, Trace
-from assay.model.runs.counters import counter_increases
+from assay.model.runs.traces.counters import counter_increases
 
 _TOTALS = {
     ("disk", "read_bytes"): "disk_read_bytes",
@@ -34,8 +34,8 @@ def device_totals(trace: Trace, start_s: float, end_s: float) -> dict[str, float
 def cpu_busy_shares(trace: Trace, nodes: Iterable[str], start_s: float, end_s: float) -> dict[str, float]:
     """Return for each observed node the busy share (0 to 1) of the machine's CPU time.
 
-    :data:`~assay.model.runs.trace.CPU_FREE` defines free time. A lab's nodes share one machine, so each has the whole
-    machine's share.
+    :data:`~assay.model.runs.traces.trace.CPU_FREE` defines free time. A lab's nodes share one machine, so each has the
+    whole machine's share.
     """
     names = tuple(nodes)
     grown = counter_increases(trace, start_s, end_s, names)

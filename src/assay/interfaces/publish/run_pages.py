@@ -15,7 +15,7 @@ from assay.analysis.run_profile.run_detail import run_detail
 from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.foundation.version import __version__
-from assay.interfaces.charts.run_over_time import Span, run_over_time
+from assay.interfaces.charts.single_runs.run_over_time import Span, run_over_time
 from assay.interfaces.publish.site_folder import SiteFile
 from assay.model import Run, TaskAttempt, Trace
 from assay.questions.runs.complete_run import CompleteRun

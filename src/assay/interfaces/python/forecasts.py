@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.questions.forecasts.importance import ImportanceView
     from assay.questions.forecasts.next_runs import Characterisation, NextRunsAnswer
     from assay.questions.forecasts.prediction import Prediction
-    from assay.questions.forecasts.whatif import WhatIfAnswer
+    from assay.questions.forecasts.whatif.whatif import WhatIfAnswer
     from assay.questions.recommendation.recommend import Recommendation
 
 
@@ -46,7 +46,7 @@ class Forecasts:
         from assay.execution.planning.plan_files.changed_plan import parse_question
         from assay.interfaces.python.charts import whatif_charts
         from assay.questions.forecasts.learning import profile_from
-        from assay.questions.forecasts.whatif import WhatIfQuestion, what_if
+        from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
         from assay.specs.document import read_document
 
         described = read_document(file_path(cluster, "cluster")).text if cluster is not None else ""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.analysis.comparison.details.side_by_side import Sides
-    from assay.analysis.run_profile.limits import Limits
+    from assay.analysis.run_profile.limits.run_limits import Limits
     from assay.analysis.run_profile.task_durations import TaskDurations
     from assay.model import PriceBook, Run
     from assay.questions.comparisons.findings import FindingsView
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assay.questions.costs.years_of_use import JobCosts
     from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer
     from assay.questions.decisions.sentences.question_sentences import QuestionView
-    from assay.questions.runs.code_profile import CodeProfile
+    from assay.questions.runs.code_profiles.code_profile import CodeProfile
     from assay.questions.runs.run_quality import AnomalousRuns
     from assay.questions.runs.scatter import ScatterView
     from assay.questions.trust.changes import ChangesView
@@ -338,7 +338,12 @@ class OpenedRepository(Forecasts):
 
         ``phase``, ``stage``, ``node``, ``attempt``: only these. ``at_s``: only the second at this time of the run.
         """
-        from assay.questions.runs.code_profile import CodeProfileRequest, code_profile, profile_basis, profile_sentence
+        from assay.questions.runs.code_profiles.code_profile import (
+            CodeProfileRequest,
+            code_profile,
+            profile_basis,
+            profile_sentence,
+        )
 
         store, prefix = self._store, text(run, "run")
         profile = code_profile(store, prefix, CodeProfileRequest(phase, stage, node, attempt, at_s))

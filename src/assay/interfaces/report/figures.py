@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.interfaces.charts.costs import cost_bars
-from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import FULL_PX
-from assay.interfaces.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
+from assay.interfaces.charts.single_runs.disks import disk_traffic_areas
+from assay.interfaces.charts.single_runs.runs import request_sizes, task_occupancy, task_timeline, time_shares
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.report.output.document import ReportFigure
 from assay.questions.report.values import Report, ReportSection, RunView

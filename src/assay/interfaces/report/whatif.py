@@ -7,7 +7,7 @@ Nothing is computed here.
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.interfaces.report.output.document import Block, Chapter, Code, Line, Paragraph
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.forecasts.whatif import WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfAnswer
 from assay.text import amounts, capitalised, language, numbers, titles
 
 

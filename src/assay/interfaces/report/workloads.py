@@ -6,7 +6,7 @@ In: a report and its figures. Out: chapters of a document. Nothing is computed h
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.run_profile.run_detail import request_limits_note
 from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
-from assay.interfaces.charts.runs import PURPOSE_TITLES
+from assay.interfaces.charts.single_runs.runs import PURPOSE_TITLES
 from assay.interfaces.charts.times import THROUGHPUT_TITLES
 from assay.interfaces.report.figures import Figures, SectionFigures
 from assay.interfaces.report.output.document import (

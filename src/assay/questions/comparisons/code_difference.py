@@ -23,7 +23,7 @@ from assay.analysis.statistics import RunTable
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.model import Run
 from assay.questions.comparisons.side_by_side import Of, sides_of
-from assay.questions.runs.code_profile import profile_facts, require_recordings, stored_stacks
+from assay.questions.runs.code_profiles.code_profile import profile_facts, require_recordings, stored_stacks
 from assay.store import Repository
 from assay.text import TextTable, plural
 

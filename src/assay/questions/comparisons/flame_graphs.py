@@ -12,7 +12,7 @@ from assay.analysis.code_profile.difference import GB
 from assay.analysis.code_profile.flame import FlameGraph, flame_graph
 from assay.analysis.code_profile.stacks import Stack
 from assay.questions.comparisons.code_difference import ProfiledSides
-from assay.questions.runs.code_profile import profile_facts, require_recordings, stacks_at, stored_stacks
+from assay.questions.runs.code_profiles.code_profile import profile_facts, require_recordings, stacks_at, stored_stacks
 from assay.store import Repository
 
 WIDTH_TEXT = "The width of a frame is its time with the methods that it calls."

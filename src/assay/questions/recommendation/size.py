@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.analysis.cost.interruptions import mean_time_with_restarts_s
-from assay.analysis.run_profile.job_limits import JobShares, job_shares
+from assay.analysis.run_profile.limits.job_limits import JobShares, job_shares
 from assay.analysis.run_profile.memory_need import MemoryNeed, memory_need
 from assay.estimation.profiles.log_profile import data_bytes_of, log_profile
 from assay.estimation.simulator.pool import SimulatorPool

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.analysis.run_profile.job_limits import SKEW_MIN, JobLimit, JobShares
+from assay.analysis.run_profile.limits.job_limits import SKEW_MIN, JobLimit, JobShares
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, MemoryNeed
 from assay.foundation.units import format_bytes, format_duration
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED

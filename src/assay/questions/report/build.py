@@ -29,7 +29,7 @@ from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs.run_costs import YEARS
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.question_sentences import view_of
-from assay.questions.forecasts.whatif import WhatIfAnswer, WhatIfQuestion, what_if
+from assay.questions.forecasts.whatif.whatif import WhatIfAnswer, WhatIfQuestion, what_if
 from assay.questions.report.configurations import COMPARISONS_MAX, configuration_details, count_comparisons
 from assay.questions.report.groups import group_details
 from assay.questions.report.method import method_facts

@@ -12,7 +12,7 @@ from assay.analysis.comparison.factors.device_classes import DeviceClass
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.run_profile.devices import Purpose
-from assay.analysis.run_profile.limits import Limits
+from assay.analysis.run_profile.limits.run_limits import Limits
 from assay.analysis.run_profile.phases import Occupancy, rank
 from assay.analysis.run_profile.reasons import ObservedSide, reasons
 from assay.analysis.run_profile.run_detail import RunDetail
@@ -30,7 +30,7 @@ from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.option_words import option_text, workload_in_context
 from assay.questions.decisions.sentences.question_sentences import QuestionView
-from assay.questions.forecasts.whatif import WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif import WhatIfAnswer
 from assay.questions.report.request import Fact, ReportRequest
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import TextTable

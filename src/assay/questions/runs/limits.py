@@ -1,9 +1,9 @@
 """Find what limited a run, and how much faster it could be at most, from its traces and task attempts.
 
-In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.Limits`; None without traces.
+In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.run_limits.Limits`; None without traces.
 """
 
-from assay.analysis.run_profile.limits import Limits, limits_of
+from assay.analysis.run_profile.limits.run_limits import Limits, limits_of
 from assay.foundation.errors import RepositoryError
 from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.store import Repository

@@ -1,7 +1,7 @@
 """Lay out the limits of a run as tables of text for the terminal, the page and the report. Nothing is computed."""
 
-from assay.analysis.run_profile.limits import Limits
-from assay.analysis.run_profile.loads import Resource
+from assay.analysis.run_profile.limits.loads import Resource
+from assay.analysis.run_profile.limits.run_limits import Limits
 from assay.text import TextTable, capitalised, share, tenths
 
 LIMIT_TITLES = {

@@ -13,7 +13,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, where_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Run
-from assay.questions.runs.code_profile import stacks_of_run
+from assay.questions.runs.code_profiles.code_profile import stacks_of_run
 from assay.questions.runs.runs import in_order_of_start, levels_in, selected
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit

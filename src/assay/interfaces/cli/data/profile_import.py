@@ -33,7 +33,7 @@ def import_profile_command(
             hint="assay import profile FILE… --run RUN; `assay runs` lists the runs",
         )
     from assay.questions.json_values import json_value
-    from assay.questions.runs.profile_import import import_profile
+    from assay.questions.runs.code_profiles.profile_import import import_profile
 
     paths = [Path(name) for name in files]
     done = import_profile(Repository.open(repository), run, paths, kind=kind, interval_ms=interval_ms, progress=say)

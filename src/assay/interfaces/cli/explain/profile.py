@@ -27,7 +27,7 @@ from assay.store import Repository
 from assay.text import plural
 
 if TYPE_CHECKING:
-    from assay.questions.runs.code_profile import CodeProfile, CodeProfileRequest
+    from assay.questions.runs.code_profiles.code_profile import CodeProfile, CodeProfileRequest
 
 DIFF = "diff"
 
@@ -87,7 +87,7 @@ def profile_command(
     if len(runs) > 1:
         raise SpecificationError("a profile is of one run", where="run", hint="to compare two: assay profile diff A B")
     from assay.questions.json_values import json_value
-    from assay.questions.runs.code_profile import CodeProfileRequest, code_profile
+    from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, code_profile
 
     store, request = Repository.open(repository), CodeProfileRequest(**fields)
     answer = code_profile(store, runs[0], request)
@@ -102,7 +102,7 @@ def profile_command(
 def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, request: CodeProfileRequest) -> None:
     from assay.interfaces.web.rendering.flame_page import write_flame_page
     from assay.questions.comparisons.flame_graphs import WIDTH_TEXT, flame_graphs_of_run
-    from assay.questions.runs.code_profile import interval_text
+    from assay.questions.runs.code_profiles.code_profile import interval_text
 
     basis = f"{answer.kind} profile, {answer.method}, {plural(len(answer.attempts), 'recording')}"
     graphs = flame_graphs_of_run(store, answer.run_id, request.phase, request.at_s)
@@ -112,7 +112,7 @@ def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, requ
 
 
 def _show(answer: CodeProfile, limit: int | None) -> None:
-    from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables
+    from assay.questions.runs.code_profiles.code_profile import profile_basis, profile_sentence, profile_tables
 
     click.echo(profile_sentence(answer))
     if not answer.categories:

@@ -19,7 +19,7 @@ from assay.interfaces.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from assay.questions.forecasts.whatif import WhatIfAnswer
+    from assay.questions.forecasts.whatif.whatif import WhatIfAnswer
 
 
 @click.command(cls=AssayCommand)
@@ -71,7 +71,7 @@ def whatif(
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
     from assay.questions.forecasts.learning import profile_from
-    from assay.questions.forecasts.whatif import WhatIfQuestion, what_if
+    from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
     from assay.questions.json_values import json_value
     from assay.specs.document import read_document
     from assay.specs.prices import load_prices

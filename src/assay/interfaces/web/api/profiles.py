@@ -11,8 +11,8 @@ from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, Conte
 from assay.questions.comparisons.code_difference import ComparedProfiles, difference_of_sides, profiled_sides
 from assay.questions.comparisons.flame_graphs import FlameGraphs, flame_graphs_of_run, flame_graphs_of_sides
 from assay.questions.comparisons.side_by_side import Of
-from assay.questions.runs.code_over_time import CodeOverTime, code_over_time
-from assay.questions.runs.code_profile import CodeProfile, CodeProfileRequest, code_profile
+from assay.questions.runs.code_profiles.code_over_time import CodeOverTime, code_over_time
+from assay.questions.runs.code_profiles.code_profile import CodeProfile, CodeProfileRequest, code_profile
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["profiles"])
 Choice = Annotated[str | None, Query(max_length=300)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from assay.analysis.run_profile.limits import Limits
+from assay.analysis.run_profile.limits.run_limits import Limits
 from assay.analysis.run_profile.run_detail import RunDetail
 from assay.analysis.run_profile.series import WINDOWS_MAX, names_of, series_of
 from assay.analysis.run_profile.task_durations import TaskDurations

@@ -16,8 +16,8 @@ from assay.interfaces.web.api.plan import cluster_files
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.costs.changed_prices import changed_book
 from assay.questions.forecasts.measured import fitting_clusters, measured_runs
-from assay.questions.forecasts.whatif import Anchors, WhatIfAnswer, WhatIfQuestion, anchors_of, answer_of
-from assay.questions.forecasts.whatif_page import AnchorChoice, anchor_choices
+from assay.questions.forecasts.whatif.whatif import Anchors, WhatIfAnswer, WhatIfQuestion, anchors_of, answer_of
+from assay.questions.forecasts.whatif.whatif_page import AnchorChoice, anchor_choices
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 RunId = Annotated[

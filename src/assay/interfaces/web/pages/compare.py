@@ -11,10 +11,10 @@ from assay.analysis.comparison.details.side_by_side import SIDES_MAX, SIDES_MIN,
 from assay.analysis.run_profile.tables.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import FormatError, SpecificationError
-from assay.interfaces.charts.disks import disk_traffic_areas
 from assay.interfaces.charts.drawing.style import FULL_PX, PALETTE, Spec
-from assay.interfaces.charts.one_run import Lines, trace_lines
-from assay.interfaces.charts.runs import request_sizes, task_occupancy, time_shares
+from assay.interfaces.charts.single_runs.disks import disk_traffic_areas
+from assay.interfaces.charts.single_runs.one_run import Lines, trace_lines
+from assay.interfaces.charts.single_runs.runs import request_sizes, task_occupancy, time_shares
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.interfaces.web.api import compare as api_compare
 from assay.interfaces.web.api import profiles as api_profiles
@@ -29,7 +29,7 @@ from assay.questions.comparisons.code_difference import ComparedProfiles
 from assay.questions.comparisons.side_by_side import Of, disk_traffic_of_runs, occupancy_of_runs
 from assay.questions.decisions.buyer import question_of_factor
 from assay.questions.decisions.decision import Decision
-from assay.questions.runs.code_profile import has_recordings
+from assay.questions.runs.code_profiles.code_profile import has_recordings
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.trust.flags import FlagCount, flag_count_of
 

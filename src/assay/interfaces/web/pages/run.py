@@ -16,15 +16,15 @@ from assay.analysis.run_profile.tables.limits_tables import limit_sections, limi
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.analysis.run_profile.tables.trace_views import GROUPS, groups_of, views_of
 from assay.interfaces.charts.drawing.style import PALETTE, Spec
-from assay.interfaces.charts.durations import duration_histograms
-from assay.interfaces.charts.run_over_time import SHOWN_AT_FIRST, Span, run_over_time
-from assay.interfaces.charts.runs import request_sizes
+from assay.interfaces.charts.single_runs.durations import duration_histograms
+from assay.interfaces.charts.single_runs.run_over_time import SHOWN_AT_FIRST, Span, run_over_time
+from assay.interfaces.charts.single_runs.runs import request_sizes
 from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
-from assay.questions.runs.code_profile import has_recordings, has_times
+from assay.questions.runs.code_profiles.code_profile import has_recordings, has_times
 from assay.questions.runs.complete_run import CompleteRun
 from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.log_lines import PART_BYTES, log_hits, log_lines

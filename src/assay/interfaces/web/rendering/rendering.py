@@ -29,7 +29,7 @@ from assay.questions.decisions.sentences.decision_sentences import row_verdict
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
 from assay.questions.runs import task_durations
-from assay.questions.runs.code_profile import profile_basis, profile_sentence, profile_tables
+from assay.questions.runs.code_profiles.code_profile import profile_basis, profile_sentence, profile_tables
 from assay.text import amounts, language, layout_text, meanings, metric_text, metric_title, numbers, ratios, titles
 
 TYPES = {

@@ -40,14 +40,14 @@ from assay.interfaces.web.pages import cost as pages_cost
 from assay.interfaces.web.pages import hosts as pages_hosts
 from assay.interfaces.web.pages import overview as pages
 from assay.interfaces.web.pages import plan as pages_plan
-from assay.interfaces.web.pages import predict as pages_predict
 from assay.interfaces.web.pages import recommend as pages_recommend
 from assay.interfaces.web.pages import report as pages_report
 from assay.interfaces.web.pages import run as pages_run
 from assay.interfaces.web.pages import scatter as pages_scatter
-from assay.interfaces.web.pages import tuning as pages_tuning
-from assay.interfaces.web.pages import whatif as pages_whatif
 from assay.interfaces.web.pages import why as pages_why
+from assay.interfaces.web.pages.forecasts import predict as pages_predict
+from assay.interfaces.web.pages.forecasts import tuning as pages_tuning
+from assay.interfaces.web.pages.forecasts import whatif as pages_whatif
 from assay.interfaces.web.rendering.rendering import NotFoundError, Rendering
 from assay.interfaces.web.server.security import (
     COOKIE,

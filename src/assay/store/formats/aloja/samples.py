@@ -1,7 +1,8 @@
 """Convert rows of ALOJA's monitoring tables, or of the logs behind these tables, to the trace of a run.
 
 In: rows of ``SAR_cpu SAR_block_devices SAR_memory_util SAR_net_devices VMSTATS BWM BWM2`` as text by column, each with
-its time in seconds from the run's start. Out: :class:`assay.model.runs.trace.Trace`, and the seconds that it covers.
+its time in seconds from the run's start. Out: :class:`assay.model.runs.traces.trace.Trace`, and the seconds that it
+covers.
 
 A row holds means over the interval that ends at the row's time; a trace holds counters. The amount of an interval is
 rate × interval. A counter is the sum of the amounts, from 0 at the start of the first interval. It stays constant while

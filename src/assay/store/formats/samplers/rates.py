@@ -1,7 +1,7 @@
 """Convert the rates that a monitor printed into counters from 0, as in a trace, and into an observed run.
 
 In: for each sample, the growth of each counter over the sample's interval. Out: a
-:class:`~assay.model.runs.trace.Trace` with one growing counter per subject and metric, and a run of the workload
+:class:`~assay.model.runs.traces.trace.Trace` with one growing counter per subject and metric, and a run of the workload
 ``observation`` that lasts from the first to the last sample. Rates are per second. The growth is rate × interval, and
 the sum of the growths is the integral of the rate, with the monitor's rounding error. An interval that was not observed
 adds nothing: the counter stays constant, and the run has a warning. Units are bytes, seconds and counts, without

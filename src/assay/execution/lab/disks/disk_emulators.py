@@ -1,8 +1,9 @@
 """Emulate the disks of a node: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices.
 
-There are two emulators. With :class:`~assay.execution.lab.modelled.ModelledLoop`, a daemon delays requests by the time
-that an arm or flash channels take. :class:`ThrottledLoop` is a loop device over a sparse file with the block-I/O
-controller's limits on bytes/s and requests/s, which emulates transfer rates but no seeks. Both are formatted with ext4.
+There are two emulators. With :class:`~assay.execution.lab.disks.modelled_disks.ModelledLoop`, a daemon delays requests
+by the time that an arm or flash channels take. :class:`ThrottledLoop` is a loop device over a sparse file with the
+block-I/O controller's limits on bytes/s and requests/s, which emulates transfer rates but no seeks. Both are formatted
+with ext4.
 Two settings shrink with the scale, so that they correspond to the same *time* as at full size:
 
 - the largest request and the readahead window: :mod:`assay.model.plans.requests`;

@@ -6,7 +6,7 @@ In: a :class:`CompleteRun` and the span to show. Out: a Vega-Lite specification 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.analysis.run_profile.limits import Limits, limit_spans
+from assay.analysis.run_profile.limits.run_limits import Limits, limit_spans
 from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.tables.trace_views import (
     GROUPS,
@@ -20,8 +20,8 @@ from assay.analysis.run_profile.tables.trace_views import (
 )
 from assay.analysis.run_profile.tasks import timeline
 from assay.interfaces.charts.drawing.style import Spec
-from assay.interfaces.charts.one_run import Lines, OverTime, over_time
-from assay.questions.runs.code_over_time import CodeOverTime
+from assay.interfaces.charts.single_runs.one_run import Lines, OverTime, over_time
+from assay.questions.runs.code_profiles.code_over_time import CodeOverTime
 from assay.questions.runs.complete_run import CompleteRun
 from assay.text import joined
 

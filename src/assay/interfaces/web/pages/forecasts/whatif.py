@@ -28,8 +28,8 @@ from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.forecasts.prediction import can_learn
-from assay.questions.forecasts.whatif import Anchor
-from assay.questions.forecasts.whatif_page import Control, controls_of
+from assay.questions.forecasts.whatif.whatif import Anchor
+from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _FIELD_CHARACTERS_MAX = 300

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.run_profile.loads import DISKS, Loads, Resource, overlap_s
-from assay.analysis.run_profile.replay import replayed_s
+from assay.analysis.run_profile.limits.loads import DISKS, Loads, Resource, overlap_s
+from assay.analysis.run_profile.limits.replay import replayed_s
 from assay.analysis.statistics import Floats
 from assay.model import Run, TaskAttempt
 

@@ -8,7 +8,7 @@ nodes and devices of the run, so they do not change when you select a span or a 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.analysis.run_profile.limits import LimitSpan
+from assay.analysis.run_profile.limits.run_limits import LimitSpan
 from assay.analysis.run_profile.phases import task_phases
 from assay.analysis.run_profile.series import Series
 from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
@@ -23,7 +23,7 @@ from assay.interfaces.charts.drawing.style import (
     colour_scale,
 )
 from assay.model import Phase
-from assay.questions.runs.code_over_time import CodeOverTime
+from assay.questions.runs.code_profiles.code_over_time import CodeOverTime
 
 TIME_TITLE = "Time since the run's start (s)"
 LABELS_PX = 112

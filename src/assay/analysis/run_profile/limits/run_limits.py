@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.analysis.run_profile.bounds import BOUND_ERROR_RATE, Bound, bounds_of
 from assay.analysis.run_profile.devices import as_observed
-from assay.analysis.run_profile.loads import Loads, Resource, loads_of, overlap_s
+from assay.analysis.run_profile.limits.bounds import BOUND_ERROR_RATE, Bound, bounds_of
+from assay.analysis.run_profile.limits.loads import Loads, Resource, loads_of, overlap_s
 from assay.analysis.run_profile.phases import rank, task_phases
 from assay.analysis.statistics import Floats
 from assay.foundation.units import format_percent

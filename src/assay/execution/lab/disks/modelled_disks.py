@@ -13,8 +13,8 @@ from typing import Any
 
 from assay.analysis.devices.numbers import model_numbers
 from assay.execution.lab.commands import parallel
-from assay.execution.lab.diskd import DiskDaemon
-from assay.execution.lab.disks import DiskSpec, EmulatedDisk, attach, make_image
+from assay.execution.lab.disks.disk_emulators import DiskSpec, EmulatedDisk, attach, make_image
+from assay.execution.lab.disks.diskd import DiskDaemon
 from assay.execution.lab.journal import UndoJournal, UndoStep
 from assay.model import Disks
 

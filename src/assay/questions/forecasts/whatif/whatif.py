@@ -36,7 +36,7 @@ from assay.model import CONTAINERS, CostProfile, Origin, Plan, PriceBook, Run
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
-from assay.questions.forecasts.whatif_costs import costs_of
+from assay.questions.forecasts.whatif.whatif_costs import costs_of
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
 from assay.text import data_text, joined, plural, workload_title

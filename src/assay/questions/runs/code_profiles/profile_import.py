@@ -28,7 +28,7 @@ from assay.execution.engines.hadoop.profiling.recording import BYTES_MAX, part_l
 from assay.foundation.errors import FormatError, RepositoryError
 from assay.foundation.units import format_bytes
 from assay.model import Run, TaskAttempt
-from assay.questions.runs.code_profile import has_recordings
+from assay.questions.runs.code_profiles.code_profile import has_recordings
 from assay.store import Repository
 from assay.store.exchange.attached_profiles import AttachedFacts, AttachedProfile, ProfileSource, profile_bundle
 from assay.store.formats.profiles.pprof import read_pprof

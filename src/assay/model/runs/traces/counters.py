@@ -1,15 +1,15 @@
 """Increases of a trace's counters over an interval of the run.
 
-In: a :class:`assay.model.runs.trace.Trace` and an interval in seconds from the run's start. Out: increases in the
-counters' units. Pure. Counters are assumed to grow linearly between two samples, so increases of adjoining intervals
-add up.
+In: a :class:`assay.model.runs.traces.trace.Trace` and an interval in seconds from the run's start. Out: increases in
+the counters' units. Pure. Counters are assumed to grow linearly between two samples, so increases of adjoining
+intervals add up.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice, pairwise
 
-from assay.model.runs.trace import Trace
+from assay.model.runs.traces.trace import Trace
 
 
 def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float | None:

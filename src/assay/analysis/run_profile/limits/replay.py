@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.run_profile.loads import Loads
+from assay.analysis.run_profile.limits.loads import Loads
 from assay.analysis.run_profile.phases import jobs_of, task_phases
 from assay.analysis.statistics import Floats
 from assay.model import Job, Run, TaskAttempt

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.code_profile.categories import category_of
 from assay.analysis.statistics import started_unix_s
-from assay.questions.runs.code_profile import profile_facts, times_of_run
+from assay.questions.runs.code_profiles.code_profile import profile_facts, times_of_run
 from assay.store import Repository
 
 

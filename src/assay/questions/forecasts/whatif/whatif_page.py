@@ -1,7 +1,7 @@
 """List the measured runs that a what-if question can start from, and the controls that change them.
 
 In: a repository, or an anchor with the changes so far. Out: :class:`AnchorChoice` values, and :class:`Control` values
-with the names that ``assay whatif --set`` takes. :mod:`assay.questions.forecasts.whatif` answers the question.
+with the names that ``assay whatif --set`` takes. :mod:`assay.questions.forecasts.whatif.whatif` answers the question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from assay.execution.planning.plan_files.changed_plan import Change, altered, on
 from assay.foundation.errors import AssayError
 from assay.model import CONTAINERS, Device, DeviceKind
 from assay.questions.forecasts.measured import Measured, measured_of, measured_runs
-from assay.questions.forecasts.whatif import Anchor
+from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.specs.layouts import fitting_codes
 from assay.store import Repository
 from assay.text import capitalised

@@ -1,0 +1,1 @@
+"""Draw single runs: phases, tasks, limits, code, disk traffic and series of a trace."""

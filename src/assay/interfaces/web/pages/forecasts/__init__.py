@@ -1,0 +1,1 @@
+"""Render the pages of times that were not measured: What if, Learned and Tuning."""

@@ -1,0 +1,1 @@
+"""What-if: run times and costs of measured configurations with changed settings or hardware."""

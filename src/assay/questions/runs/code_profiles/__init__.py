@@ -1,0 +1,1 @@
+"""Code profiles: which code a run executed, and profiles that were recorded outside assay."""
