@@ -163,6 +163,45 @@ def test_a_change_is_shown_at_once_undone_and_restored_by_back(watched: Observed
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(("width_px", "folded"), [(1440, False), (768, False), (390, True)])
+def test_the_answer_is_above_the_prices(browser: Browser, server: str, width_px: int, folded: bool) -> None:
+    with watched_page(browser, server, width_px) as watched:
+        page = watched.open("/cost?workload=terasort")
+        answer = page.locator("#answer .answer").first.bounding_box()
+        assert answer
+        assert answer["y"] + answer["height"] < 700, "within the first screen"
+        prices = page.locator(".what-if h2").bounding_box()
+        chart = page.locator("#cost-chart").bounding_box()
+        assert prices
+        assert chart
+        assert answer["y"] < prices["y"] < chart["y"]
+        assert page.locator("#cost-form .bar").is_hidden() == folded
+        assert page.locator("#priced input[type=range]").first.is_hidden() == (width_px < 960)
+        watched.check()
+
+
+@pytest.mark.browser
+def test_the_answer_follows_a_changed_price(watched: ObservedRun) -> None:
+    page = watched.open("/cost?workload=terasort")
+    before = page.locator("#answer").inner_text()
+    field = page.locator(f"input[type=number][name='price.{names()[0]}']")
+    field.fill("500")
+    field.press("Tab")
+    page.wait_for_function("text => document.querySelector('#answer').innerText !== text", arg=before)
+    watched.check()
+
+
+def test_columns_without_a_value_and_equal_ranks_are_left_out(tmp_path: Path) -> None:
+    made = Repository.create(tmp_path / "r")
+    for number, layout in enumerate(("HD2", "SS2")):
+        made.publish(make_run(number, layout=layout, levels={"layout": layout}, duration_s=100.0 + number))
+    page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost?workload=terasort").text
+    headers = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page[page.index('id="results"') :])
+    assert "Cost per run" in headers
+    assert not {"95 % interval", "Pareto front in", "Rank"} & set(headers)
+
+
+@pytest.mark.browser
 def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     slider = page.locator("input[type=range]").first

@@ -162,7 +162,7 @@ def test_scripts_from_elsewhere_or_in_the_page_do_not_run(watched: ObservedRun) 
 
 def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: ObservedRun) -> None:
     page = watched.open("/cost")
-    assert "No price book yet" in page.locator("#results").inner_text()
+    assert "No price book yet" in page.locator("#answer").inner_text()
     book = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
     page.locator("#prices").fill(book)
     page.wait_for_selector("#cost-chart.drawn svg", timeout=DRAWN_MS)
@@ -175,7 +175,7 @@ def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: Observe
     page.wait_for_selector("#cost-chart.drawn svg", timeout=DRAWN_MS)
     assert page.locator("#results").inner_text() == changed, "Back finds the book that was pasted"
     page.locator("#prices").fill("nonsense: [")
-    page.wait_for_selector("#results [role=alert]")
+    page.wait_for_selector("#answer [role=alert]")
     watched.check()
 
 
@@ -195,7 +195,7 @@ def test_cost_over_years_is_shown_as_sandisk_does(watched: ObservedRun) -> None:
     assert page.get_by_role("region", name="Cost per performance and per capacity").locator("tbody tr").count() == 1
     page.locator("#cost-form [name=years]").fill("-1")
     page.locator("#cost-form [name=years]").press("Tab")
-    page.wait_for_selector("#results [role=alert]")
+    page.wait_for_selector("#answer [role=alert]")
     watched.check()
 
 

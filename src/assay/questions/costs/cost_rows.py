@@ -153,35 +153,51 @@ class JobCostEffectiveness:
 
     @property
     def headline(self) -> str:
-        """The row that costs least per run, in one sentence; empty without a row."""
+        """The row that costs least per run, in one sentence per group, and what limits this; empty without a row."""
+        return " ".join((*self.answers, *self.limits))
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The row that costs least per run: a sentence for each group of rows that matched runs compare."""
         if not self.rows:
-            return ""
+            return ()
         if len(self.rows) == 1:
-            return f"Nothing to compare with: {levels_text(self.rows[0].levels)} is the only row with a price."
+            return (f"Nothing to compare with: {levels_text(self.rows[0].levels)} is the only row with a price.",)
         sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
         if sentence is None:
-            return "Not compared: no two runs of different rows are equal in everything else."
+            return ("Not compared: no two runs of different rows are equal in everything else.",)
+        ranked = [row for row in self.rows if row.group is not None]
+        if self.further_decisions:
+            further = [cheapest_sentence(decision, count_others=False) for decision in self.further_decisions]
+            return tuple(f"Group {number}: {text}" for number, text in enumerate((sentence, *further), start=1))
+        if len(ranked) < len(self.rows) and any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
+            sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
+        return (sentence,)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Rows that the answers don't compare, and rows with a lower mean than the cheapest of their group."""
+        if len(self.rows) < 2 or self.decision is None or self.decision.cheapest is None:
+            return ()
+        sentences = []
         apart = [row for row in self.rows if row.group is None]
         ranked = [row for row in self.rows if row.group is not None]
-        several = bool(self.further_decisions)
-        if several:
-            sentence = f"Group 1: {sentence}"
-        elif apart and any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
-            sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
-        for number, further in enumerate(self.further_decisions, start=2):
-            sentence += f" Group {number}: {cheapest_sentence(further, count_others=False)}"
-        if several:
-            sentence += " Rows of different groups can't be compared: none of their runs are equal in everything else."
+        if self.further_decisions:
+            sentences.append(
+                "Rows of different groups can't be compared: none of their runs are equal in everything else."
+            )
         if apart:
-            sentence += f" {len(apart)} of {len(self.rows)} rows are not compared with these, because too few "
-            sentence += "or none of their runs are equal in everything else."
+            sentences.append(
+                f"{len(apart)} of {len(self.rows)} rows are not compared with these, because too few or none of their "
+                "runs are equal in everything else."
+            )
         first = min((row.cost for row in ranked if row.rank == 1), default=Decimal(0))
         if lower := [row for row in apart if row.cost < first]:
-            sentence += f" Some of their means are lower: {self._named(lower)}."
+            sentences.append(f"Some of their means are lower: {self._named(lower)}.")
         leaders = {row.group: row.cost for row in reversed(ranked) if row.rank == 1}
         if lower := [row for row in ranked if row.rank != 1 and row.cost < leaders[row.group]]:
-            sentence += f" Over runs that are not matched, the mean is lower: {self._named(lower)}."
-        return sentence
+            sentences.append(f"Over runs that are not matched, the mean is lower: {self._named(lower)}.")
+        return tuple(sentences)
 
     def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:
         """Return the first rows with their mean costs: ``1 SSD (SSD), InfiniBand, m1000-01 ($0.61)``."""

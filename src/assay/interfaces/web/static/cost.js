@@ -73,7 +73,7 @@ function putIn(html) {
         if (changed) rowOf(row.dataset.price).querySelector(`td.${cell}`).replaceWith(changed);
       }
     }
-    document.getElementById("results").replaceWith(sent.content.getElementById("results"));
+    for (const id of ["answer", "results"]) document.getElementById(id).replaceWith(sent.content.getElementById(id));
   }
   showEdits();
 }
