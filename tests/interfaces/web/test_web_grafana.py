@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from assay.analysis.statistics import table_of
+from assay.analysis.statistics import InferenceScope, table_of
 from assay.interfaces.web.api.metrics import MonitoringCollector
-from assay.questions.runs.monitoring import monitoring
+from assay.questions.decisions.decision import CostRatio, CostVerdict, TimeRatio
+from assay.questions.decisions.option_figures import OptionFigures
+from assay.questions.runs.monitoring import DecisionFigures, monitoring
 from assay.store.campaigns.status import CampaignStatus
 from builders import make_run
 from paths import EXAMPLES
@@ -31,7 +34,11 @@ QUERIES = [
 def exported() -> dict[str, set[str]]:
     """Return the exported metrics with their labels."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(MonitoringCollector(monitoring(table_of([make_run(1)]), [RUNNING])))
+    time = TimeRatio(1.5, 1.4, 1.6, InferenceScope.TESTED, "", 3, 9, 9, None, None)
+    cost = CostRatio(0.7, 0.6, 0.8, 1.1, 1.5, None, CostVerdict.CHEAPER)
+    option = OptionFigures("storage", "layout", "HD2", "SS2", "measured", "", time, cost)
+    view = replace(monitoring(table_of([make_run(1)]), [RUNNING]), decisions=DecisionFigures((option,), 1.0))
+    registry.register(MonitoringCollector(view))
     families = text_string_to_metric_families(generate_latest(registry).decode())
     return {family.name: {label for sample in family.samples for label in sample.labels} for family in families}
 

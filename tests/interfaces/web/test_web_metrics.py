@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from statistics import median
+from threading import Event
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
 
 from assay.analysis.statistics import table_of
+from assay.foundation.errors import AssayError
+from assay.interfaces.web.state.background_answer import BackgroundAnswer
+from assay.model import ImportedRun
+from assay.model.runs.imported import foreign_run
 from assay.model.runs.run_status import RunStatus
 from assay.questions.runs.monitoring import LAST_RUNS_MAX, last_runs, monitoring
+from assay.specs import load_prices
 from assay.store import Repository
 from assay.store.campaigns.status import CampaignStatus
-from builders import make_run
+from builders import build_repository, make_run, study_runs
+from question_table import SANDISK, printed
 from web_support import READ, client_of, filled, guarded
 
 RUNNING = CampaignStatus(
     "c1", "plan", "lab", 1.0, True, 1, 18, 4, 1, 6, "TeraSort", 2.0, "job", 600.0, 700.0, (), None, 2.0
 )
+
+
+LAYOUTS = ("HDD", "HD2", "HD3", "HD4", "HD5", "HS5", "SSD", "SS2", "RL1", "RL2", "RL3", "NVE")
+
+
+def synthetic_runs(count: int) -> Iterator[ImportedRun]:
+    """Yield runs of 768 kinds: 8 workloads, 12 layouts, 2 networks and 4 clusters."""
+    noise = random.Random(1)
+    for number in range(count):
+        layout = noise.choice(LAYOUTS)
+        run = foreign_run(
+            workload=f"workload-{noise.randrange(8)}",
+            layout=layout,
+            cluster=f"cluster-{noise.randrange(4)}",
+            levels={"network": noise.choice(("ETH", "IB"))},
+            duration_s=round(1000 / (1 + LAYOUTS.index(layout) / 4) * noise.lognormvariate(0, 0.1), 3),
+            started_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T{number % 24:02d}:00:00+00:00",
+        )
+        yield ImportedRun(str(number), f"synthetic:{number}", run)
 
 
 def _samples(text: str) -> dict[str, dict[tuple[str, ...], float]]:
@@ -79,6 +112,80 @@ def test_a_running_campaign_has_its_progress(tmp_path: Path, monkeypatch: pytest
     key = ("c1", "plan")
     names = ("planned_runs", "done_runs", "failed_runs", "remaining_seconds")
     assert [samples[f"assay_campaign_{name}"][key] for name in names] == [18, 4, 1, 600]
+
+
+def _with_decisions(client: TestClient) -> dict[str, dict[tuple[str, ...], float]]:
+    """Return the metrics as soon as the decisions are computed."""
+    end_s = time.monotonic() + 240
+    while "\nassay_decisions_timestamp_seconds " not in (text := client.get("/metrics").text):
+        assert time.monotonic() < end_s
+        time.sleep(0.5)
+    return _samples(text)
+
+
+def test_prometheus_reads_the_decision_of_the_command(tmp_path: Path) -> None:
+    root = build_repository(tmp_path / "r", study_runs()).root
+    samples = _with_decisions(client_of(root, book=load_prices(SANDISK / "prices.yaml")))
+    words = ("decide", "storage", "--prices", SANDISK / "prices.yaml", "--repository", root, "--json")
+    decision = json.loads(printed(*words))[0]["decision"]
+    option = decision["options"][0]
+    labels = ("storage", decision["factor"], decision["baseline"], option["option"], decision["origin"])
+    key = next(key for key in samples["assay_decision_speedup"] if set(labels) <= set(key))
+    for metric, ratio in (("speedup", option["time"]), ("cost_ratio", option["cost"])):
+        ends = (("", "ratio"), ("_low", "low"), ("_high", "high"))
+        for end, name in ends:
+            assert samples[f"assay_decision_{metric}{end}"][key] == ratio[name]
+    assert samples["assay_decision_runs"][key] == option["time"]["runs_baseline"] + option["time"]["runs_option"]
+
+
+def test_an_answer_in_the_background_is_computed_once_per_version_and_never_waited_for() -> None:
+    held: BackgroundAnswer[int] = BackgroundAnswer()
+    release, made = Event(), []
+
+    def make(number: int, error: AssayError | None = None) -> int:
+        release.wait(60)
+        made.append(number)
+        if error:
+            raise error
+        return number
+
+    def settled(number: int | None, version: str, call: Callable[[], int]) -> None:
+        end_s = time.monotonic() + 60
+        while held.newest(version, call) != number:
+            assert time.monotonic() < end_s
+            time.sleep(0.01)
+
+    assert held.newest("a", lambda: make(1)) is None
+    assert held.newest("a", lambda: make(2)) is None
+    release.set()
+    settled(1, "a", lambda: make(3))
+    assert made == [1]
+    release.clear()
+    assert held.newest("b", lambda: make(4)) == 1
+    release.set()
+    settled(4, "b", lambda: make(4))
+    settled(None, "c", lambda: make(5, AssayError("no runs")))
+    assert held.newest("c", lambda: make(6)) is None
+    assert made[-1] == 5
+
+
+@pytest.mark.slow
+def test_a_scrape_of_50_000_runs_takes_at_most_50_ms_of_cpu(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.write_text("synthetic")
+    repository = Repository.create(tmp_path / "r")
+    repository.import_runs("synthetic", partial(synthetic_runs, 50_000), [(source.name, source)])
+    client = client_of(repository.root)
+    samples = _with_decisions(client)
+    assert sum(samples["assay_runs"].values()) == 50_000
+    assert len(samples["assay_last_run_duration_seconds"]) == 8 * 12 * 2 * 4
+    assert len(samples["assay_decision_speedup"]) > 5
+    times_s = []
+    for _ in range(9):
+        began_s = time.process_time()
+        client.get("/metrics")
+        times_s.append(time.process_time() - began_s)
+    assert median(times_s) < 0.05, times_s
 
 
 def test_metrics_need_a_reading_token_where_pages_do(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Answer what a monitoring system asks: runs by status, the newest time of each kind of run, and running campaigns.
 
-In: the runs as columns, and the campaigns. Out: :class:`Monitoring`. Host samples of a running job are not in it: they
-are in the run's trace, once the run has ended.
+In: the runs as columns, the campaigns, and the options of decisions. Out: :class:`Monitoring`. Host samples of a
+running job are not in it: they are in the run's trace, once the run has ended.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.analysis.statistics import RunTable, counts_by, groups_by, has_level
 from assay.model import RunStatus
+from assay.questions.decisions.option_figures import OptionFigures
 from assay.store.campaigns.status import CampaignStatus
 
 LAST_RUNS_MAX = 1_000
@@ -32,6 +33,15 @@ class LastRun:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionFigures:
+    """The options of a buyer's questions."""
+
+    options: tuple[OptionFigures, ...]
+    read_at_s: float
+    """Unix time at which the runs of the decisions were read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Monitoring:
     """The state of a repository."""
 
@@ -40,10 +50,12 @@ class Monitoring:
     last_runs: tuple[LastRun, ...]
     running: tuple[CampaignStatus, ...]
     """Campaigns that are being executed."""
+    decisions: DecisionFigures | None = None
+    """None before they were computed."""
 
 
-def monitoring(table: RunTable, campaigns: Iterable[CampaignStatus]) -> Monitoring:
-    """Return the state of the repository whose runs are ``table``."""
+def monitoring(table: RunTable, campaigns: Iterable[CampaignStatus] = ()) -> Monitoring:
+    """Return the state of the repository whose runs are ``table``, without its decisions."""
     counts = counts_by(table, "status") if len(table) else {}
     return Monitoring(
         tuple((str(status), counts.get(status, 0)) for status in RunStatus),

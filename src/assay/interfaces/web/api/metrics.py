@@ -1,20 +1,30 @@
-"""Serve the state of the repository to Prometheus: ``/metrics``, in its text format."""
+"""Serve the state of the repository to Prometheus: ``/metrics``, in its text format.
+
+A request computes no decisions: they are computed in the background after the runs changed, and the request gets the
+last ones.
+"""
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from assay.interfaces.web.state.context import READERS, ContextOf
+from assay.interfaces.web.api.decisions import question_answers_on
+from assay.interfaces.web.state.context import READERS, Context, ContextOf
+from assay.questions.decisions.decision import CostRatio, TimeRatio
+from assay.questions.decisions.option_figures import option_figures
 from assay.questions.runs.campaigns import campaigns
-from assay.questions.runs.monitoring import KIND, Monitoring, monitoring
+from assay.questions.runs.monitoring import KIND, DecisionFigures, Monitoring, monitoring
 
 router = APIRouter(include_in_schema=False, dependencies=READERS)
 CAMPAIGNS_MAX = 20
 """Number of newest campaigns in which running ones are searched."""
+OPTION = ("question", "factor", "baseline", "option", "origin", "lab_scale")
+"""Labels of an option of a decision."""
 
 
 class MonitoringCollector(Collector):
@@ -41,6 +51,7 @@ class MonitoringCollector(Collector):
             valid.add_metric(levels, last.runs)
         yield from (duration, started, valid)
         yield from self._campaigns()
+        yield from self._decisions()
 
     def _campaigns(self) -> Iterator[GaugeMetricFamily]:
         labels = ["campaign", "plan"]
@@ -57,11 +68,53 @@ class MonitoringCollector(Collector):
                 left.add_metric(names, campaign.left_s)
         yield from (planned, done, failed, left)
 
+    def _decisions(self) -> Iterator[GaugeMetricFamily]:
+        as_of = GaugeMetricFamily("assay_decisions_timestamp_seconds", "Time at which the decisions' runs were read.")
+        speedup = _ratio_families("assay_decision_speedup", "Time of the baseline / time of the option")
+        cost = _ratio_families("assay_decision_cost_ratio", "Cost of a job on the option / on the baseline")
+        runs = GaugeMetricFamily("assay_decision_runs", "Runs of the baseline and the option.", labels=OPTION)
+        if self.view.decisions is not None:
+            as_of.add_metric([], self.view.decisions.read_at_s)
+        for figures in self.view.decisions.options if self.view.decisions else ():
+            labels = [getattr(figures, name) for name in OPTION]
+            _add_ratio(speedup, labels, figures.time)
+            _add_ratio(cost, labels, figures.cost)
+            runs.add_metric(labels, figures.time.runs_baseline + figures.time.runs_option)
+        yield from (as_of, *speedup, *cost, runs)
+
+
+def _ratio_families(name: str, meaning: str) -> tuple[GaugeMetricFamily, ...]:
+    """Return the metrics of a ratio and of the ends of its interval."""
+    return (
+        GaugeMetricFamily(name, f"{meaning}.", labels=OPTION),
+        GaugeMetricFamily(f"{name}_low", f"{meaning}: lower end of the 95 % interval.", labels=OPTION),
+        GaugeMetricFamily(f"{name}_high", f"{meaning}: upper end of the 95 % interval.", labels=OPTION),
+    )
+
+
+def _add_ratio(families: tuple[GaugeMetricFamily, ...], labels: list[str], ratio: TimeRatio | CostRatio | None) -> None:
+    values = (ratio.ratio, ratio.low, ratio.high) if ratio else (None, None, None)
+    for family, value in zip(families, values, strict=True):
+        if value is not None:
+            family.add_metric(labels, value)
+
+
+def _decision_figures(context: Context) -> DecisionFigures:
+    read_at_s = context.store.snapshot().read_at_s
+    return DecisionFigures(option_figures(question_answers_on(context)), read_at_s)
+
 
 @router.get("/metrics")
 def metrics(context: ContextOf) -> Response:
-    """Return the metrics of the repository and of its running campaigns."""
-    newest = campaigns(context.store.repository, time.time(), CAMPAIGNS_MAX)
+    """Return the metrics of the repository, of its running campaigns and of its decisions."""
+    store = context.store
+    newest = campaigns(store.repository, time.time(), CAMPAIGNS_MAX)
+    decided = context.monitored.newest(store.snapshot().version, lambda: _decision_figures(context))
+    view = replace(
+        store.answer(("monitoring",), monitoring),
+        running=tuple(campaign for campaign in newest if campaign.running),
+        decisions=decided,
+    )
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(MonitoringCollector(monitoring(context.store.table(), newest)))
+    registry.register(MonitoringCollector(view))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

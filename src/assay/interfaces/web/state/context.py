@@ -20,10 +20,12 @@ from assay.foundation.version import __version__
 from assay.interfaces.web.api.models import Problem
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.server.security import COOKIE, NO_TOKEN, AccessRole, Guard, Refusal, Roles
+from assay.interfaces.web.state.background_answer import BackgroundAnswer
 from assay.interfaces.web.state.searches import Searches
 from assay.interfaces.web.state.store import Store
 from assay.model import PriceBook
 from assay.questions.recommendation.recommend import Recommendation
+from assay.questions.runs.monitoring import DecisionFigures
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -72,6 +74,8 @@ class Context:
     """Searches for recommendations."""
     predictions: Searches[bool] = field(default_factory=lambda: Searches(PREDICTIONS_WAITING_MAX))
     """Predictions that learn from many runs."""
+    monitored: BackgroundAnswer[DecisionFigures] = field(default_factory=BackgroundAnswer)
+    """Decisions for `/metrics`."""
     version: str = __version__
 
     def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:
