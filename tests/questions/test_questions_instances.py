@@ -12,13 +12,8 @@ from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import DeviceKind
-from assay.questions.recommendation.instances import (
-    VOLUME_TYPES,
-    CatalogueRequest,
-    InstanceRequest,
-    catalogue_text,
-    list_instances,
-)
+from assay.model.clusters.volume_type import VOLUME_TYPES
+from assay.questions.recommendation.instances import CatalogueRequest, InstanceRequest, catalogue_text, list_instances
 from assay.specs import load_prices
 
 MIB = 2**20

@@ -135,6 +135,15 @@ SIMULATED: dict[str, Question] = {
         lambda r: r.whatif({"layout": "SS2"}, {"layout": "HD2"}),
         ("whatif", "--set", "layout=SS2", "--where", "layout=HD2"),
     ),
+    "whatif, an instance type": Question(
+        lambda r: r.whatif(
+            {"worker.type": "m7i.2xlarge", "worker.volumes": "gp3:1TB:2", "worker.cpu.speed": "1"}, {"layout": "HD2"}
+        ),
+        (
+            *("whatif", "--set", "worker.type=m7i.2xlarge", "--set", "worker.volumes=gp3:1TB:2"),
+            *("--set", "worker.cpu.speed=1", "--where", "layout=HD2"),
+        ),
+    ),
     "recommend": Question(
         lambda r: r.recommend(
             "terasort:100GB:daily", catalogue=CATALOGUE, prices=HARDWARE_PRICES, simulations=20, jobs=1

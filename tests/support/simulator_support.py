@@ -91,7 +91,9 @@ def _publish(
         jobs=(job,),
         metrics=_metrics(name, size, reduces),
         environment={
-            "nodes": {"worker1": {"hardware": {"cpu": {"model": "EPYC", "logical_cores": 2}}}},
+            "nodes": {
+                "worker1": {"hardware": {"cpu": {"model": "EPYC", "logical_cores": 2}}, "kernel": {"machine": "x86_64"}}
+            },
             "cluster": {"workers": 3, "worker_names": ["worker1", "worker2", "worker3"]},
         },
     )

@@ -14,14 +14,18 @@ from typing import get_type_hints
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.installation import installation
+from assay.foundation.units import parse_bytes
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, LocalDisks
+from assay.model.clusters.volume_type import VOLUME_TYPES, Volumes
 from assay.specs.fields import unknown
 
 SHIPPED_TABLE = "instances/aws.csv"
 """The table that assay ships, in its folder of examples."""
 SIZE_MAX_BYTES = 16 * 2**20
 """Maximum size of a table of instance types."""
+VOLUME_MIN_BYTES = 10**9
+"""Minimum capacity of a network volume."""
 _VALUE_MAX = 10.0**12
 """Maximum of every number in the table."""
 _CHOICES = {
@@ -82,6 +86,34 @@ def shipped_instances() -> Mapping[str, InstanceType]:
     """Return the instance types of the table that assay ships, by name; none if the installation has no examples."""
     examples = installation().examples
     return {} if examples is None else {kind.name: kind for kind in load_instances(examples / SHIPPED_TABLE)}
+
+
+def named_instances(every: Sequence[InstanceType], names: Sequence[str]) -> list[InstanceType]:
+    """Return the instance types with these names. Raises SpecificationError with the nearest name."""
+    by_name = {instance.name: instance for instance in every}
+    for name in names:
+        if name not in by_name:
+            family = [other for other in by_name if other.split(".")[0] == name.split(".")[0]]
+            raise SpecificationError(
+                unknown("instance type", name, family or sorted({other.split(".")[0] + ".*" for other in by_name})),
+                where="instance type",
+                hint="assay instances list 'i4i.*' lists types",
+            )
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def parse_volumes(text: str, where: str) -> Volumes:
+    """Return the volumes of ``TYPE:SIZE:COUNT``, such as ``gp3:1TB:4``. Raises SpecificationError for another text."""
+    name, size, count = ([*text.split(":"), "", "", ""])[:3]
+    if name not in VOLUME_TYPES:
+        raise SpecificationError(unknown("volume type", name, VOLUME_TYPES), where=where, hint="such as gp3:1TB:4")
+    try:
+        volumes = Volumes(name, parse_bytes(size), int(count))
+    except ValueError as error:
+        raise SpecificationError(f"{text[:60]!r}: {error}", where=where, hint="such as gp3:1TB:4") from error
+    if volumes.count < 1 or volumes.capacity_bytes < VOLUME_MIN_BYTES:
+        raise SpecificationError("at least one volume of 1 GB is needed", where=where, hint="such as gp3:1TB:4")
+    return volumes
 
 
 def parse_instances(text: str, name: str) -> list[InstanceType]:

@@ -37,6 +37,8 @@ def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -
     Raises SpecificationError if the book has no bill for ``after`` at all.
     """
     items = [line.item for line in bill_of_materials(book, after.counts, after.layout.name)]
+    if prices_new_types(book, before, after):
+        return ""
     reasons = (
         _other_machine(before.cluster, after.cluster),
         _other_network(items, before, after),
@@ -45,6 +47,15 @@ def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -
     )
     reason = next((reason for reason in reasons if reason), "")
     return f"price book {book.name!r} {reason}" if reason else ""
+
+
+def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluster) -> bool:
+    """Return whether the workers have types that ``before`` lacks, and ``book`` names each of them.
+
+    It then prices them as they are, with their disks and links.
+    """
+    new = {node.type.name for node in after.cluster.workers} - {node.type.name for node in before.cluster.nodes}
+    return bool(new) and new <= {item.node_type for item in book.items if item.unit == "node"}
 
 
 def _other_machine(before: Cluster, after: Cluster) -> str:

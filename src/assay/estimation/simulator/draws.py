@@ -39,8 +39,11 @@ class ParameterDraw:
         return replace(request, cpu=self.cpu, disks=self.disks, links=self.links, fixed=self.fixed)
 
 
-def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw]:
+def draws(profile: CostProfile, count: int, seed: int, core_sigma: float = 0.0) -> Iterator[ParameterDraw]:
     """Yield ``count`` draws; the first uses the central value of every input.
+
+    ``core_sigma``: standard deviation of the log speed of a core. Its draws are separate, so that the other draws are
+    the same without it.
 
     The spread of a small sample differs from the intended spread by chance (for example, 25 % less with 8 draws), and
     every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
@@ -49,10 +52,11 @@ def draws(profile: CostProfile, count: int, seed: int) -> Iterator[ParameterDraw
     sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))
     drawn = [[rng.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
     columns = [_stretched([values[at] for values in drawn]) for at in range(len(sigmas))]
+    rng = random.Random(f"{seed}/cores")  # noqa: S311
+    cores = _stretched([rng.gauss(0.0, 1.0) for _ in range(count - 1)])
     for number in range(count):
-        yield ParameterDraw(
-            seed + number, *(math.exp(sigma * column[number]) for sigma, column in zip(sigmas, columns, strict=True))
-        )
+        cpu, *others = (math.exp(sigma * column[number]) for sigma, column in zip(sigmas, columns, strict=True))
+        yield ParameterDraw(seed + number, cpu * math.exp(core_sigma * cores[number]), *others)
 
 
 def _stretched(drawn: Sequence[float]) -> list[float]:

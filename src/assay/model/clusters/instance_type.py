@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from assay.model.clusters.cluster import DeviceKind
+from assay.model.clusters.volume_type import Volumes
 
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
@@ -66,3 +67,12 @@ class InstanceType:
     def family(self) -> str:
         """The part of the name before the size: ``i4i`` of ``i4i.2xlarge``."""
         return self.name.split(".", 1)[0]
+
+    def volume_rate(self, volumes: Volumes) -> tuple[float, int]:
+        """Return the baseline rate, in bytes/s, and the requests per second of one of the volumes on this machine."""
+        rate, iops = volumes.type.bytes_per_s(volumes.capacity_bytes), volumes.type.iops(volumes.capacity_bytes)
+        if self.volume_bytes_per_s is not None:
+            rate = min(rate, self.volume_bytes_per_s / volumes.count)
+        if self.volume_iops is not None:
+            iops = max(1, min(iops, self.volume_iops // volumes.count))
+        return rate, iops

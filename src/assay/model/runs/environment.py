@@ -170,6 +170,8 @@ class NodeFacts:
     distribution: str
     kernel: str
     java: str
+    architecture: str = ""
+    """Processor architecture as the kernel names it: ``x86_64``, ``aarch64``."""
 
     @classmethod
     def of(cls, tree: object) -> Self:
@@ -181,6 +183,7 @@ class NodeFacts:
             _text(tree, "distribution"),
             _text(tree, "kernel", "release"),
             _text(tree, "java", "version"),
+            _text(tree, "kernel", "machine"),
         )
 
 

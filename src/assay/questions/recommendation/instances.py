@@ -5,7 +5,7 @@ In: tables of instance types, and filters. Out: :class:`InstanceListing`, or the
 """
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,7 @@ from assay.foundation.units import MIB, format_bit_rate, format_byte_rate, forma
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, node_type_name
 from assay.specs.fields import unknown
-from assay.specs.instances import SHIPPED_TABLE, load_instances
-
-_GIB = 2**30
-_TIB = 2**40
-_CAPACITY_MIN_BYTES = 10**9
+from assay.specs.instances import SHIPPED_TABLE, load_instances, named_instances, parse_volumes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,66 +45,6 @@ class InstanceListing:
 
     instances: tuple[InstanceType, ...]
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class VolumeType:
-    """A kind of network volume: its baseline. Bursts are not counted, since a job outlasts their credits or may find
-    none."""
-
-    kind: str
-    """Device kind in the catalogue."""
-    base_bytes_per_s: float
-    per_tib_bytes_per_s: float
-    max_bytes_per_s: float
-    base_iops: int
-    per_gib_iops: float
-    max_iops: int
-    source: str
-
-    def bytes_per_s(self, capacity_bytes: float) -> float:
-        """Return the baseline throughput of a volume of this capacity."""
-        return min(self.max_bytes_per_s, self.base_bytes_per_s + self.per_tib_bytes_per_s * capacity_bytes / _TIB)
-
-    def iops(self, capacity_bytes: float) -> int:
-        """Return the baseline requests per second of a volume of this capacity."""
-        return min(self.max_iops, max(self.base_iops, round(self.per_gib_iops * capacity_bytes / _GIB)))
-
-
-_EBS_PAGE = "Amazon EBS User Guide, EBS volume types"
-VOLUME_TYPES: Mapping[str, VolumeType] = {
-    "gp3": VolumeType(
-        kind="ssd",
-        base_bytes_per_s=125 * MIB,
-        per_tib_bytes_per_s=0,
-        max_bytes_per_s=125 * MIB,
-        base_iops=3000,
-        per_gib_iops=0,
-        max_iops=3000,
-        source=_EBS_PAGE,
-    ),
-    "st1": VolumeType(
-        kind="hdd",
-        base_bytes_per_s=0,
-        per_tib_bytes_per_s=40 * MIB,
-        max_bytes_per_s=500 * MIB,
-        base_iops=500,
-        per_gib_iops=0,
-        max_iops=500,
-        source=_EBS_PAGE,
-    ),
-    "sc1": VolumeType(
-        kind="hdd",
-        base_bytes_per_s=0,
-        per_tib_bytes_per_s=12 * MIB,
-        max_bytes_per_s=192 * MIB,
-        base_iops=250,
-        per_gib_iops=0,
-        max_iops=250,
-        source=_EBS_PAGE,
-    ),
-}
-"""Volumes as bought without provisioned IOPS or throughput."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +87,7 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
 
 def one_instance(name: str, table: Path | None = None) -> InstanceType:
     """Return the instance type with this name. Raises SpecificationError with the nearest name."""
-    return _named(_table(table), (name,))[0]
+    return named_instances(_table(table), (name,))[0]
 
 
 def catalogue_text(request: CatalogueRequest) -> str:
@@ -160,7 +96,7 @@ def catalogue_text(request: CatalogueRequest) -> str:
     Raises SpecificationError if a rate is missing that no table states: that of local disks, and for several
     architectures the speed of their cores.
     """
-    instances = _named(_table(request.table), request.types)
+    instances = named_instances(_table(request.table), request.types)
     speeds = _cpu_speeds(request, instances)
     lines = [
         "# Instance types to choose from. Networks and volumes have their baseline rates: bursts are not counted.",
@@ -181,19 +117,6 @@ def _table(path: Path | None) -> list[InstanceType]:
             raise SpecificationError("this installation has no table of instance types", hint="name one with --table")
         path = examples / SHIPPED_TABLE
     return load_instances(path)
-
-
-def _named(every: Sequence[InstanceType], names: Sequence[str]) -> list[InstanceType]:
-    by_name = {instance.name: instance for instance in every}
-    for name in names:
-        if name not in by_name:
-            family = [other for other in by_name if other.split(".")[0] == name.split(".")[0]]
-            raise SpecificationError(
-                unknown("instance type", name, family or sorted({other.split(".")[0] + ".*" for other in by_name})),
-                where="instance type",
-                hint="assay instances list 'i4i.*' lists types",
-            )
-    return [by_name[name] for name in dict.fromkeys(names)]
 
 
 def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) -> dict[str, str]:
@@ -286,25 +209,12 @@ def _disk_rates(request: CatalogueRequest) -> dict[str, tuple[str, str]]:
 def _volume_lines(instance: InstanceType, request: CatalogueRequest) -> list[str]:
     if not request.volumes:
         return []
-    name, size, count = ([*request.volumes.split(":"), "", "", ""])[:3]
-    where = "--volumes"
-    if name not in VOLUME_TYPES:
-        raise SpecificationError(unknown("volume type", name, VOLUME_TYPES), where=where, hint="such as gp3:1TB:4")
-    try:
-        capacity_bytes, number = parse_bytes(size), int(count)
-    except ValueError as error:
-        raise SpecificationError(f"{request.volumes[:60]!r}: {error}", where=where, hint="such as gp3:1TB:4") from error
-    if number < 1 or capacity_bytes < _CAPACITY_MIN_BYTES:
-        raise SpecificationError("at least one volume of 1 GB is needed", where=where, hint="such as gp3:1TB:4")
-    kind = VOLUME_TYPES[name]
-    rate, iops = kind.bytes_per_s(capacity_bytes), kind.iops(capacity_bytes)
-    if instance.volume_bytes_per_s is not None:
-        rate = min(rate, instance.volume_bytes_per_s / number)
-    if instance.volume_iops is not None:
-        iops = max(1, min(iops, instance.volume_iops // number))
+    volumes = parse_volumes(request.volumes, "--volumes")
+    rate, iops = instance.volume_rate(volumes)
+    name, kind = volumes.name, volumes.type
     shown = format_byte_rate(rate)
     return [
         f"      # {kind.source}; limited by the instance's own rate for volumes",
-        f"      {name}: {{kind: {kind.kind}, count: {number}, read: {shown}, write: {shown}, iops: {iops}, "
-        f"capacity: {format_bytes(capacity_bytes)}}}",
+        f"      {name}: {{kind: {kind.kind}, count: {volumes.count}, read: {shown}, write: {shown}, iops: {iops}, "
+        f"capacity: {format_bytes(volumes.capacity_bytes)}}}",
     ]

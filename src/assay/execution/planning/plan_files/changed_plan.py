@@ -1,4 +1,4 @@
-"""Change one configuration of a plan, for a what-if question. Pure.
+"""Change one configuration of a plan, for a what-if question. Pure, except that it reads the shipped instance types.
 
 In: a plan, the levels of one of its configurations, a workload, and settings ``NAME=VALUE``. Out: the checked plan of
 that configuration with the changes. You can set:
@@ -7,7 +7,9 @@ that configuration with the changes. You can set:
   workload's own options (``reduces``, ``terasort.reduces``);
 - of the described cluster: ``workers.count`` (or ``workers``), ``nic``, ``racks.nodes``, ``racks.uplink``, and of a
   node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``,
-  ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``).
+  ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``);
+- the workers' instance type: ``worker.type`` and ``worker.volumes`` (:mod:`.rented_workers`). All data is then on all
+  their disks, unless ``layout`` is set.
 """
 
 import re
@@ -19,6 +21,13 @@ from assay.execution.planning.expansion import expand, workload_option
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import made_plan
 from assay.execution.planning.plan_files.plan_text import content_of
+from assay.execution.planning.plan_files.rented_workers import (
+    WORKER_TYPE,
+    WORKER_VOLUMES,
+    layout_of_all_disks,
+    rented_type,
+    with_rented_workers,
+)
 from assay.execution.planning.plan_files.workload_section import varied_options
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bit_rate, parse_byte_rate, parse_bytes
@@ -42,7 +51,8 @@ from assay.specs.fields import unknown
 Change = tuple[str, str]
 """A name and its value from ``--set NAME=VALUE``."""
 WORKERS_COUNT = "workers.count"
-CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink")
+CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink", WORKER_TYPE, WORKER_VOLUMES)
+_OF_INSTANCES = (WORKER_TYPE, WORKER_VOLUMES)
 _WHOLE_MAX = 100_000
 """Maximum of a count that ``--set`` accepts."""
 _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")
@@ -82,14 +92,20 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
     if spec is None:
         raise SpecificationError(f"the plan {plan.name} has no workload {workload!r}", where=f"plan {plan.name}")
     cluster = plan.cluster
+    instance = rented_type(dict(changes))
+    if instance is not None:
+        cluster = with_rented_workers(cluster, instance, dict(changes))
     for name, value in changes:
-        if _is_of_cluster(name, cluster):
+        if _is_of_cluster(name, cluster) and name not in _OF_INSTANCES:
             cluster = _changed_cluster(cluster, name, value)
     content = _fixed(plan, levels, spec)
+    if instance is not None:
+        content.pop("layouts", None)
+        content["layout"] = layout_of_all_disks(cluster)
     for name, value in changes:
-        if not _is_of_cluster(name, plan.cluster):
+        if not (_is_of_cluster(name, plan.cluster) or _is_of_cluster(name, cluster)):
             _set(content, name, value, spec, plan)
-        elif name == "nic":
+        elif name in ("nic", WORKER_TYPE):
             _parameters(content).pop(NETWORK_FACTOR, None)
         elif name == WORKERS_COUNT:
             _parameters(content).pop(WORKERS_FACTOR, None)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     help="Change to simulate: layout=SS2, workers.count=12, nic=25Gbit/s, worker.devices.ssd.count=2, containers=16, "
-    "data=10TB, any engine parameter; repeatable. Sizes and rates are at full scale: a lab multiplies them by its "
-    "scale. Default: no change.",
+    "worker.type=i4i.2xlarge, data=10TB, any engine parameter; repeatable. Sizes and rates are at full scale: a lab "
+    "multiplies them by its scale. Default: no change.",
 )
 @where_option
 @all_option
@@ -95,7 +95,7 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     click.secho(answer.sentence, bold=True)
 
     answers = answer.configurations
-    priced = any(row.cost_before is not None for row in answers)
+    priced = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
     headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]
     headers += ["Speedup", "Limit before", "Limit after", *(["Cost before", "Cost after"] if priced else [])]
     rows = []
@@ -122,8 +122,9 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
         click.echo(f"- not possible for {where}: {refused.reason}{remedy}")
     if answer.runs_without_plan:
         click.echo(f"- {plural(answer.runs_without_plan, 'measured run')} omitted: no plan or cluster file is stored")
-    for reason in dict.fromkeys(row.cost_unknown for row in answers if row.cost_unknown):
-        click.echo(f"- no cost: {reason}")
+    for reason, after in dict.fromkeys((row.cost_unknown, row.cost_after is None) for row in answers):
+        if reason:
+            click.echo(f"- {'no cost' if after else 'no cost as measured'}: {reason}")
     for assumption in dict.fromkeys(text for row in answers for text in row.assumptions):
         names = [
             f"{workload_title(row.workload)} on {row.configuration}" for row in answers if assumption in row.assumptions

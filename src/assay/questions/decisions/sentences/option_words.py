@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.execution.planning.plan_files.changed_plan import WORKERS_COUNT
+from assay.execution.planning.plan_files.rented_workers import WORKER_TYPE
 from assay.model import (
     CONTAINERS,
     LAYOUT_FACTOR,
@@ -87,6 +88,8 @@ def options_text(factor: str, levels: Sequence[str]) -> str:
 
 def change_text(name: str, value: str) -> str:
     """Return a change of a what-if question in words: ``2 SSDs per worker (SS2)``, ``25 Gbit/s per node``."""
+    if name == WORKER_TYPE:
+        return f"{value} workers"
     spaced = re.sub(r"(?<=\d)(?=[A-Za-z])", " ", value)
     if name in _CHANGED:
         return _CHANGED[name].format(spaced)

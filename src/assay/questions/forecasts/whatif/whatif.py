@@ -36,6 +36,7 @@ from assay.model import CONTAINERS, CostProfile, Origin, Plan, PriceBook, Run
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
+from assay.questions.forecasts.whatif.core_speed import rented_cores
 from assay.questions.forecasts.whatif.whatif_costs import costs_of
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
@@ -307,9 +308,10 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     after = altered(group.plan, group.levels, group.workload, changes)
     if refused := device_space.refusal(after, [only_run(after)]):
         raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
+    cores = rented_cores(group.runs, dict(changes))
     scenarios = [anchor.scenario, _scenario(after, profile)]
     unchanged = _asked(after, profile) == _asked(before, profile)
-    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else ask(_drawn(after, profile))
+    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else ask(_drawn(after, profile, cores.sigma))
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
@@ -328,7 +330,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
-    assumptions = (*assumptions, *_same_work(changes))
+    assumptions = (*cores.assumptions, *assumptions, *_same_work(changes))
     cost_before, cost_after, cost_unknown = costs_of(book, (before, after), (measured_s, middle_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
@@ -364,10 +366,12 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
 
 
 def _shared_cores(before: Plan, after: Plan, scenario: Scenario) -> float | None:
-    """Return the cores that a lab's workers share, if ``after`` has more cores in all its workers; else None."""
+    """Return the cores that a lab's workers share, if ``after`` has more cores in all its workers, or other machines;
+    else None."""
     pool = scenario.document.cluster.cpu_pool
+    other = {node.type.name for node in after.cluster.nodes} - {node.type.name for node in before.cluster.nodes}
     more = _worker_cores(after) > _worker_cores(before)
-    return pool.cores if pool is not None and more else None
+    return pool.cores if pool is not None and (more or other) else None
 
 
 def _worker_cores(plan: Plan) -> float:
@@ -394,11 +398,11 @@ def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
     return scenario_of(_asked(plan, profile))
 
 
-def _drawn(plan: Plan, profile: CostProfile) -> list[ScenarioDocument]:
+def _drawn(plan: Plan, profile: CostProfile, core_sigma: float = 0.0) -> list[ScenarioDocument]:
     asked = _asked(plan, profile)
     return [
         scenario_of(draw.of(asked)).with_seed(draw.seed, f"draw{number}")
-        for number, draw in enumerate(draws(profile, DRAWS, SEED))
+        for number, draw in enumerate(draws(profile, DRAWS, SEED, core_sigma))
     ]
 
 

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from assay.analysis.cost.changed import PricedCluster, why_unpriced
+from assay.analysis.cost.changed import PricedCluster, prices_new_types, why_unpriced
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
@@ -14,19 +14,25 @@ from assay.model import ClusterFacts, Plan, PriceBook
 def costs_of(
     book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
 ) -> tuple[float | None, float | None, str]:
-    """Return the cost of a run before and after the changes, and why one of them is unknown."""
+    """Return the cost of a run before and after the changes, and why one of them is unknown.
+
+    A book that does not price the measured cluster prices the changed one only if it names the new types of workers.
+    """
     if book is None:
         return None, None, ""
     before, after = (_priced_cluster(plan) for plan in plans)
     costs: list[float | None] = []
     reason = ""
     for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
+        known = not reason or prices_new_types(book, before, after)
         try:
             rate = hourly_rate(book, cluster.counts, cluster.layout.name)
-            reason = reason or why_unpriced(book, before, cluster)
+            unpriced = "" if known else reason
+            unpriced = unpriced or why_unpriced(book, before, cluster)
         except SpecificationError as error:
-            reason = reason or error.message
-        costs.append(None if reason else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
+            unpriced = error.message
+        reason = reason or unpriced
+        costs.append(None if unpriced else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
     return costs[0], costs[1], reason
 
 

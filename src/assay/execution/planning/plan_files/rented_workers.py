@@ -1,0 +1,101 @@
+"""Replace the workers of a cluster by machines that a provider rents, for a what-if question.
+
+In: a cluster, and the changes ``worker.type=i4i.2xlarge`` and ``worker.volumes=gp3:1TB:4``. Out: the cluster with
+workers as the table of instance types describes them: physical cores, memory, the baseline of the network, and the
+instance's local disks, or the network volumes at their baseline. No source states the rates of local disks, so the
+changes have to: ``worker.devices.local.read`` and ``worker.devices.local.write``. The speed of a core stays that of the
+measured workers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_bytes, parse_byte_rate
+from assay.model import Cluster, Device, DeviceKind, Nic, NodeType, Role
+from assay.model.clusters.instance_type import InstanceType, node_type_name
+from assay.specs.instances import named_instances, parse_volumes, shipped_instances
+
+WORKER_TYPE, WORKER_VOLUMES = "worker.type", "worker.volumes"
+CORE_SPEED = "worker.cpu.speed"
+LOCAL_DISKS = "local"
+"""Name of the device group of an instance's own disks."""
+NETWORK_VOLUMES = "volume"
+"""Name of the device group of network volumes."""
+_LOCAL_RATES = tuple(f"worker.devices.{LOCAL_DISKS}.{key}" for key in ("read", "write"))
+_CODES = {DeviceKind.HDD: ("HDD", "HD"), DeviceKind.SSD: ("SSD", "SS"), DeviceKind.NVME: ("NVE", "NVE")}
+"""Layout code of one device, and the code of several without their number."""
+
+
+def rented_type(changes: Mapping[str, str]) -> InstanceType | None:
+    """Return the instance type that the changes name; None if they name none.
+
+    Raises SpecificationError for an unknown type, and for volumes without a type.
+    """
+    name = changes.get(WORKER_TYPE)
+    if name is None:
+        if WORKER_VOLUMES in changes:
+            hint = f"--set {WORKER_TYPE}=m7i.2xlarge"
+            raise SpecificationError(f"{WORKER_VOLUMES} needs an instance type", where="--set", hint=hint)
+        return None
+    [instance] = named_instances(list(shipped_instances().values()), (name,))
+    return instance
+
+
+def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mapping[str, str]) -> Cluster:
+    """Return the cluster with all workers of this type. Raises SpecificationError if a rate is not stated."""
+    if instance.network_bps is None:
+        raise SpecificationError(f"no source states the network rate of {instance.name}", where=WORKER_TYPE)
+    devices = _volumes(instance, changes[WORKER_VOLUMES]) if WORKER_VOLUMES in changes else _disks(instance, changes)
+    rented = NodeType(
+        name=node_type_name(instance.name),
+        cores=instance.cores,
+        memory_bytes=instance.memory_bytes,
+        devices=tuple(devices),
+        nic=Nic(instance.network_bps),
+        cpu_model=f"{instance.processor} {instance.architecture}".strip(),
+        cpu_speed=cluster.workers[0].type.cpu_speed,
+    )
+    nodes = (replace(node, type=rented) if Role.WORKER in node.roles else node for node in cluster.nodes)
+    return replace(cluster, nodes=tuple(nodes))
+
+
+def layout_of_all_disks(cluster: Cluster) -> str:
+    """Return the code of the layout that keeps all data on all disks of a worker, which are of one kind."""
+    devices: Sequence[Device] = cluster.workers[0].type.devices
+    single, several = _CODES[devices[0].kind]
+    return single if len(devices) == 1 else f"{several}{len(devices)}"
+
+
+def _disks(instance: InstanceType, changes: Mapping[str, str]) -> list[Device]:
+    disks = instance.disks
+    if disks is None:
+        hint = f"add network volumes: --set {WORKER_VOLUMES}=gp3:1TB:4"
+        raise SpecificationError(f"{instance.name} has no local disks", where=WORKER_TYPE, hint=hint)
+    if any(name not in changes for name in _LOCAL_RATES):
+        raise SpecificationError(
+            f"no source states the rate of the local disks of {instance.name} "
+            f"({disks.count} × {format_bytes(disks.capacity_bytes)} {disks.kind})",
+            where=WORKER_TYPE,
+            hint="state the rates of one disk: "
+            + " ".join(f"--set {name}=RATE" for name in _LOCAL_RATES)
+            + "; assay baseline measures them on an instance",
+        )
+    try:
+        read, write = (parse_byte_rate(changes[name]) for name in _LOCAL_RATES)
+    except ValueError as error:
+        raise SpecificationError(str(error), where=" and ".join(_LOCAL_RATES)) from error
+    return [
+        Device(f"{LOCAL_DISKS}{number}", disks.kind, read, write, None, None, disks.capacity_bytes)
+        for number in range(1, disks.count + 1)
+    ]
+
+
+def _volumes(instance: InstanceType, text: str) -> list[Device]:
+    volumes = parse_volumes(text, WORKER_VOLUMES)
+    rate, iops = instance.volume_rate(volumes)
+    kind = DeviceKind(volumes.type.kind)
+    return [
+        Device(f"{NETWORK_VOLUMES}{number}", kind, rate, rate, iops, iops, volumes.capacity_bytes)
+        for number in range(1, volumes.count + 1)
+    ]

@@ -1,0 +1,64 @@
+"""Compare the cores of an instance type with those of measured workers, for a what-if question.
+
+In: measured runs, and changes with ``worker.type``. Out: :class:`CoreRatio`, the uncertainty of the core speed and
+the assumptions in words. The ratio of two core speeds is in no table. Between processors of one architecture, it is
+assumed to be 1 with a wide interval. Between architectures it is not known: the question has to state it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.estimation.simulator.error_model import Z90
+from assay.execution.planning.plan_files.rented_workers import CORE_SPEED, rented_type
+from assay.foundation.errors import SpecificationError
+from assay.model import Run
+from assay.model.runs.environment import NodeFacts
+from assay.text import joined
+
+SPEED_RATIO_HIGH = 1.6
+"""Upper end of the assumed 90 % interval of the ratio of two core speeds; the lower end is its reciprocal."""
+_SAME_NAMES = {"aarch64": "arm64", "amd64": "x86_64"}
+
+
+@dataclass(frozen=True, slots=True)
+class CoreRatio:
+    """The uncertainty of the core speed of rented workers, relative to the measured workers."""
+
+    sigma: float = 0.0
+    """Standard deviation of its logarithm; 0: stated, or the workers are not rented."""
+    assumptions: tuple[str, ...] = ()
+
+
+def rented_cores(runs: Sequence[Run], changes: Mapping[str, str]) -> CoreRatio:
+    """Return the uncertainty of the core speed. Raises SpecificationError if the ratio is not known."""
+    instance = rented_type(changes)
+    if instance is None:
+        return CoreRatio()
+    words = [f"{instance.name}: network and volumes have their baseline rates, and bursts are not counted"]
+    if instance.burstable:
+        words.append(f"{instance.name}: the CPU credits last for the whole job")
+    words.append("engine parameters stay as measured; --set containers=N fits them to the workers")
+    if CORE_SPEED in changes:
+        return CoreRatio(0.0, tuple(words))
+    measured = measured_architectures(runs)
+    if measured != {instance.architecture}:
+        known = f"the runs were measured on {joined(sorted(measured))}" if measured else "the runs do not record theirs"
+        raise SpecificationError(
+            f"the speed of a core of {instance.name} ({instance.architecture}) relative to the measured cores is not "
+            f"known: {known}",
+            where="worker.type",
+            hint=f"state the ratio, measured or published: --set {CORE_SPEED}=RATIO",
+        )
+    interval = f"90 % interval {1 / SPEED_RATIO_HIGH:.2g} to {SPEED_RATIO_HIGH:g} times"
+    words.append(
+        f"a core of {instance.name} is as fast as a measured core (assumed; {interval}); "
+        f"--set {CORE_SPEED}=RATIO states it"
+    )
+    return CoreRatio(math.log(SPEED_RATIO_HIGH) / Z90, tuple(words))
+
+
+def measured_architectures(runs: Sequence[Run]) -> set[str]:
+    """Return the recorded processor architectures of the nodes."""
+    names = (NodeFacts.of(node).architecture for run in runs for node in run.environment.get("nodes", {}).values())
+    return {_SAME_NAMES.get(name, name) for name in names if name}
