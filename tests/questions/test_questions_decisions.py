@@ -205,7 +205,8 @@ def test_costs_come_from_the_same_runs_and_a_price_book_changes_no_verdict_about
         assert job.low < job.cost < job.high
     assert priced.baseline_costs is not None
     assert priced.baseline_costs.hardware == pytest.approx(37561)
-    assert priced.baseline_costs.hardware_prices == 1
+    assert priced.baseline_costs.price_levels == ()
+    assert not priced.baseline_costs.rented
     assert plain.baseline_costs is None
     assert cost_headline(plain) is None
     assert " % less than on " in (cost_headline(priced) or "")

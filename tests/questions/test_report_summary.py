@@ -20,7 +20,9 @@ from assay.questions.decisions.sentences.amount_sentences import amount_sentence
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline, remarks
 from assay.questions.report.values import Report
+from assay.specs import load_prices
 from builders import make_run, price_book, runs_with, study_runs
+from paths import EXAMPLES
 from report_support import document_of, report_on
 
 SURE = (0.0, 0.1, 0.2)
@@ -116,19 +118,42 @@ def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
 
 def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     """HD2 takes 40 s on average, SS2 20 s; the price book has $37,561 and $46,567."""
-    report = report_on(runs_with({"HD2": [39.0, 40.0, 41.025641], "SS2": [19.5, 20.0, 20.5128205]}), book=price_book())
-    facts = facts_of(document_of(report))
+    times_s = {"HD2": [39.0, 40.0, 41.025641], "SS2": [19.5, 20.0, 20.5128205]}
+    facts = facts_of(document_of(report_on(runs_with(times_s, lab_scale=None), book=price_book())))
     hours = 3 * 8760
     before, after = 37561 / hours * 40 / 3600, 46567 / hours * 20 / 3600
     assert f" costs ${before:.4f} (" in facts["Cost per job"]
     assert f", 3 runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
     assert facts["Cost over years of use"].startswith(
-        "Over 3 years, a cluster costs $37,561 with 2 hard disks per worker (HD2), and $46,567 with 2 SSDs per worker "
-        "(SS2). The jobs that the cluster with 2 hard disks per worker (HD2) runs in this time cost "
+        "Cost of the cluster over 3 years, used 24 h a day: $37,561 with 2 hard disks per worker (HD2), $46,567 with "
+        "2 SSDs per worker (SS2). The jobs that the cluster with 2 hard disks per worker (HD2) runs in this time cost "
         f"${46567 / 2:,.0f} ("
     )
     assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
     assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."
+
+
+def test_a_scale_model_has_the_price_of_the_hardware_and_no_amounts_per_job() -> None:
+    facts = facts_of(document_of(report_on(study_runs(), book=price_book())))
+    assert facts["Cost per job"].startswith("Measured at scale 1/20, so costs per job are ratios")
+    assert "$" not in facts["Cost per job"]
+    assert facts["Cost over years of use"].endswith(
+        "$37,561 with 2 hard disks per worker (HD2), $46,567 with 2 SSDs per worker (SS2)."
+    )
+
+
+def test_rents_say_what_they_are_the_mean_of() -> None:
+    """Five hard disks cost $4.50 an hour with Ethernet and $5.30 with InfiniBand: the geometric mean is $4.88."""
+    measured = [
+        replace(run, levels={**run.levels, "network": network})
+        for network in ("ETH", "IB")
+        for run in runs_with(times(HD5=30, SS2=20))
+    ]
+    book = load_prices(EXAMPLES / "bsc-2015" / "prices.yaml")
+    report = report_on(renumbered(measured), book=book, baseline="HD5")
+    assert facts_of(document_of(report))["Cost over years of use"].startswith(
+        "Rent for 3 years, used 24 h a day, mean of the prices with Ethernet and InfiniBand: $128,342 with 5 hard disks"
+    )
 
 
 def test_a_setting_has_no_price_and_no_break_even_price() -> None:
@@ -139,9 +164,12 @@ def test_a_setting_has_no_price_and_no_break_even_price() -> None:
     ]
     table = table_of(runs)
     (decision,) = decide(table, DecisionRequest(CONTAINERS), run_costs({}, table, price_book()))
+    decision = replace(decision, lab_scale=None)
     amounts = amount_sentences(decision)
     assert amounts is not None
-    assert amounts.over_years.startswith("Over 3 years, a cluster costs $37,561 with both. The jobs that ")
+    assert amounts.over_years.startswith(
+        "Cost of the cluster over 3 years, used 24 h a day: $37,561 with both. The jobs that "
+    )
     assert amounts.break_even == (
         "The price of a cluster is the same with 4 containers per worker, so there is no break-even price."
     )

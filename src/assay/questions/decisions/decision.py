@@ -121,6 +121,14 @@ class BaselineCost:
 
 
 @dataclass(frozen=True, slots=True)
+class PricedLevels:
+    """Levels of one factor that differ in price."""
+
+    factor: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BaselineCosts:
     """Absolute costs of the baseline, in the currency of the decision."""
 
@@ -130,8 +138,10 @@ class BaselineCosts:
     years: float
     hardware: float
     """Total cost of the cluster over ``years``: geometric mean over the runs behind ``jobs``."""
-    hardware_prices: int
-    """Number of different prices per hour among these runs."""
+    rented: bool
+    """Whether the price book has rents only: the cost is that of all hours of ``years``."""
+    price_levels: tuple[PricedLevels, ...]
+    """Factors whose levels differ in price among these runs; empty if the runs have one price per hour."""
     jobs: tuple[BaselineCost, ...]
     """One for each shared workload with a price."""
 

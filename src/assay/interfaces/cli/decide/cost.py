@@ -218,7 +218,7 @@ def cost(
 ) -> None:
     """Decide which configuration costs least: per run, with the Pareto front and switching prices, or over years.
 
-    The cost per run uses hourly prices. With --years, it uses the purchase prices of the hardware.
+    The cost per run uses hourly prices. With --years, it uses purchase prices, or the rent for 24 h a day.
     """
     from assay.specs import load_prices
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
-from assay.analysis.statistics import Ints, RunTable, offsets_in
+from assay.analysis.statistics import Floats, Ints, RunTable, counts_by, has_level, offsets_in
 from assay.model import YEAR_H
 from assay.questions.decisions.costs.run_costs import RunCosts
-from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
+from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy, PricedLevels
 from assay.questions.decisions.headline import OptionRow
 
 _JOULES_PER_KWH = 3.6e6
@@ -56,16 +56,31 @@ def baseline_costs_of(
         at_all.append(at)
     if not jobs:
         return None
-    per_h = costs.per_h[np.concatenate(at_all)]
+    rows_priced = np.concatenate(at_all)
+    per_h = costs.per_h[rows_priced]
     mean_per_h = float(per_h[0]) if np.ptp(per_h) == 0 else math.exp(float(np.log(per_h).mean()))
     return BaselineCosts(
         book=costs.book,
         date=costs.date,
         years=costs.years,
         hardware=mean_per_h * costs.years * YEAR_H,
-        hardware_prices=len(np.unique(per_h)),
+        rented=costs.rented,
+        price_levels=_price_levels(table.subset(rows_priced), costs.factors, per_h),
         jobs=tuple(jobs),
     )
+
+
+def _price_levels(table: RunTable, factors: Sequence[str], per_h: Floats) -> tuple[PricedLevels, ...]:
+    """Return the factors with several levels, two of which differ in their mean price per hour."""
+    if np.ptp(per_h) == 0:
+        return ()
+    priced = []
+    for factor in factors:
+        levels = tuple(level for level, runs in counts_by(table, factor).items() if level and runs)
+        means = [float(per_h[has_level(table, factor, level)].mean()) for level in levels]
+        if len(levels) > 1 and not np.allclose(means, means[0]):
+            priced.append(PricedLevels(factor, levels))
+    return tuple(priced)
 
 
 def energy_use_of(

@@ -52,6 +52,10 @@ class RunCosts:
     """Hardware and network that the book does not price, and why."""
     clusters: ClusterPrices | None = None
     """Prices of whole clusters."""
+    rented: bool = False
+    """Whether the book has rents only."""
+    factors: tuple[str, ...] = ()
+    """Columns of the table that prices depend on."""
 
 
 def run_costs(
@@ -100,6 +104,8 @@ def run_costs(
         site_power_w=power_w[groups.of_row],
         kwh_price=float(book.energy.kwh) if book.energy else None,
         unpriced=unpriced,
+        rented=not book.has_purchases,
+        factors=tuple(names),
         clusters=ClusterPrices(tuple(items), item_of_group[groups.of_row], workers[groups.of_row]),
     )
 

@@ -8,9 +8,20 @@ of the ratio.
 import math
 from dataclasses import dataclass
 
-from assay.questions.decisions.decision import BaselineCosts, CaveatKind, CostVerdict, Decision, OptionResult
-from assay.questions.decisions.sentences.option_words import compared_option
-from assay.text import money, money_interval, plural, scale_text, workload_title
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.questions.decisions.decision import (
+    BaselineCosts,
+    CaveatKind,
+    CostVerdict,
+    Decision,
+    OptionResult,
+    PricedLevels,
+)
+from assay.questions.decisions.sentences.option_words import compared_option, options_text
+from assay.text import column_title, joined, money, money_interval, plural, scale_text, workload_title
+
+_PRICED_NOUNS = {"cluster": "cluster", LAYOUT_FACTOR: "storage layout", NETWORK_FACTOR: "network"}
+"""Nouns for the levels of factors that clusters' prices depend on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +76,50 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         if result.option == chosen.option and result.cost and result.workload in jobs
     ]
     job, of_job = max(results, key=lambda pair: pair[0].runs)
-    scale = scale_text(float(decision.lab_scale)) if decision.lab_scale else ""
-    warning = f"Scale model, {scale}: use the ratios, not the amounts. " if scale else ""
     known = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
-        f"{warning}A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
+        f"A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
         f"({known}{plural(job.runs, 'run')}) on {baseline}, and {on_option} on {name}."
     )
-    average = " on average" if costs.hardware_prices > 1 else ""
-    hardware = money(costs.hardware, currency)
-    work = f"The jobs that the cluster with {baseline} runs in this time cost "
+    work = f" The jobs that the cluster with {baseline} runs in this time cost "
     work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
+    if decision.lab_scale:
+        scale = scale_text(float(decision.lab_scale))
+        per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
+        work = ""
+    hardware = money(costs.hardware, currency)
     if math.isclose(ratio.price_ratio, 1.0):
-        over_years = f"Over {years}, a cluster costs {hardware}{average} with both. {work}"
+        over_years = f"{_what_is_paid(costs, years)}: {hardware} with both.{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
     over_years = (
-        f"Over {years}, a cluster costs {hardware}{average} with {baseline}, and "
-        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}. {work}"
+        f"{_what_is_paid(costs, years)}: {hardware} with {baseline}, "
+        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}.{work}"
     )
     limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
     break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+
+
+def _what_is_paid(costs: BaselineCosts, years: str) -> str:
+    """Return what the cost of the cluster is: ``Rent for 3 years, used 24 h a day, mean of Ethernet and InfiniBand``.
+
+    Several factors with different prices are counted: ``mean over 2 clusters and 2 networks``.
+    """
+    text = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
+    if not costs.price_levels:
+        return text
+    first, *others = costs.price_levels
+    if not others and len(first.levels) == 2:
+        return f"{text}, mean of the prices with {options_text(first.factor, first.levels)}"
+    return f"{text}, mean over {joined([_number_of_levels(levels) for levels in costs.price_levels])}"
+
+
+def _number_of_levels(levels: PricedLevels) -> str:
+    """Return ``2 networks``, or ``2 levels of HDFS copies`` for a factor without a plural."""
+    number, noun = len(levels.levels), _PRICED_NOUNS.get(levels.factor)
+    return plural(number, noun) if noun else f"{number} levels of {column_title(levels.factor)}"
 
 
 def _prices_text(costs: BaselineCosts, currency: str) -> str:
