@@ -1,7 +1,7 @@
 """Format values as text, identically in terminal, page and report."""
 
 from assay.text.amounts import money, money_interval
-from assay.text.codes import disk_kind_text, disk_noun, layout_text, meanings
+from assay.text.codes import codec_text, disk_kind_text, disk_noun, layout_text, meanings, network_text
 from assay.text.language import capitalised, joined, moment, plural, slug
 from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text, metric_title
 from assay.text.numbers import NO_VALUE, count, interval_s, probability, rate, seconds, share, size, tenths

@@ -7,6 +7,7 @@ from assay.model.clusters.layout_code import HDD, NVME, REMOTE, SSD, ExtraDevice
 
 _DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
 _KINDS = {NetworkKind.ETHERNET: "Ethernet", NetworkKind.INFINIBAND: "InfiniBand"}
+_CODECS = {"none": "no", "snappy": "Snappy", "lz4": "LZ4", "lzf": "LZF", "zstd": "Zstandard", "gzip": "gzip"}
 _NETWORKS = {code: _KINDS[kind] for code, kind in NETWORK_CODES.items()}
 
 
@@ -20,6 +21,11 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
 def network_text(name: str) -> str:
     """Return a network in words, ``InfiniBand`` for ``IB``; other names unchanged."""
     return _NETWORKS.get(name, name)
+
+
+def codec_text(codec: str) -> str:
+    """Return a compression codec in words: ``Snappy compression``, ``no compression`` for ``none``."""
+    return f"{_CODECS.get(codec, codec)} compression"
 
 
 def layout_text(name: str) -> str:

@@ -40,6 +40,7 @@ from assay.model import (
 )
 from assay.specs.document import Value
 from assay.specs.layouts import is_layout_code
+from assay.text import codec_text, disk_noun, network_text, plural
 
 MACHINES_MAX = 20_000
 """Maximum number of ways to build a worker that one search compares."""
@@ -68,6 +69,32 @@ class Machine:
         """The devices with intermediate data."""
         names = {part.device for part in self.layout.intermediate}
         return tuple(device for device in self.devices if device.name in names)
+
+    @property
+    def storage(self) -> str:
+        """The storage of a worker in words: ``4 hard disks (HDFS) + 1 SSD (intermediate data)``.
+
+        The name of the layout where the catalogue names its own layouts, or offers several devices of a kind.
+        """
+        kinds = [device.device.kind for device in self.option.devices]
+        named = self.option.layouts and not is_layout_code(self.layout.name)
+        if named or len(set(kinds)) < len(kinds):
+            return self.layout.name
+        hdfs, intermediate = ({device.kind for device in devices} for devices in (self.hdfs, self.intermediate))
+        parts = []
+        for kind in dict.fromkeys(device.kind for device in self.devices):
+            purpose = "" if kind in hdfs & intermediate else " (HDFS)" if kind in hdfs else " (intermediate data)"
+            parts.append(plural(self.kinds[str(kind)], disk_noun(str(kind))) + purpose)
+        return " + ".join(parts)
+
+    @property
+    def network_words(self) -> str:
+        """The network in words, ``InfiniBand``, or the speed where it identifies one of the choices."""
+        networks = self.option.networks
+        words = network_text(self.network)
+        if words != self.network or len(set(networks.values())) < len(networks):
+            return words
+        return format_bit_rate(networks[self.network])
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -123,13 +150,13 @@ class Candidates:
         ]
         if len(machine.option.memories_bytes) > 1:
             parts.append(format_bytes(machine.memory_bytes))
-        parts.append(machine.layout.name)
+        parts.append(machine.storage)
         if len(machine.option.networks) > 1:
-            parts.append(machine.network)
+            parts.append(machine.network_words)
         if len(machine.option.containers) > 1:
             parts.append(f"{self.containers[row]} containers")
         if self.codecs[self.codec[row]]:
-            parts.append(self.codecs[self.codec[row]])
+            parts.append(codec_text(self.codecs[self.codec[row]]))
         return ", ".join(parts)
 
     def levels(self, row: int) -> dict[str, str]:

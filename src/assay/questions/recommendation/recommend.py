@@ -21,7 +21,15 @@ from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBoo
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
-from assay.questions.recommendation.search import RESERVE_SHARE, ClusterSearch, Progress, SearchStage, start_search
+from assay.questions.recommendation.search import (
+    PRICE_TIE,
+    RESERVE_SHARE,
+    ClusterSearch,
+    Progress,
+    SearchStage,
+    best_first,
+    start_search,
+)
 from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, changes_of, hardware_of
 from assay.questions.recommendation.value_of_information import (
     InputDraws,
@@ -126,6 +134,10 @@ class Recommendation:
     chosen: Choice | None = None
     runner_up: Choice | None = None
     """The best cluster with other hardware."""
+    tied: bool = False
+    """Whether the expected prices of the chosen cluster and the runner-up count as equal, so that time decided."""
+    fastest: Choice | None = None
+    """The fastest cluster that keeps the constraints; None where time is the objective."""
     why_none: str = ""
     """Why no cluster is chosen."""
     front: tuple[Choice, ...] = ()
@@ -222,6 +234,8 @@ def recommend(
         stages=(*search.stages, *_last_stages(search, request, finalists)),
         chosen=None if chosen is None else choices[chosen],
         runner_up=None if (runner_up := ranking.runner_up()) is None else choices[runner_up],
+        tied=runner_up is not None and ranking.tied(runner_up),
+        fastest=None if (fastest := ranking.fastest()) is None else choices[fastest],
         why_none="" if chosen is not None else ranking.why_none(),
         front=tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s))),
         finalists=tuple(choices[number] for number in ranking.order),
@@ -253,7 +267,7 @@ class _Ranking:
     confident: Mask
     """Finalists that keep the constraints with the requested confidence."""
     order: list[int]
-    """Finalists in order: confident first, then smaller mean objective, then faster."""
+    """Finalists in order: confident first, then by mean objective; prices within PRICE_TIE are ordered by time."""
 
     @classmethod
     def of(
@@ -272,7 +286,8 @@ class _Ranking:
             kept = kept & (bills <= constraints.budget)
         confident: Mask = kept.mean(axis=0) >= request.confidence
         expected, middle_s = objective.mean(axis=0), finalists.times_s @ search.per_day
-        order = sorted(range(len(expected)), key=lambda n: (not confident[n], expected[n], middle_s[n]))
+        groups = (np.flatnonzero(confident), np.flatnonzero(~confident))
+        order = np.concatenate([n[best_first(search.objective, expected[n], middle_s[n])] for n in groups]).tolist()
         hardware = [hardware_of(search.candidates.levels(int(row))) for row in finalists.rows]
         return cls(
             request, search, finalists, draws, hardware, day_s, bills, day_costs, objective, kept, confident, order
@@ -286,6 +301,18 @@ class _Ranking:
         """Return the best confident finalist with other hardware; None if there is none."""
         best = self.hardware[self.order[0]]
         return next((number for number in self.order if self.confident[number] and self.hardware[number] != best), None)
+
+    def tied(self, runner_up: int) -> bool:
+        """Return whether the expected price of the runner-up counts as equal to that of the chosen finalist."""
+        prices = self.objective.mean(axis=0)[[self.order[0], runner_up]]
+        return self.search.objective is Objective.PRICE and bool(prices.max() <= prices.min() * (1 + PRICE_TIE))
+
+    def fastest(self) -> int | None:
+        """Return the fastest confident finalist; None if there is none, or if time is the objective."""
+        if self.search.objective is Objective.TIME or not self.confident.any():
+            return None
+        middle_s = self.finalists.times_s @ self.search.per_day
+        return int(np.argmin(np.where(self.confident, middle_s, np.inf)))
 
     def why_none(self) -> str:
         """Return why no finalist was chosen, with the one that comes nearest to keeping every constraint."""

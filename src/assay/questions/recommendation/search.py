@@ -29,6 +29,7 @@ from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
+from assay.text import money
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
@@ -48,6 +49,8 @@ _EXPANDED = 4
 """Number of best clusters whose neighbours are simulated, too."""
 _PRIOR_RATIO = 1.5
 """Simulated time / lower bound before any simulation."""
+PRICE_TIE = 0.01
+"""Maximum difference of two prices that count as equal, as a share of the lower price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +269,16 @@ class ClusterSearch:
         return [int(row) for row in rows if int(row) not in self.store.jobs]
 
 
+def best_first(objective: Objective, amounts: Floats, day_s: Floats) -> Ints:
+    """Return the positions of clusters, the best first.
+
+    Prices within ``PRICE_TIE`` of the lowest count as equal: among these clusters the fastest comes first.
+    """
+    tied = amounts <= amounts.min(initial=np.inf) * (1 + PRICE_TIE if objective is Objective.PRICE else 1)
+    order: Ints = np.lexsort((day_s, np.where(tied, -np.inf, amounts)))
+    return order
+
+
 def bottleneck_of(result: SimulationResult) -> str:
     """Return the resource that limited the tasks for the longest time."""
     if not result.limits:
@@ -370,8 +383,13 @@ def start_search(
     )
     if constraints.budget is not None:
         lowest = np.array([float(price.low) for price in prices.prices])
-        rows = rows[(search.priced(rows).factors @ lowest) * constraints.years * YEAR_H <= constraints.budget]
-        stages.append(SearchStage("budget", len(rows), "within the budget at the lowest prices"))
+        amounts = (search.priced(rows).factors @ lowest) * constraints.years * YEAR_H
+        cheapest = float(amounts.min(initial=np.inf))
+        rows = rows[amounts <= constraints.budget]
+        text = "within the budget at the lowest prices"
+        if not rows.size:
+            text += f"; the cheapest costs {money(cheapest, book.currency)} over {constraints.years:g} years"
+        stages.append(SearchStage("budget", len(rows), text))
     rows = rows[search.in_time(bound_s[rows], _CONSTRAINT_FACTOR_MAX)]
     stages.append(SearchStage("bounds", len(rows), "can be in time by bytes and CPU cycles alone"))
     search.rows = rows

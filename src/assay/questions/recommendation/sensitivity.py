@@ -15,8 +15,8 @@ from assay.estimation.recommendation.candidates import candidates
 from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, PriceBook
 from assay.questions.recommendation.finalists import Finalists
 from assay.questions.recommendation.request import Objective
-from assay.questions.recommendation.search import ClusterSearch, Progress, start_search
-from assay.text import money
+from assay.questions.recommendation.search import ClusterSearch, Progress, best_first, start_search
+from assay.text import codec_text, money
 
 DATA_FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 """Multiples of the data for which the search is repeated."""
@@ -124,7 +124,7 @@ def _best_again(
     if not kept.any():
         return None
     rows, day_s = rows[kept], times_s[kept] @ again.per_day
-    best = int(rows[int(np.argmin(again.objective_of(rows, day_s)))])
+    best = int(rows[best_first(again.objective, again.objective_of(rows, day_s), day_s)[0]])
     return _Best(again.candidates.label(best), hardware_of(again.candidates.levels(best)))
 
 
@@ -166,9 +166,9 @@ def _codec(
     parameters = {name: text for name, text in catalogue.parameters.items() if name != COMPRESSION}
     changed = replace(catalogue, compressions=tuple(codecs), parameters=parameters)
     best = _best_again(search, changed, book, finalists.margin(), 1.0)
-    others = ", ".join(codecs)
+    what, others, now = "compression of map output", ", ".join(map(codec_text, codecs)), codec_text(now)
     if best is None:
-        return AnswerChange("codec", f"map output with {others}", now, others, _NO_CLUSTER)
+        return AnswerChange("codec", what, now, others, _NO_CLUSTER)
     if best.hardware in same:
-        return AnswerChange("codec", f"map output with {others}", now, "", "the same cluster")
-    return AnswerChange("codec", f"map output with {others}", now, others, best.label)
+        return AnswerChange("codec", what, now, "", f"the same cluster with {others}")
+    return AnswerChange("codec", what, now, others, best.label)

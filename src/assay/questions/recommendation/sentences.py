@@ -7,6 +7,7 @@ from assay.model import YEAR_H
 from assay.questions.costs.mix import DAY_S
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
+from assay.questions.recommendation.search import PRICE_TIE
 from assay.text import NO_VALUE, money, money_interval, probability, share
 
 OBJECTIVES = {
@@ -66,13 +67,13 @@ def headline(answer: Recommendation) -> Iterator[str]:
             f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker that the profile was learned "
             "from. A measured run with more data per worker would reduce the uncertainty."
         )
-    if answer.too_close and runner_up is not None:
+    if answer.too_close and runner_up is not None and not answer.tied:
         both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
         others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of simulated draws"
         if answer.extrapolated:
             others = "another candidate may be better"
         yield f"Too close to call between {chosen.label} and {runner_up.label}; {others}."
-    yield f"{choice_title(answer)}: {choice_text(chosen, answer)} (simulated)."
+    yield f"{choice_title(answer)} for {OBJECTIVES[answer.objective]}: {choice_text(chosen, answer)} (simulated)."
     if answer.extrapolated:
         yield (
             f"Above {EXTRAPOLATION_MAX:g} times the learned data per worker, assay states no probability of "
@@ -83,17 +84,21 @@ def headline(answer: Recommendation) -> Iterator[str]:
         keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
         draws = f"{best_share} of {answer.draws:,} simulated draws"
         yield f"Its hardware has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
-    if runner_up is not None:
+    if runner_up is None:
+        yield f"No other hardware keeps every constraint in {format_percent(answer.confidence)} of the draws."
+    else:
         best = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
         yield f"Runner-up: {choice_text(runner_up, answer)}{best}."
-        if answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
+        if answer.tied:
+            yield f"Both prices are equal within {format_percent(PRICE_TIE)}; {chosen.label} is faster."
+        elif answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
             yield (
                 f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
                 "prices, which sets the order."
             )
-    else:
-        draws = f"{format_percent(answer.confidence)} of the draws"
-        yield f"There is no runner-up: no other hardware keeps every constraint in {draws}."
+    if answer.fastest is not None and answer.fastest not in (chosen, runner_up):
+        keeps = " that keeps every constraint" if kept else ""
+        yield f"Fastest candidate{keeps}: {choice_text(answer.fastest, answer)}."
 
 
 def front_title(answer: Recommendation) -> str:
@@ -116,5 +121,6 @@ def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
 
 def sentences(answer: Recommendation) -> Iterator[str]:
     """Yield the assumptions."""
-    yield f"prices: {answer.book}; the cost in use is the share of the cluster's price for the hours of a day's work"
+    yield f"prices: the price book {answer.book}"
+    yield "the cost in use is the share of the cluster's price for the hours of a day's work"
     yield from answer.assumptions

@@ -176,7 +176,8 @@ def _show(answer: Recommendation, limit: int | None) -> None:
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]
-        print_rows(_HEADERS, rows, limit=limit, title=front_title(answer))
+        columns = _HEADERS if answer.extrapolated else (*_HEADERS, *_SHARE_HEADERS)
+        print_rows(columns, rows, limit=limit, title=front_title(answer))
         click.echo()
     if answer.changes:
         changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
@@ -186,8 +187,8 @@ def _show(answer: Recommendation, limit: int | None) -> None:
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
         known = [(source.what, format_percent(source.share), source.measurement) for source in worthy]
-        columns = ("Quantity", "Share of uncertainty", "Measure it by")
-        print_rows(columns, known, limit=limit, title="What would reduce uncertainty")
+        measurements = ("Quantity", "Loss avoided by knowing it", "Measure it by")
+        print_rows(measurements, known, limit=limit, title="What would reduce uncertainty")
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
@@ -195,17 +196,9 @@ def _show(answer: Recommendation, limit: int | None) -> None:
         click.echo(f"- {line}")
 
 
-_HEADERS = (
-    "Cluster",
-    "Price",
-    "A day's work (s)",
-    "90 %",
-    "Cost in use",
-    "limit",
-    "Front in",
-    "Best hardware in",
-    "Keeps constraints in",
-)
+_HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "Cost in use", "Limited by")
+_SHARE_HEADERS = ("Front in", "Best hardware in", "Keeps constraints in")
+"""Shares of draws, which are withheld where they are extrapolated too far."""
 
 
 def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
@@ -221,5 +214,5 @@ def _row(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
         interval_s(choice.day_low_s, choice.day_high_s),
         money(choice.day_cost, answer.currency),
         ", ".join(dict.fromkeys(limit_title(work.limit) for work in choice.times)),
-        *shares_of(choice, answer),
+        *(() if answer.extrapolated else shares_of(choice, answer)),
     )

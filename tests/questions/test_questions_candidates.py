@@ -1,0 +1,42 @@
+"""Test the clusters that a search compares: their labels, their order, and which differ in one choice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.estimation.recommendation.candidates import candidates
+from assay.execution.planning.plan_files.hardware_file import load_catalogue
+from assay.questions.recommendation.request import Objective
+from assay.questions.recommendation.search import best_first
+from paths import EXAMPLES
+
+
+def test_prices_that_count_as_equal_are_ordered_by_time() -> None:
+    amounts, day_s = np.array([100.0, 100.9, 101.1, 300.0]), np.array([30.0, 20.0, 10.0, 5.0])
+    assert best_first(Objective.PRICE, amounts, day_s).tolist() == [1, 0, 2, 3]
+    assert best_first(Objective.DAY_COST, amounts, day_s).tolist() == [0, 1, 2, 3]
+    assert best_first(Objective.PRICE, amounts[:0], day_s[:0]).tolist() == []
+
+
+def test_a_label_has_words_for_storage_network_and_compression() -> None:
+    every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
+    labels = [every.label(row) for row in range(len(every))]
+    assert len(set(labels)) == len(labels)
+    assert "4 × lean, 64 GB, 1 NVMe drive, 10 Gbit/s, Snappy compression" in labels
+    assert any("4 hard disks (HDFS) + 1 NVMe drive (intermediate data), 25 Gbit/s, no compression" in x for x in labels)
+
+
+def test_clusters_that_differ_in_one_choice() -> None:
+    every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
+    levels = [every.levels(row) for row in range(len(every))]
+    row = next(
+        row
+        for row in range(len(every))
+        if every.label(row) == "12 × lean, 64 GB, 1 NVMe drive, 25 Gbit/s, Snappy compression"
+    )
+    near = [levels[other] for other in np.flatnonzero(every.differ_in_one_choice(row))]
+    assert row not in np.flatnonzero(every.differ_in_one_choice(row))
+    assert {other["workers"] for other in near} == {"11", "12", "13"}
+    assert all(len(set(other.items()) - set(levels[row].items())) <= 3 for other in near)
+    assert any(other["network"] == "10G" and other["memory"] == "64 GB" for other in near)
+    assert not any(other["network"] == "10G" and other["memory"] == "128 GB" for other in near)
