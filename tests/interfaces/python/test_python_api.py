@@ -76,7 +76,7 @@ def test_the_public_names_are_pinned() -> None:
     }
     assert signatures == SIGNATURES
     assert " ".join(inspect.signature(assay.run).parameters) == (
-        "plan repository only until again baseline simulate profile learn_from where"
+        "plan repository only until again baseline simulate profile learn_from where otlp"
     )
     public = {name for name in dir(assay.Answer) if not name.startswith("_")}
     assert public == {

@@ -23,7 +23,13 @@ _log = logging.getLogger("assay.run")
 
 
 class CampaignLog:
-    """Writes the progress of a campaign to the log ``assay.run``, at the level INFO."""
+    """Writes the progress of a campaign to the log ``assay.run``, at the level INFO.
+
+    ``collected``: receives the ids of finished runs.
+    """
+
+    def __init__(self, collected: list[str]) -> None:
+        self._collected = collected
 
     def say(self, message: str) -> None:
         """Log a line."""
@@ -40,6 +46,7 @@ class CampaignLog:
 
     def end(self, run: Run) -> None:
         """Log a finished run."""
+        self._collected.append(run.run_id)
         _log.info("%s: %s, %.1f s", run.run_id, run.status, run.duration_s)
 
 
@@ -55,6 +62,7 @@ def run_plan(
     profile: Path | str | None = None,
     learn_from: Path | str | None = None,
     where: Where = (),
+    otlp: str | None = None,
 ) -> Answer[CampaignSummary]:
     """Execute a plan, or resume its interrupted campaign. Finished runs are not repeated.
 
@@ -62,6 +70,7 @@ def run_plan(
     ``FACTOR=LEVEL``. ``until``: start no more runs after this time, duration or number of runs. ``again``: run a
     complete plan again. ``baseline``: measure devices and links first. ``simulate``: simulate the runs, with the
     profile in the file ``profile``, or learned from the repository ``learn_from``; otherwise with the shipped profile.
+    ``otlp``: when the campaign ends, send its runs as OpenTelemetry spans to this address.
 
     Progress goes to the log ``assay.run``. Raises SpecificationError inside a running event loop, as in a notebook.
     """
@@ -69,6 +78,7 @@ def run_plan(
     from assay.execution.campaign.execute import execute_campaign, prepare_campaign
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.plan_reader import load_plan
+    from assay.interfaces.telemetry.sending import spans_sent
     from assay.questions.forecasts.learning import profile_from
     from assay.store import Repository
 
@@ -85,7 +95,8 @@ def run_plan(
         campaign_request(described, costs), again=again, only=texts(only, "only"), stop=stop, baseline=baseline
     )
     opened = Repository.create(file_path(repository, "repository"))
-    summary = execute_campaign(request, prepare_campaign(request, opened), opened, CampaignLog())
+    with spans_sent(text(otlp, "otlp") if otlp is not None else None, opened.root, _log.info) as collected:
+        summary = execute_campaign(request, prepare_campaign(request, opened), opened, CampaignLog(collected))
     counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
     return Answer(
         summary,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.foundation.errors import AssayError, MissingLibraryError, SpecificationError
+from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
@@ -90,6 +90,7 @@ def run(
     from assay.estimation.simulator.campaign import campaign_request
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.plan_reader import load_plan
+    from assay.interfaces.telemetry.sending import spans_sent
     from assay.questions.forecasts.learning import profile_from
 
     described = load_plan(plan)
@@ -107,45 +108,13 @@ def run(
     elif learn_from or where or trace_by != "group":
         raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
     request = replace(campaign_request(described, costs, trace_by), **choices)
-    with _spans_sent(otlp, repository) as collected:
+    with spans_sent(otlp, repository, partial(click.echo, err=True)) as collected:
         done = run_campaign_request(request, repository, costs, collected=collected)
     if as_json:
         print_json(done)
     statuses = done.get("statuses", {})
     if statuses.get("failed") or statuses.get("invalid"):
         sys.exit(1)
-
-
-@contextmanager
-def _spans_sent(url: str | None, root: Path) -> Iterator[list[str]]:
-    """Yield a list for the ids of finished runs; at the end of the block, also after an error, send their spans.
-
-    Raises MissingLibraryError and SpecificationError before the block. A receiver that does not answer is only
-    reported, because the runs are kept.
-    """
-    finished: list[str] = []
-    if url is None:
-        yield finished
-        return
-    try:
-        from assay.interfaces.cli.measure.spans import receiver_address, send_spans
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "opentelemetry":
-            raise
-        hint = "pip install 'assay[otlp]'"
-        raise MissingLibraryError("--otlp needs OpenTelemetry's SDK and exporter", hint=hint) from error
-    from assay.store import Repository
-
-    address = receiver_address(url)
-    try:
-        yield finished
-    finally:
-        if finished:
-            try:
-                count = send_spans(Repository.open(root), finished, address)
-                click.echo(f"{plural(count, 'span')} sent to {address}", err=True)
-            except AssayError as error:
-                click.echo(f"note: no spans are at {address}: {error.message}; the runs are kept", err=True)
 
 
 def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:

@@ -1,0 +1,1 @@
+"""Send the runs of a campaign to a tracing backend."""
