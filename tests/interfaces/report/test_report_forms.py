@@ -253,6 +253,25 @@ def test_details_are_folded_on_a_screen_and_open_on_paper(
     view.close()
 
 
+@pytest.mark.parametrize("width_px", [1440, 390])
+def test_chapters_of_details_are_folded_until_they_are_opened(browser: Browser, tmp_path: Path, width_px: int) -> None:
+    page = tmp_path / "r.html"
+    document = made_of(runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]}), observed_of=None)
+    page.write_text(html(document))
+    view = browser.new_page(viewport={"width": width_px, "height": 900})
+    view.goto(page.as_uri())
+    inner = [chapter for chapter in document.chapters if chapter.inner]
+    assert inner
+    for chapter in inner:
+        section = view.locator(f"#{chapter.anchor}")
+        assert section.get_by_role("heading", name=chapter.title, exact=True).is_visible()
+        assert section.locator("details").first.get_attribute("open") is None
+        section.locator("summary").first.click()
+        assert section.locator("details > :not(summary)").first.is_visible()
+    assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    view.close()
+
+
 def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     runs = runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
     assert "Cost per job" not in [chapter.title for chapter in document_of(configurations_of(runs)).chapters]

@@ -16,6 +16,7 @@ from assay.interfaces.report.output.document import (
     Block,
     Chapter,
     Facts,
+    Fold,
     Heading,
     Line,
     Paragraph,
@@ -149,28 +150,36 @@ def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | N
         return None
     blocks: list[Block] = []
     for number, decision in enumerate(decisions):
-        further = number >= len(report.decisions)
-        if len(decisions) > 1:
-            blocks.append(Heading(_title(decision)))
-        name = f"decision-{number + 1}-{slug(decision.factor)}"
-        on_page_one = number == 0 and not further
-        money = cost_headline(decision) or ""
-        sentences = (headline(decision), evidence(decision), money, *remarks(decision))
-        amounts = amount_sentences(decision)
-        texts = list(
-            remarks(decision) if on_page_one else filter(None, (*sentences, *(amounts.every if amounts else ())))
-        )
-        if texts:
-            blocks.append(Paragraph((" ".join(texts),)))
-        if number and not further:
-            blocks += _chart(decision, name, report, palette) if number < DECISIONS_MAX else []
-        curve = curve_of(decision)
-        blocks += _curve(decision, curve) if curve else []
-        blocks += _results(decision, name, rows_max=ROWS_MAX)
-        # The chapter on the six questions has the next step of a further decision.
-        proposals = [] if further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
-        blocks += [Facts(tuple(proposals))] if proposals else []
+        of_decision = _decision_blocks(report, decision, number, palette)
+        if number == 0:
+            blocks += [Heading(_title(decision))] if len(decisions) > 1 else []
+            blocks += of_decision
+        elif of_decision:
+            blocks.append(Fold(_title(decision), of_decision))
     return Chapter("comparisons", "Every comparison", tuple(blocks))
+
+
+def _decision_blocks(report: Report, decision: Decision, number: int, palette: Mapping[str, str]) -> tuple[Block, ...]:
+    """Return the sentences, chart and tables of a decision. ``number``: its position among all decisions."""
+    blocks: list[Block] = []
+    further = number >= len(report.decisions)
+    name = f"decision-{number + 1}-{slug(decision.factor)}"
+    on_page_one = number == 0 and not further
+    money = cost_headline(decision) or ""
+    sentences = (headline(decision), evidence(decision), money, *remarks(decision))
+    amounts = amount_sentences(decision)
+    texts = list(remarks(decision) if on_page_one else filter(None, (*sentences, *(amounts.every if amounts else ()))))
+    if texts:
+        blocks.append(Paragraph((" ".join(texts),)))
+    if number and not further:
+        blocks += _chart(decision, name, report, palette) if number < DECISIONS_MAX else []
+    curve = curve_of(decision)
+    blocks += _curve(decision, curve) if curve else []
+    blocks += _results(decision, name, rows_max=ROWS_MAX)
+    # The chapter on the six questions has the next step of a further decision.
+    proposals = [] if further else [Fact("Next", sentence) for sentence in next_sentences(decision)]
+    blocks += [Facts(tuple(proposals))] if proposals else []
+    return tuple(blocks)
 
 
 def caveats_of(report: Report) -> list[Fact]:
