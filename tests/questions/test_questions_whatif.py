@@ -83,8 +83,17 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     assert all("the data stays as measured" in answer["assumptions"][-1] for answer in plain)
     shown = [answer for answer in plain if not answer["ratio_low"] <= 1 <= answer["ratio_high"]]
     text = _asked("whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)).output
-    some = f"A difference is shown for {len(shown)} of {len(plain)}: "
-    assert (some if shown else f"No difference is shown: all {len(plain)} intervals include 1.") in text
+    none = f"no difference is shown for any of {len(plain)} configurations: "
+    if not shown:
+        assert none in text
+    else:
+        assert none not in text
+        assert all(
+            f"{workload_title(answer['workload'])} on {answer['configuration']} is {answer['ratio']:.2f}× as fast "
+            f"(90 % interval {answer['ratio_low']:.2f} to {answer['ratio_high']:.2f})" in text
+            for answer in shown
+        )
+        assert (f"{len(plain) - len(shown)} configurations (" in text) == (len(plain) - len(shown) > 1)
     assert "-0 %" not in text
     for answer in plain:
         miss = [words for words in answer["assumptions"] if words.startswith("the simulated time of the measured runs")]
@@ -103,9 +112,9 @@ def test_a_lab_states_sizes_at_full_scale_and_no_forecast_for_more_workers(measu
     assert "in the lab, 1/" in size
     assert twice.startswith(f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort ")
     more = _asked(*asked, "--set", "workers.count=4").output
-    assert more.startswith("No forecast for hosts: all workers of this lab share ")
+    assert "This holds for the lab only, whose workers share " in more.splitlines()[0]
     for text in (plain, twice, _asked(*asked, "--set", "workers.count=2").output):
-        assert "No forecast for hosts" not in text
+        assert "This holds for the lab only" not in text
 
 
 @pytest.mark.parametrize(

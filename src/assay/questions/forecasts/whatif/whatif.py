@@ -40,11 +40,13 @@ from assay.questions.forecasts.whatif.core_speed import rented_cores
 from assay.questions.forecasts.whatif.whatif_costs import costs_of
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
-from assay.text import data_text, joined, plural, workload_title
+from assay.text import data_text, joined, workload_title
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
 SEED = 1
+_NAMED_MAX = 3
+"""Maximum number of configurations with a difference that the sentence names."""
 MISS_WARNED = 0.25
 """Maximum error of the simulator on the measured runs without a warning, as a share."""
 _UNCHANGED = "without changes, the time is the measured time, and only the limits are simulated"
@@ -143,22 +145,12 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
     changed = joined([_change(name, value, answers) for name, value in first.changes.items()])
-    workloads = len({answer.workload for answer in answers})
-    if len(answers) == 1:
-        subject, speedup = f"{workload_title(first.workload)} on {first.configuration}", f"{first.ratio:.2f}×"
-        within = f"90 % interval {first.ratio_low:.2f} to {first.ratio_high:.2f}"
-    else:
-        low, high = min(answer.ratio for answer in answers), max(answer.ratio for answer in answers)
-        subject = plural(workloads, "workload")
-        speedup = f"{low:.2f}×" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}× to {high:.2f}×"
-        within = f"over {plural(len(answers), 'configuration')}"
-    verb = "is" if workloads == 1 else "are"
-    text = f"With {changed}, {subject} {verb} {speedup} as fast ({within}), simulated."
+    text = f"With {changed}, {_effect(answers)}"
     shared = next((row.shared_cores for row in answers if row.shared_cores is not None), None)
     if shared is None:
-        return f"{text} {_verdict(answers)}"
-    limit = f"No forecast for hosts: all workers of this lab share {shared:g} cores of one machine."
-    return f"{limit} {text} {_verdict(answers)}"
+        return text
+    cores = f"{shared:g} cores of one machine"
+    return f"{text} This holds for the lab only, whose workers share {cores}: it is no forecast for hosts."
 
 
 def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
@@ -170,16 +162,38 @@ def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
     return f"{data_text(data_bytes * (scale or 1.0), scale)} of data"
 
 
-def _verdict(answers: Sequence[WhatIf]) -> str:
-    """Return whether the changes are shown to change the time: where the interval of the ratio excludes 1."""
+def _effect(answers: Sequence[WhatIf]) -> str:
+    """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
     shown = [answer for answer in answers if not answer.ratio_low <= 1 <= answer.ratio_high]
+    others = [answer for answer in answers if answer.ratio_low <= 1 <= answer.ratio_high]
     if len(answers) == 1:
-        return "A difference is shown." if shown else "No difference is shown: the interval includes 1."
+        verdict = "A difference is shown." if shown else "No difference is shown: the interval includes 1."
+        return f"{_speedup(answers[0])}, simulated. {verdict}"
     if not shown:
-        return f"No difference is shown: all {len(answers)} intervals include 1."
-    names = joined([f"{workload_title(answer.workload)} on {answer.configuration}" for answer in shown])
-    rest = "; the other intervals include 1" if len(shown) < len(answers) else ""
-    return f"A difference is shown for {len(shown)} of {len(answers)}: {names}{rest}."
+        return (
+            f"no difference is shown for any of {len(answers)} configurations: they are {_range(answers)} as fast, and "
+            "all 90 % intervals include 1 (simulated)."
+        )
+    if len(shown) <= _NAMED_MAX:
+        text = joined([_speedup(answer) for answer in shown])
+    else:
+        text = f"{len(shown)} of {len(answers)} configurations are {_range(shown)} as fast (90 % intervals without 1)"
+    if not others:
+        return f"{text}, simulated."
+    rest = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
+    return f"{text}, simulated. No difference is shown for {rest} ({_range(others)})."
+
+
+def _speedup(answer: WhatIf) -> str:
+    """Return ``TeraSort on SS2 is 1.51× as fast (90 % interval 1.09 to 2.10)``."""
+    within = f"90 % interval {answer.ratio_low:.2f} to {answer.ratio_high:.2f}"
+    return f"{workload_title(answer.workload)} on {answer.configuration} is {answer.ratio:.2f}× as fast ({within})"
+
+
+def _range(answers: Sequence[WhatIf]) -> str:
+    """Return the lowest and highest speedup: ``0.98× to 1.47×``."""
+    low, high = (f"{extreme(answer.ratio for answer in answers):.2f}×" for extreme in (min, max))
+    return low if low == high else f"{low} to {high}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,70 @@
+"""Test the sentence of a what-if question: which speedups it names, and what it says where no difference is shown."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from assay.questions.forecasts.whatif.whatif import WhatIf, sentence_of
+
+
+def row(configuration: str, ratio: float, low: float, high: float, shared_cores: float | None = None) -> WhatIf:
+    values: dict[str, Any] = dict.fromkeys(field.name for field in fields(WhatIf))
+    values |= {
+        "workload": "terasort",
+        "configuration": configuration,
+        "changes": {"workers.count": "12"},
+        "origin": "simulated",
+        "ratio": ratio,
+        "ratio_low": low,
+        "ratio_high": high,
+        "shared_cores": shared_cores,
+    }
+    return WhatIf(**values)
+
+
+FASTER, SAME, SLOWER = row("A", 1.5, 1.1, 2.1), row("B", 1.04, 0.9, 1.2), row("C", 0.5, 0.4, 0.6)
+FASTER_TEXT = "TeraSort on A is 1.50× as fast (90 % interval 1.10 to 2.10)"
+
+
+@pytest.mark.parametrize(
+    ("answers", "text"),
+    [
+        ([FASTER], f"With 12 workers, {FASTER_TEXT}, simulated. A difference is shown."),
+        (
+            [SAME],
+            "With 12 workers, TeraSort on B is 1.04× as fast (90 % interval 0.90 to 1.20), simulated. "
+            "No difference is shown: the interval includes 1.",
+        ),
+        (
+            [FASTER, SAME],
+            f"With 12 workers, {FASTER_TEXT}, simulated. No difference is shown for the other configuration (1.04×).",
+        ),
+        (
+            [FASTER, SLOWER],
+            f"With 12 workers, {FASTER_TEXT} and TeraSort on C is 0.50× as fast (90 % interval 0.40 to 0.60), "
+            "simulated.",
+        ),
+        (
+            [SAME, row("D", 0.98, 0.7, 1.3)],
+            "With 12 workers, no difference is shown for any of 2 configurations: they are 0.98× to 1.04× as fast, and "
+            "all 90 % intervals include 1 (simulated).",
+        ),
+        (
+            [FASTER] * 4 + [SAME, SAME],
+            "With 12 workers, 4 of 6 configurations are 1.50× as fast (90 % intervals without 1), simulated. "
+            "No difference is shown for the other 2 configurations (1.04×).",
+        ),
+    ],
+)
+def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[WhatIf], text: str) -> None:
+    assert sentence_of(answers) == text
+
+
+def test_a_lab_whose_workers_share_cores_is_no_forecast_for_hosts() -> None:
+    text = sentence_of([row("A", 1.5, 1.1, 2.1, shared_cores=2.0)])
+    assert text.endswith(
+        "This holds for the lab only, whose workers share 2 cores of one machine: it is no forecast for hosts."
+    )
