@@ -1,14 +1,15 @@
 """Measure in how many repetitions a deliberately slow method tops the differential flame graph, and in which phases.
 
-A campaign alternates the workload ``shuffle`` without and with tasks that burn CPU time (``reduce_burn_ms: 2000``, or
-``map_burn_ms`` with ``--phase map``; profile ``cpu``). For each repetition, the flame graphs of its two runs are
-compared: in each phase, the method with the largest increase of self time in seconds per GB of data, which is the
-reddest of the graph. The output has for each phase the number of repetitions in which the slow method is this method,
-and how many seconds per GB it adds.
+A campaign runs the workload ``shuffle`` with profile ``cpu`` three times in each repetition: without tasks that burn
+CPU time, with maps that burn it (``map_burn_ms: 2000``), and with reduces that do. The flame graphs of each run that
+burns are compared with those of the run without, of the same repetition: in each phase, the method with the largest
+increase of self time in seconds per GB of data, which is the reddest of the graph. The output has for each phase the
+number of repetitions in which the slow method is this method, and how many seconds per GB it adds.
 
-Run it with ``.venv/bin/python benchmarks/profile_burn.py [REPETITIONS]``; a repetition takes about 40 s. The default is
-Hadoop on this machine; ``--engine spark``, and ``--cluster FILE`` for a lab or an attached cluster. ``--parameters``
-are those of the plan. With ``--repository DIR``, an existing repository of this benchmark is read instead.
+Run it with ``.venv/bin/python benchmarks/profile_burn.py DIR``; a repetition takes about 80 s. DIR is the folder of the
+plan and of its repository; the same command resumes an interrupted campaign, and prints the table of a finished one.
+The default is Hadoop on this machine; ``--engine spark``, and ``--cluster FILE`` for a lab or an attached cluster.
+``--parameters`` are those of the plan.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.analysis.code_profile.flame import FlameGraph
@@ -38,7 +38,10 @@ parameters: {{{parameters}, profile: cpu}}
 layout: SSD
 workloads:
   - shuffle: {{data: 60MB, maps: 3, reduces: 3, payload: random}}
-factors: {{shuffle.{phase}_burn_ms: [0, 2000]}}
+factors: {{shuffle.map_burn_ms: [0, 2000], shuffle.reduce_burn_ms: [0, 2000]}}
+only:
+  - {{shuffle.map_burn_ms: 0}}
+  - {{shuffle.map_burn_ms: 2000, shuffle.reduce_burn_ms: 0}}
 repetitions: {repetitions}
 seed: 1
 timeout: 10min
@@ -48,6 +51,7 @@ attempts: 2
 
 def measure(folder: Path, values: Mapping[str, object]) -> Path:
     """Run the campaign and return its repository. ``values``: those of the plan."""
+    folder.mkdir(parents=True, exist_ok=True)
     plan, repository = folder / "plan.yaml", folder / "repository"
     plan.write_text(_PLAN.format_map(values))
     command = [sys.executable, "-m", "assay", "run", str(plan), "--repository", str(repository), "--no-baseline"]
@@ -72,26 +76,36 @@ def increases(graph: FlameGraph, answer: FlameGraphs) -> Counter[str]:
     return Counter(increase)
 
 
-def burn_ms(run: Run) -> int:
-    """Return the level of the option that burns."""
-    return next(int(level) for factor, level in run.levels.items() if factor.endswith("_burn_ms"))
+def burning(run: Run) -> tuple[str, ...]:
+    """Return the kinds of task that burn CPU time in a run."""
+    return tuple(kind for kind in ("map", "reduce") if int(run.levels.get(f"shuffle.{kind}_burn_ms", "0")) > 1)
 
 
-def pairs_of(store: Repository) -> list[tuple[Run, Run]]:
-    """Return the valid runs of each repetition, with the lowest and the highest level of the option."""
-    sides: dict[tuple[str, int], list[Run]] = defaultdict(list)
+def cases_of(store: Repository) -> dict[str, list[tuple[Run, Run]]]:
+    """Return for each kind of task that burns the valid runs of each repetition: without and with it."""
+    repetitions: dict[tuple[str, int], dict[tuple[str, ...], Run]] = defaultdict(dict)
     table = store.table()
     for run in store.runs_at(table, range(len(table))):
         if run.status == "valid":
-            sides[run.campaign_id, run.repetition].append(run)
-    ordered = [sorted(side, key=burn_ms) for _, side in sorted(sides.items())]
-    return [(side[0], side[-1]) for side in ordered if len(side) == 2]
+            repetitions[run.campaign_id, run.repetition][burning(run)] = run
+    return {
+        kind: [(runs[()], runs[kind,]) for _, runs in sorted(repetitions.items()) if {(), (kind,)} <= runs.keys()]
+        for kind in ("map", "reduce")
+    }
 
 
-def print_table(root: Path) -> None:
-    """Print for each phase how often the slow method has the largest increase."""
+def print_tables(root: Path) -> None:
+    """Print for each case and phase how often the slow method has the largest increase."""
     store = Repository.open(root)
-    pairs, tops, added = pairs_of(store), Counter[str](), defaultdict[str, list[float]](list)
+    for kind, pairs in cases_of(store).items():
+        if pairs:
+            print(f"{kind}s burn: {pairs[0][1].environment['profile']['method']}, {len(pairs)} repetitions")
+            print_table(store, pairs)
+
+
+def print_table(store: Repository, pairs: Sequence[tuple[Run, Run]]) -> None:
+    """Print for each phase how often the slow method has the largest increase."""
+    tops, added = Counter[str](), defaultdict[str, list[float]](list)
     for pair in pairs:
         sides = profiled_sides(store, store.table(), [run.run_id for run in pair], "runs")
         answer = flame_graphs_of_sides(sides)
@@ -99,7 +113,6 @@ def print_table(root: Path) -> None:
             by_method = increases(graph, answer)
             tops[graph.phase] += by_method.most_common(1)[0][0] == METHOD
             added[graph.phase].append(by_method[METHOD])
-    print(f"{pairs[0][0].environment['profile']['method']}, {len(pairs)} repetitions")
     print("| phase | repetitions in which the method is on top | s/GB that it adds: lowest, highest |\n|---|---|---|")
     for phase, values in added.items():
         print(f"| {phase} | {tops[phase]} of {len(values)} | {min(values):.1f}, {max(values):.1f} |")
@@ -107,16 +120,10 @@ def print_table(root: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("repetitions", type=int, nargs="?", default=20)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--engine", choices=("hadoop", "spark"), default="hadoop")
-    parser.add_argument("--phase", choices=("map", "reduce"), default="reduce", help="the tasks that burn")
     parser.add_argument("--cluster", type=Path, default=_CLUSTER)
     parser.add_argument("--parameters", default=LOCAL_PARAMETERS)
-    parser.add_argument("--repository", type=Path)
     chosen = parser.parse_args()
-    if chosen.repository:
-        print_table(chosen.repository)
-    else:
-        values = {**vars(chosen), "cluster": chosen.cluster.absolute()}
-        with tempfile.TemporaryDirectory() as folder:
-            print_table(measure(Path(folder), values))
+    print_tables(measure(chosen.folder, {**vars(chosen), "cluster": chosen.cluster.absolute()}))

@@ -61,6 +61,35 @@ def test_one_phase_or_attempt_is_chosen_and_a_wrong_choice_lists_the_right_ones(
     assert "merge, reduce, unknown" in str(error.value.hint)
 
 
+def test_daemons_are_processes_and_no_phases_of_the_job(repository: Repository) -> None:
+    logs = {
+        "profiles/attempt_1.map.collapsed": b"a;b 6\n",
+        "profiles/attempt_2.unknown.collapsed": b"a;b 2\n",
+        "profiles/datanode-worker1.datanode.collapsed": b"a;org/apache/hadoop/hdfs/server/datanode/Sender.send 3\n",
+        "profiles/datanode-worker2.datanode.collapsed": b"a;b 1\n",
+        "profiles/nodemanager-worker1.nodemanager.collapsed": b"a;c 4\n",
+    }
+    executor = Executor("1", "worker1", 2, 1, 1.0, 0.0, 0, 0, None)
+    run = make_run(4)
+    repository.publish(
+        replace(run, executors=(executor,), environment={**run.environment, "profile": FACTS}), logs=logs
+    )
+    answer = code_profile(repository, run.run_id)
+    assert answer.processes == (("job", 8), ("datanode", 4), ("nodemanager", 4))
+    assert (answer.total, answer.named_share) == (16, 0.75)
+    datanodes = code_profile(repository, run.run_id, CodeProfileRequest(process="datanode"))
+    assert (datanodes.total, datanodes.categories[0].category, datanodes.named_share) == (4, "HDFS server", 0)
+    assert code_profile(repository, run.run_id, CodeProfileRequest(process="job")).attempts == (
+        "attempt_1",
+        "attempt_2",
+    )
+    assert code_profile(repository, run.run_id, CodeProfileRequest(node="worker1")).total == 7
+    command = ["profile", run.run_id, "--repository", str(repository.root)]
+    assert "processes: job 8, datanode 4, nodemanager 4" in CliRunner().invoke(assay, command).output
+    printed = CliRunner().invoke(assay, [*command, "--process", "nodemanager"]).output
+    assert "4 samples of 10 ms: nodemanager 4\n" in printed
+
+
 def test_a_stage_has_the_samples_of_all_parts_in_which_it_ran(repository: Repository) -> None:
     run_id = make_run(3).run_id
     totals = [code_profile(repository, run_id, CodeProfileRequest(stage=number)).total for number in (0, 1)]

@@ -50,6 +50,7 @@ def test_any_text_is_parsed_and_every_line_is_counted_or_skipped(text: str) -> N
             (CHILD, "org/apache/hadoop/mapreduce/task/reduce/Fetcher.run_[0]", "read", "do_syscall_64_[k]"),
             "shuffle copy",
         ),
+        ((CHILD, "org/apache/hadoop/hdfs/server/datanode/BlockSender.sendPacket_[1]", "__GI_write"), "HDFS server"),
         ((CHILD, "org/apache/hadoop/hdfs/DFSInputStream.read_[1]", "copy_to_iter_[k]"), "HDFS client"),
         ((CHILD, "org/apache/hadoop/io/WritableUtils.readVLong_[1]"), "serialisation"),
         ((CHILD, "ObjectMonitor::enter"), "lock"),

@@ -24,6 +24,7 @@ from assay.analysis.statistics.runs.factors_of_runs import matching_factors
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.deployment.attachment_checks import without_login
 from assay.execution.engines.hadoop.profiling import agent
+from assay.execution.engines.hadoop.profiling.methods import METHODS
 from assay.execution.engines.hadoop.profiling.parts import (
     CUTS_MAX,
     PartSpan,
@@ -33,7 +34,7 @@ from assay.execution.engines.hadoop.profiling.parts import (
     stage_cuts,
     stage_parts,
 )
-from assay.execution.engines.hadoop.profiling.recording import METHODS, ProfileRecorder, prepare, sampled
+from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder, ProfileRecorders, prepare, sampled
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.spark.rules import SparkRules
 from assay.execution.hosts import LocalTransport
@@ -81,6 +82,8 @@ def test_a_plans_word_sets_the_parameter_and_off_sets_none(tmp_path: Path) -> No
     attachment = Attachment("edge", "hadoop", "/etc/hadoop/conf", "default", "/user/assay")
     attached = replace(plan.cluster, attached=attachment)
     assert rules.setting_mistake("profile", "cpu", attached) is None
+    assert "externally managed; write cpu" in str(rules.setting_mistake("profile", "cpu+daemons", attached))
+    assert rules.setting_mistake("profile", "cpu+daemons", plan.cluster) is None
     edge_only = replace(plan.cluster, attached=replace(attachment, only_edge=True))
     assert "needs a login on every worker" in str(rules.setting_mistake("profile", "cpu", edge_only))
     assert rules.setting_mistake("profile", "off", edge_only) is None
@@ -237,7 +240,12 @@ has_agent = pytest.mark.skipif(
     reason="javac is not installed, or async-profiler was not fetched yet: run a profiled run once",
 )
 RECENT_S = 600
-METHODS_TO_TRY = [(kind, method.name) for kind, methods in METHODS.items() for method in methods]
+METHODS_TO_TRY = [
+    (kind, method.name)
+    for kind, methods in METHODS.items()
+    for method in methods
+    if kind != "cpu+kernel" or method not in METHODS["cpu"]
+]
 
 
 def record(
@@ -276,7 +284,7 @@ def test_each_method_records_the_slow_method(kind: str, name: str, tmp_path: Pat
     slow = sum(count for stack, count in stacks.items() if any("Slow.slow" in frame for frame in stack))
     assert slow > 0
     timed = "profiles/one.whole.seconds" in result.logs
-    assert timed == (kind in ("cpu", "wall"))
+    assert timed == (kind in ("cpu", "cpu+kernel", "wall"))
     if timed:
         times = parse_times(result.logs["profiles/one.whole.seconds"].decode(), list(stacks))
         assert times.total() == stacks
@@ -338,6 +346,53 @@ def test_samples_and_parts_are_aligned_by_the_offsets_of_clocks(kind: str, clock
         first = list(parse_collapsed(stacks["stage-0"])[0])
         times = parse_times(result.logs["profiles/one.stage-0.seconds"].decode(), first)
         assert all(abs(time.time() - 1000.0 - second) < RECENT_S for second in times.stacks)
+
+
+async def run_slow(folder: Path) -> asyncio.subprocess.Process:
+    """Start a JVM that burns CPU time for a minute at most, and write its pid file."""
+    (folder / "Slow.java").write_text(PROGRAM.replace("400_000_000L", "60_000_000_000L"))
+    await LocalTransport("node").run(["javac", "-d", str(folder), f"{folder}/Slow.java"], timeout_s=120)
+    process = await asyncio.create_subprocess_exec("java", "-cp", str(folder), "Slow")
+    (folder / "datanode.pid").write_text(f"{process.pid}\n")
+    return process
+
+
+@has_agent
+@pytest.mark.skipif(shutil.which("jcmd") is None, reason="jcmd is not installed")
+def test_a_daemon_that_runs_is_recorded_while_the_job_runs(tmp_path: Path) -> None:
+    """The first recording is left running, as by an interrupted run; the second replaces it."""
+    hosts, home = {"node": LocalTransport("node")}, str(tmp_path / "home")
+    pid_files = {"node": {"datanode": f"{tmp_path}/datanode.pid", "nodemanager": "/nonexistent", "namenode": "/x"}}
+    nothing = RecordedParts(frozenset(), 0, lambda _: ())
+
+    async def run() -> tuple[ProgramResult, ProgramResult]:
+        process = await run_slow(tmp_path)
+        try:
+            recorder = await ProfileRecorders(hosts, "java", home).recorder("cpu+daemons", lambda _: None)
+            assert recorder is not None
+            assert await recorder.begin(pid_files)
+            recordings = await recorder.begin(pid_files)
+            await asyncio.sleep(1)
+            done = ProgramResult(Outcome(0, "", {}, 0, 1.0), 0.0)
+            recorded = await recorder.end(recordings, done, nothing)
+            recordings = await recorder.begin(pid_files)
+        finally:
+            process.kill()
+            await process.wait()
+        return recorded, await recorder.end(recordings, done, nothing)
+
+    recorded, died = asyncio.run(run())
+    (problem,) = (warning.words for warning in recorded.warnings)
+    assert problem.startswith("the nodemanager on node is not profiled: ")
+    assert "/nonexistent" in problem
+    assert recorded.environment["profile"]["kind"] == "cpu"
+    assert recorded.environment["profile"]["attempts_stored"] == 1
+    text = recorded.logs["profiles/datanode-node.datanode.collapsed"].decode()
+    stacks, skipped = parse_collapsed(text)
+    assert any("Slow.slow" in frame for stack in stacks for frame in stack)
+    assert skipped == 0
+    assert "profiles/datanode-node.datanode.seconds" in recorded.logs
+    assert "1 of 1 JVMs have no readable profile" in [warning.words for warning in died.warnings]
 
 
 @pytest.fixture

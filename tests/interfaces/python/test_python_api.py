@@ -47,7 +47,7 @@ SIGNATURES = {
     "cost_over_years": "prices years where baseline rounding exclude_flagged",
     "limits": "run",
     "tasks": "run node job",
-    "profile": "run phase stage node attempt at_s",
+    "profile": "run phase stage node attempt at_s process",
     "scatter": "x y where by shape",
     "changes": "where",
     "gate": "baseline max_slowdown where ignore",

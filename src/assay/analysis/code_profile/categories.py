@@ -39,6 +39,7 @@ RULES = (
     ("sort", r"org/apache/spark/(util/collection/(\w*Sort|unsafe/sort)|shuffle/sort/\w*Sorter)|[\w/]*TimSort"),
     ("shuffle copy", r"org/apache/hadoop/mapreduce/task/reduce/"),
     ("shuffle copy", r"org/apache/spark/(network/|storage/(\w*Fetch|BlockManager\.getRemote))|io/netty/"),
+    ("HDFS server", r"org/apache/hadoop/hdfs/(server|qjournal)/"),
     ("HDFS client", r"org/apache/hadoop/hdfs/|org/apache/hadoop/fs/"),
     (
         "serialisation",

@@ -8,9 +8,11 @@ A bundle's logs have these files for each recorded JVM:
   ``lock`` have none, nor do bundles of assay before 0.3.0.
 
 RECORDING is the id of a task attempt of MapReduce, ``executor-ID`` of a Spark executor, ``driver`` of a Spark driver,
-or the name of an imported file. PART is a named part of the JVM's time:
+``datanode-NODE`` or ``nodemanager-NODE`` of a daemon, or the name of an imported file. PART is a named part of the
+JVM's time:
 
 - ``map``, ``shuffle``, ``merge`` or ``reduce``, the phases of a MapReduce attempt;
+- ``datanode`` or ``nodemanager``, a daemon while the job runs;
 - ``stage-3``, while tasks of this Spark stage run on the executor, or on any executor for the driver;
 - ``stage-3+4``, while several stages run;
 - ``no-stage``, while no stage runs: JVM start, gaps between stages, JVM end;
@@ -26,8 +28,13 @@ from collections.abc import Collection
 
 FOLDER, RECORDED, STACKS, TIMES = "profiles/", ".jfr", ".collapsed", ".seconds"
 DRIVER, EXECUTOR = "driver", "executor-"
+DAEMONS = ("datanode", "nodemanager")
+"""The daemons that can be profiled, as parts of their recordings."""
+JOB = "job"
 NO_STAGE, OTHER_STAGES, WHOLE, UNKNOWN = "no-stage", "other-stages", "whole", "unknown"
-_NAMED = re.compile(rf"map|shuffle|merge|reduce|stage-[0-9]+(\+[0-9]+)*|{NO_STAGE}|{OTHER_STAGES}|{WHOLE}|{UNKNOWN}")
+_NAMED = re.compile(
+    rf"map|shuffle|merge|reduce|{'|'.join(DAEMONS)}|stage-[0-9]+(\+[0-9]+)*|{NO_STAGE}|{OTHER_STAGES}|{WHOLE}|{UNKNOWN}"
+)
 _STAGES = re.compile(r"stage-([0-9]+(?:\+[0-9]+)*)")
 
 
@@ -58,6 +65,16 @@ def stages_of(part: str) -> frozenset[int]:
     """Return the stages of a part; empty for parts without stages."""
     match = _STAGES.fullmatch(part)
     return frozenset(map(int, match[1].split("+"))) if match else frozenset()
+
+
+def daemon_recording(daemon: str, node: str) -> str:
+    """Return the name of the recording of a daemon on a node."""
+    return f"{daemon}-{node}"
+
+
+def process_of(part: str) -> str:
+    """Return the kind of process that a part belongs to: a daemon, or ``job`` for tasks, executors and drivers."""
+    return part if part in DAEMONS else JOB
 
 
 def is_part(name: str) -> bool:

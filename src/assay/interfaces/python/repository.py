@@ -333,10 +333,12 @@ class OpenedRepository(Forecasts):
         node: str | None = None,
         attempt: str | None = None,
         at_s: float | None = None,
+        process: str | None = None,
     ) -> Answer[CodeProfile]:
         """Show which code a profiled run executed: categories, and methods by self time.
 
         ``phase``, ``stage``, ``node``, ``attempt``: only these. ``at_s``: only the second at this time of the run.
+        ``process``: only ``job``, ``datanode`` or ``nodemanager``.
         """
         from assay.questions.runs.code_profiles.code_profile import (
             CodeProfileRequest,
@@ -346,7 +348,7 @@ class OpenedRepository(Forecasts):
         )
 
         store, prefix = self._store, text(run, "run")
-        profile = code_profile(store, prefix, CodeProfileRequest(phase, stage, node, attempt, at_s))
+        profile = code_profile(store, prefix, CodeProfileRequest(phase, stage, node, attempt, at_s, process))
         return Answer(
             profile,
             profile_sentence(profile),

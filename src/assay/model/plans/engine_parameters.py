@@ -23,7 +23,11 @@ REPLICATION = "dfs.replication"
 BLOCK_SIZE = "dfs.blocksize"
 PROFILED = "mapreduce.assay.profile"
 """Kind of the recorded profile. assay reads it; Hadoop does not. Without a profile the parameter is absent."""
-PROFILE_KINDS = ("cpu", "wall", "alloc", "lock", "off")
+PROFILE_KINDS = ("cpu", "cpu+kernel", "wall", "alloc", "lock")
+DAEMONS_TOO = "+daemons"
+"""End of a value of ``profile`` that includes the DataNodes and NodeManagers."""
+PROFILES = (*PROFILE_KINDS, *(f"{kind}{DAEMONS_TOO}" for kind in PROFILE_KINDS), "off")
+"""The values of ``profile``."""
 
 
 class Meaning(Enum):

@@ -107,7 +107,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
         profiler = self.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin() if profiler else None
+        recordings = await profiler.begin(self.pid_files) if profiler else None
         if profiler and recordings:
             options |= {name: f"{options[name]} {profiler.option(recordings, ATTEMPT)}" for name in TASK_JAVA_OPTIONS}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]

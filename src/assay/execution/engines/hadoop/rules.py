@@ -18,14 +18,15 @@ from assay.model import (
     BLOCK_SIZE,
     COMPRESSION,
     CONTAINERS,
+    DAEMONS_TOO,
     HADOOP_TARGETS,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
     MAP_SLOTS,
     NODE_MEMORY,
     PROFILE,
-    PROFILE_KINDS,
     PROFILED,
+    PROFILES,
     REPLICATION,
     Cluster,
     Configuration,
@@ -234,8 +235,11 @@ def _block_mistake(text: str) -> str | None:
 
 
 def _profile_mistake(name: str, value: str, cluster: Cluster) -> str | None:
-    if value not in PROFILE_KINDS:
-        return unknown(name, value, PROFILE_KINDS)
+    if value not in PROFILES:
+        return unknown(name, value, PROFILES)
+    if cluster.attached and value.endswith(DAEMONS_TOO):
+        kind = value.removesuffix(DAEMONS_TOO)
+        return f"{name}: the daemons of an attached cluster are externally managed; write {kind}"
     if cluster.attached and cluster.attached.only_edge and value != "off":
         return f"{name}: a profile needs a login on every worker, and this cluster file names the edge node only"
     return None

@@ -195,7 +195,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         address = daemons.deployment.host(daemons.deployment.cluster.master)
         folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
         profiler = self.hadoop.profiler if label == TIMED_JOB else None
-        recordings = await profiler.begin() if profiler else None
+        recordings = await profiler.begin(self.hadoop.pid_files) if profiler else None
         profiled = (lambda name: profiler.option(recordings, name)) if profiler and recordings else None
         command = self._command(program, {**parameters, **await self.tools(program)}, profiled)
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)

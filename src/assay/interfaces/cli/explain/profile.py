@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from assay.analysis.code_profile.files import DAEMONS, JOB
 from assay.analysis.run_profile.workload_ratios import REFERENCE
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
@@ -38,6 +39,7 @@ DIFF = "diff"
 @click.option("--stage", type=int, help="Only this stage of Spark, by number.")
 @click.option("--node", help="Only JVMs on this node.")
 @click.option("--attempt", help="Only this task attempt, executor (executor-1) or driver.")
+@click.option("--process", type=click.Choice((JOB, *DAEMONS)), help="Only the job's JVMs, or only these daemons.")
 @click.option("--at", "at_s", type=float, help="Only the second at this time, in seconds from the run's start.")
 @click.option(
     "--of",
@@ -77,7 +79,7 @@ def profile_command(
     if not runs:
         context.invoke(data_flow_command, every=every, as_json=as_json, repository=repository, **of_data_flow)
         return
-    ignored = given_options(context, ("stage", "node", "attempt", *(["at_s"] if runs[0] == DIFF else [])))
+    ignored = given_options(context, ("stage", "node", "attempt", "process", *(["at_s"] if runs[0] == DIFF else [])))
     if ignored and (runs[0] == DIFF or page is not None):
         subject = "diff does" if runs[0] == DIFF else "flame graphs do"
         raise SpecificationError(f"{subject} not take it", where=ignored[0], hint="choose a part with --phase")

@@ -123,11 +123,11 @@ def _profiled(plan: Plan, kinds: Sequence[Path]) -> Plan:
     Raises SpecificationError for several kinds, or for a file: only simulations read profiles from files.
     """
     from assay.execution.planning.plan_files.plan_reader import checked
-    from assay.model import PROFILE, PROFILE_KINDS
+    from assay.model import PROFILE, PROFILES
 
-    if len(kinds) > 1 or str(kinds[0]) not in PROFILE_KINDS:
+    if len(kinds) > 1 or str(kinds[0]) not in PROFILES:
         raise SpecificationError(
-            f"--profile {kinds[-1]}: a measured run records a profile of one kind: {', '.join(PROFILE_KINDS)}",
+            f"--profile {kinds[-1]}: a measured run records a profile of one kind: {', '.join(PROFILES)}",
             hint="to simulate with the profile in a file, add --simulate",
         )
     return checked(replace(plan, parameters={**plan.parameters, PROFILE: str(kinds[0])}))

@@ -1,6 +1,6 @@
 """Serve profiles: which code a run executed, which code makes one side slower, and flame graphs of both."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
@@ -18,7 +18,10 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 Choice = Annotated[str | None, Query(max_length=300)]
 Phase = Annotated[str | None, Query(max_length=300, description="Phase of MapReduce or part of Spark; all if omitted.")]
 Stage = Annotated[int | None, Query(ge=0, le=10**9, description="Stage of Spark; all if omitted.")]
-
+Process = Annotated[
+    Literal["job", "datanode", "nodemanager"] | None,
+    Query(description="Only the job's JVMs, or only these daemons; all if omitted."),
+]
 AtS = Annotated[
     float | None,
     Query(
@@ -39,10 +42,11 @@ def get_code_profile(
     node: Choice = None,
     attempt: Choice = None,
     at_s: AtS = None,
+    process: Process = None,
 ) -> CodeProfile:
     """Return which code the JVMs of a run executed: categories, and methods by self time."""
     store, full_id = context.store, find_run(context, run_id).run_id
-    request = CodeProfileRequest(phase, stage, node, attempt, at_s)
+    request = CodeProfileRequest(phase, stage, node, attempt, at_s, process)
     return store.answer(("code profile", full_id, request), lambda _: code_profile(store.repository, full_id, request))
 
 

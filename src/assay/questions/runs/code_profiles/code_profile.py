@@ -13,11 +13,15 @@ from typing import Any
 import msgspec
 
 from assay.analysis.code_profile.files import (
+    DAEMONS,
     EXECUTOR,
     FOLDER,
+    JOB,
     TIMES,
     UNKNOWN,
     WHOLE,
+    daemon_recording,
+    process_of,
     recording_and_part,
     stacks_file,
     stages_of,
@@ -55,8 +59,10 @@ class CodeProfile:
     """The chosen recordings: task attempts of MapReduce; executors and driver of Spark."""
     phases: tuple[tuple[str, int], ...]
     """The chosen phases or stages, each with its count."""
+    processes: tuple[tuple[str, int], ...]
+    """The chosen kinds of process, each with its count: ``job``, ``datanode``, ``nodemanager``."""
     named_share: float
-    """Share of the counts that fall into a named phase."""
+    """Share of the job's counts that fall into a named phase."""
     total: int
     categories: tuple[CategoryCount, ...]
     frames: tuple[FrameCount, ...]
@@ -80,6 +86,8 @@ class CodeProfileRequest:
     """A recording: task attempt, executor (``executor-1``) or ``driver``."""
     at_s: float | None = None
     """Only the interval at this time, in seconds from the run's start."""
+    process: str | None = None
+    """A kind of process: ``job`` (tasks, executors and driver), ``datanode`` or ``nodemanager``."""
 
 
 WHOLE_PROFILE = CodeProfileRequest()
@@ -102,6 +110,7 @@ def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = W
         and (request.stage is None or request.stage in stages_of(part))
         and request.attempt in (None, name)
         and (request.node is None or nodes.get(name) == request.node)
+        and request.process in (None, process_of(part))
     ]
     if not chosen:
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
@@ -111,7 +120,10 @@ def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = W
         stacks.update(counted)
         phases[part] += counted.total()
         skipped += ignored
-    total = stacks.total()
+    processes = Counter[str]()
+    for part, count in phases.items():
+        processes[process_of(part)] += count
+    of_job = processes[JOB]
     return CodeProfile(
         run_id=run.run_id,
         kind=str(recorded.get("kind", "")),
@@ -120,8 +132,9 @@ def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = W
         interval_ms=recorded.get("interval_ms"),
         attempts=tuple(dict.fromkeys(name for name, _ in chosen)),
         phases=tuple(phases.most_common()),
-        named_share=1 - (phases[UNKNOWN] + phases[WHOLE]) / total if total else 0.0,
-        total=total,
+        processes=tuple(processes.most_common()),
+        named_share=1 - (phases[UNKNOWN] + phases[WHOLE]) / of_job if of_job else 0.0,
+        total=stacks.total(),
         categories=category_counts(stacks),
         frames=frame_counts(stacks),
         skipped_lines=skipped,
@@ -226,9 +239,12 @@ def times_of_run(store: Repository, run: Run) -> dict[tuple[str, str], StackTime
 
 
 def _nodes(store: Repository, run: Run) -> dict[str, str]:
-    """Return recording to node, of task attempts and executors."""
+    """Return recording to node, of task attempts, executors and daemons."""
     attempts = {task.attempt_id: task.node for task in store.tasks(run.run_id)}
-    return attempts | {f"{EXECUTOR}{executor.executor_id}": executor.node for executor in run.executors}
+    executors = {f"{EXECUTOR}{executor.executor_id}": executor.node for executor in run.executors}
+    nodes = {*attempts.values(), *executors.values()}
+    daemons = {daemon_recording(daemon, node): node for daemon in DAEMONS for node in nodes}
+    return {**attempts, **executors, **daemons}
 
 
 def _choices(files: Sequence[tuple[str, str]], nodes: dict[str, str]) -> str:
@@ -250,10 +266,14 @@ def profile_basis(answer: CodeProfile) -> tuple[str, ...]:
     """Return what was recorded and how: the method, the counts of phases, and lines that could not be read."""
     unit = _UNITS.get(answer.kind, f"samples of {answer.interval_ms:g} ms" if answer.interval_ms else "samples")
     phases = ", ".join(f"{name} {count}" for name, count in answer.phases)
+    processes = dict(answer.processes)
+    named = f"; {format_percent(answer.named_share, 1)} in a named phase" if JOB in processes else ""
     lines = [
         f"run {answer.run_id}, {answer.method}, {plural(len(answer.attempts), 'recording')}",
-        f"{answer.total} {unit}: {phases}; {format_percent(answer.named_share, 1)} in a named phase",
+        f"{answer.total} {unit}: {phases}{named}",
     ]
+    if processes.keys() != {JOB}:
+        lines.append(f"processes: {', '.join(f'{name} {count}' for name, count in answer.processes)}")
     if answer.start_s is not None:
         lines.insert(1, interval_text(answer))
     if answer.reason:

@@ -1,14 +1,14 @@
 """Record a profile of each JVM that executes a job, and collect the profiles after the job.
 
-In: the kind of profile (``cpu``, ``wall``, ``alloc`` or ``lock``), the hosts' transports, the parts of the job's JVMs
-(:mod:`.parts`). Out: options for the JVMs of tasks, executors and drivers before the job; files for the bundle after
-it: a recording of each JVM, and the stacks of each part of it with their times.
+In: the kind of profile (``cpu``, ``cpu+kernel``, ``wall``, ``alloc`` or ``lock``), the hosts' transports, the parts of
+the job's JVMs (:mod:`.parts`). Out: options for the JVMs of tasks, executors and drivers before the job; files for the
+bundle after it: a recording of each JVM, and the stacks of each part of it with their times.
 :mod:`assay.analysis.code_profile.files` defines their names.
 
-Before the first job, assay tries the methods of a kind on every host with ``java -version``. The first method that
-works on all of them is used: async-profiler with perf_events, async-profiler with CPU timers (``ctimer``, which
-needs no perf_events), then the JDK's Flight Recorder, which needs no native library. A host without a working method is
-no error: the job runs unprofiled, and the run says why.
+Before the first job, assay tries the methods of a kind (:mod:`.methods`) on every host with ``java -version``. The
+first method that works on all of them is used. A host without a working method is no error: the job runs unprofiled,
+and the run says why. DataNodes and NodeManagers are recorded while the job runs, if the plan requests it
+(:mod:`.daemons`).
 """
 
 import asyncio
@@ -20,24 +20,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.analysis.code_profile.files import FOLDER, RECORDED, recording_and_part, stacks_file, times_file
+from assay.analysis.code_profile.files import DAEMONS, FOLDER, RECORDED, recording_and_part, stacks_file, times_file
 from assay.analysis.code_profile.seconds import StackSamples, timed_parts, times_text
 from assay.analysis.code_profile.stacks import collapsed_text
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.engines.hadoop.profiling import agent
+from assay.execution.engines.hadoop.profiling.daemons import DaemonJvm, start_on, stop_on
+from assay.execution.engines.hadoop.profiling.methods import INTERVAL_MS, METHODS, ProfilingMethod
 from assay.execution.engines.hadoop.profiling.parts import PartSpan, RecordedParts
 from assay.execution.engines.hadoop.settings import containers
 from assay.execution.hosts.clock import clock_offset
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import AssayError, EngineError, FormatError, HostError
 from assay.foundation.units import format_bytes
-from assay.model import CodedWarning, WarningCode
+from assay.model import DAEMONS_TOO, CodedWarning, WarningCode
 from assay.store.formats.profiles.otlp import timed_stacks
 
 BYTES_MAX = 200_000_000
 """Maximum bytes of a run's recordings in the bundle. If there are more, only evenly spaced attempts are stored."""
-INTERVAL_MS = 10
-"""Sampling interval of a thread, in milliseconds of CPU time, or of wall time for ``wall``."""
 TASK_JAVA_OPTIONS = tuple(
     containers.JAVA_OPTIONS[memory] for memory in (containers.MAP_MEMORY, containers.REDUCE_MEMORY)
 )
@@ -66,50 +66,16 @@ _TIMED_FILE = ".otlp"
 
 
 @dataclass(frozen=True, slots=True)
-class ProfilingMethod:
-    """One way to record a profile: its name, the JVM option with ``{library}`` and ``{file}``, and options of the
-    converter."""
-
-    name: str
-    option: str
-    convert: tuple[str, ...]
-
-    @property
-    def timed(self) -> bool:
-        """Return whether its samples are converted with their times: those of time, not of bytes or of waiting."""
-        return "--total" not in self.convert
-
-
-def _async(event: str, convert: tuple[str, ...], name: str = "") -> ProfilingMethod:
-    option = f"-agentpath:{{library}}=start,{event},jfr,file={{file}}"
-    return ProfilingMethod(f"async-profiler {agent.VERSION}, {name or event.split(',')[0]}", option, convert)
-
-
-def _recorder(convert: tuple[str, ...]) -> ProfilingMethod:
-    option = "-XX:StartFlightRecording=filename={file},settings=profile,dumponexit=true"
-    return ProfilingMethod("JDK Flight Recorder", option, convert)
-
-
-METHODS: Mapping[str, tuple[ProfilingMethod, ...]] = {
-    "cpu": (
-        _async(f"event=cpu,interval={INTERVAL_MS}ms", ("--cpu",), "perf_events"),
-        _async(f"event=ctimer,interval={INTERVAL_MS}ms", ("--cpu",), "ctimer"),
-        _recorder(()),
-    ),
-    "wall": (_async(f"event=wall,interval={INTERVAL_MS}ms", ("--wall",), "wall"),),
-    "alloc": (_async("event=alloc", ("--alloc", "--total"), "alloc"), _recorder(("--alloc", "--total"))),
-    "lock": (_async("event=lock", ("--lock", "--total"), "lock"), _recorder(("--lock", "--total"))),
-}
-"""The methods of each kind, best first."""
-
-
-@dataclass(frozen=True, slots=True)
 class ProfiledJob:
     """The recordings of one job: their folder on every host, and by node how far its clock is ahead of this
     machine's."""
 
     folder: str
     ahead_s: Mapping[str, float]
+    daemons: tuple[DaemonJvm, ...] = ()
+    """The daemons that are recorded."""
+    problems: tuple[str, ...] = ()
+    """Why other daemons are not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +89,8 @@ class ProfileRecorder:
     hosts: Mapping[str, Transport]
     java: str
     folder: str
+    with_daemons: bool = False
+    """Whether DataNodes and NodeManagers are recorded too."""
 
     def facts(self, stored: int, attempts: int) -> dict[str, object]:
         """Return the facts about the profile for the run's environment."""
@@ -135,25 +103,43 @@ class ProfileRecorder:
             "attempts": attempts,
         }
 
-    async def begin(self) -> ProfiledJob | None:
+    async def begin(self, pid_files: Mapping[str, Mapping[str, str]] | None = None) -> ProfiledJob | None:
         """Make a folder for the recordings of one job on every host, and measure the hosts' clocks; None without a
         method.
 
-        Every user may write there: an attached cluster runs containers as another user.
+        Every user may write there: an attached cluster runs containers as another user. ``pid_files``: by node those of
+        the daemons that a profile can include, by the daemon's name.
         """
         if self.method is None:
             return None
         folder = f"{self.folder}/{secrets.token_hex(6)}"
         await _on_all(self.hosts, ["mkdir", "-p", "-m", "1777", folder])
         ahead_s = await asyncio.gather(*map(_ahead_s, self.hosts.values()))
-        return ProfiledJob(folder, dict(zip(self.hosts, ahead_s, strict=True)))
+        job = ProfiledJob(folder, dict(zip(self.hosts, ahead_s, strict=True)))
+        if not self.with_daemons:
+            return job
+        daemons = [
+            DaemonJvm(node, name, pid_file)
+            for node, files in (pid_files or {}).items()
+            for name, pid_file in files.items()
+            if name in DAEMONS
+        ]
+        if not self.method.event:
+            return replace(job, problems=(f"no daemon is profiled: {self.method.name} records only new JVMs",))
+        library, method = f"{self.folder}/agent.so", self.method
+        reasons = await asyncio.gather(
+            *(start_on(self.hosts[jvm.node], jvm, self.java, library, method, folder) for jvm in daemons)
+        )
+        return replace(
+            job,
+            daemons=tuple(jvm for jvm, reason in zip(daemons, reasons, strict=True) if reason is None),
+            problems=tuple(reason for reason in reasons if reason is not None),
+        )
 
     def option(self, recordings: ProfiledJob, recording: str) -> str:
         """Return the option of a JVM that writes ``recording``, which may have variables that the engine replaces."""
         assert self.method is not None
-        return self.method.option.format(
-            library=f"{self.folder}/agent.so", file=f"{recordings.folder}/{recording}{RECORDED}"
-        )
+        return self.method.option(f"{self.folder}/agent.so", f"{recordings.folder}/{recording}{RECORDED}")
 
     async def end(self, recordings: ProfiledJob | None, result: ProgramResult, parts: RecordedParts) -> ProgramResult:
         """Return the result with the profiles of its JVMs, and remove their folder.
@@ -163,8 +149,13 @@ class ProfileRecorder:
         """
         if recordings is None:
             return self._unprofiled(result, parts.jvms)
-        logs, problems = dict[str, bytes](), []
+        logs, problems = dict[str, bytes](), list(recordings.problems)
+        daemons = {jvm.recording: jvm.name for jvm in recordings.daemons}
         try:
+            library = f"{self.folder}/agent.so"
+            await asyncio.gather(
+                *(stop_on(self.hosts[jvm.node], jvm, self.java, library) for jvm in recordings.daemons)
+            )
             sizes, at = await self._sizes(recordings.folder)
             chosen = sampled(sizes, BYTES_MAX)
             if len(chosen) < len(sizes):
@@ -172,7 +163,8 @@ class ProfileRecorder:
                     f"{len(chosen)} of {len(sizes)} recordings are stored, evenly spaced: all of them "
                     f"have {format_bytes(sum(sizes.values()))}, and a run stores {format_bytes(BYTES_MAX)}"
                 )
-            cuts = list(parts.cuts(chosen))
+            cuts = list(parts.cuts([name for name in chosen if name not in daemons]))
+            cuts += [PartSpan(name, daemons[name]) for name in chosen if name in daemons]
             for node in dict.fromkeys(at[name] for name in chosen):
                 on_node = [cut for cut in cuts if at[cut.recording] == node]
                 logs |= await self._fetched(node, recordings, on_node, parts.clock or node)
@@ -181,13 +173,17 @@ class ProfileRecorder:
             problems.append(f"profiles could not be collected: {error}")
         clocks = {"clock_ahead_s": {node: round(ahead_s, 3) for node, ahead_s in recordings.ahead_s.items() if ahead_s}}
         readable = {names[0] for names in map(recording_and_part, logs) if names}
-        if (missing := len(parts.expected - readable)) and not problems:
-            problems.append(f"{missing} of {len(parts.expected)} JVMs have no readable profile")
+        expected = parts.expected | daemons.keys()
+        if (missing := len(expected - readable)) and problems == list(recordings.problems):
+            problems.append(f"{missing} of {len(expected)} JVMs have no readable profile")
         return replace(
             result,
             logs={**result.logs, **logs},
             warnings=(*result.warnings, *(CodedWarning(WarningCode.LEFT_OUT, words) for words in problems)),
-            environment={**result.environment, "profile": {**self.facts(len(readable), parts.jvms), **clocks}},
+            environment={
+                **result.environment,
+                "profile": {**self.facts(len(readable), parts.jvms + len(daemons)), **clocks},
+            },
         )
 
     def _unprofiled(self, result: ProgramResult, jvms: int) -> ProgramResult:
@@ -290,11 +286,14 @@ class ProfileRecorders:
         self._hosts, self._java, self._home = hosts, java, home
         self._prepared: dict[str, ProfileRecorder] = {}
 
-    async def recorder(self, kind: str | None, show: Callable[[str], None]) -> ProfileRecorder | None:
-        """Return the recorder of ``kind``; None if no kind is requested."""
-        if kind is not None and kind not in self._prepared:
+    async def recorder(self, value: str | None, show: Callable[[str], None]) -> ProfileRecorder | None:
+        """Return the recorder for the plan's ``value`` of ``profile``; None if no profile is requested."""
+        if value is None:
+            return None
+        kind = value.removesuffix(DAEMONS_TOO)
+        if kind not in self._prepared:
             self._prepared[kind] = await prepare(kind, self._hosts, self._java, self._home, show)
-        return self._prepared[kind] if kind is not None else None
+        return replace(self._prepared[kind], with_daemons=value.endswith(DAEMONS_TOO))
 
 
 async def prepare(
@@ -311,7 +310,7 @@ async def prepare(
     """
     show("preparing the profiler")
     folder, reasons = f"{home}/profiler", list[str]()
-    recorder = ProfileRecorder(kind, None, "", hosts, java, folder)
+    recorder = ProfileRecorder(kind.partition("+")[0], None, "", hosts, java, folder)
     try:
         files = await asyncio.to_thread(agent.require, show)
         await asyncio.gather(*(_install(transport, files, folder) for transport in hosts.values()))
@@ -337,7 +336,7 @@ async def _install(transport: Transport, files: Path, folder: str) -> None:
 async def _probe(transport: Transport, method: ProfilingMethod, folder: str, java: str) -> str | None:
     """Return why ``method`` does not work on a host; None if a JVM wrote a recording with it."""
     file = f"{folder}/probe-{secrets.token_hex(4)}.jfr"
-    option = method.option.format(library=f"{folder}/agent.so", file=file)
+    option = method.option(f"{folder}/agent.so", file)
     try:
         done = await transport.run([java, option, "-version"], timeout_s=_PROBE_TIMEOUT_S, check=False)
         written = await transport.run(["test", "-s", file], timeout_s=_PROBE_TIMEOUT_S, check=False)
