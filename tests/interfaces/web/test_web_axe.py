@@ -43,6 +43,7 @@ PAGES = {
     "quality": "/quality",
     "what if": "/whatif",
     "recommend": "/recommend",
+    "size": "/size",
     "hosts": "/hosts",
     "plan": "/plan",
     "plan counted": "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",

@@ -39,6 +39,7 @@ PAGES = (
     "/scatter?by=layout",
     "/whatif",
     "/recommend",
+    "/size",
     f"/runs/{make_run(0).run_id}/logs/job.log?search=line",
     "/clusters/lab-small",
     f"/configurations/{make_run(0).run_id}",

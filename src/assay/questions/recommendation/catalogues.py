@@ -1,21 +1,26 @@
-"""Prepare a recommendation on a server: find the catalogue, and check the request before the search starts.
+"""Prepare a recommendation or a size on a server: find the catalogue, and check the request before the search starts.
 
 In: a request, and folders with catalogues. Out: a function that searches.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import FormatError, SpecificationError
 from assay.foundation.installation import installation
+from assay.model import HardwareCatalogue, PriceBook
 from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.recommendation.job_logs import read_job_logs
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import SIMULATIONS, RecommendRequest
 from assay.questions.recommendation.search import Progress
+from assay.questions.recommendation.size import SizeAnswer, SizeRequest, describe_job, size
 from assay.specs.fields import unknown
 from assay.specs.prices import load_prices, prices_of
 
@@ -41,20 +46,70 @@ def prepare(
     request: RecommendRequest, catalogues: Mapping[str, Path]
 ) -> Callable[[SimulatorPool, Progress | None], Recommendation]:
     """Return the search for a request. Raises SpecificationError for a request that no search can answer."""
-    for where, text in (("catalogue_text", request.catalogue_text), ("prices_text", request.prices_text)):
-        if len(text) > _TEXT_LENGTH_MAX:
-            raise SpecificationError(f"the text has more than {_TEXT_LENGTH_MAX:,} characters", where=where)
     parse_mix(request.workloads)
-    if request.catalogue_text.strip():
-        hardware = catalogue_of(request.catalogue_text, CATALOGUE_FILE)
-        book = prices_of(request.prices_text, PRICES_FILE)
-    else:
-        folder = catalogues.get(request.catalogue)
-        if folder is None:
-            name = request.catalogue[:_NAME_LENGTH_MAX]
-            raise SpecificationError(unknown("catalogue", name, catalogues), where="catalogue")
-        hardware, book = load_catalogue(folder / CATALOGUE_FILE), load_prices(folder / PRICES_FILE)
+    hardware, book = _hardware(request, catalogues)
     request.constraints(book)
     if not 1 <= request.simulations <= SIMULATIONS:
         raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
     return partial(recommend, request, hardware, book, shipped_profile())
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedLogRequest(SizeRequest):
+    """A size from logs that a server has received. Without a catalogue, the answer has no shapes."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    upload: str = ""
+    """Key of the upload."""
+    catalogue: str = ""
+    """Name of a stored catalogue, for requests that carry no ``catalogue_text``."""
+    catalogue_text: str = ""
+    """A catalogue as YAML; ``prices_text`` is its price book."""
+    prices_text: str = ""
+
+    @property
+    def names_hardware(self) -> bool:
+        """Whether there is hardware to choose from."""
+        return bool(self.catalogue or self.catalogue_text.strip())
+
+
+def prepare_size(
+    request: UploadedLogRequest, folder: Path, catalogues: Mapping[str, Path]
+) -> Callable[[SimulatorPool, Progress | None], SizeAnswer]:
+    """Return the computation of a size from the logs in ``folder``.
+
+    Raises SpecificationError for a request that can't be answered.
+    """
+    _ = request.growth, request.interruption_probability_per_h
+    if not 1 <= request.simulations <= SIMULATIONS:
+        raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
+    if not request.names_hardware and (request.deadline or request.budget):
+        raise SpecificationError("a deadline and a budget choose hardware: name a catalogue", where="catalogue")
+    hardware = _hardware(request, catalogues) if request.names_hardware else None
+
+    def answer(pool: SimulatorPool, progress: Progress | None) -> SizeAnswer:
+        try:
+            logs = read_job_logs([folder], progress)
+        except FormatError as error:  # the path on the server is private
+            where = (error.where or "").replace(f"{folder}/", "").replace(str(folder), "the uploaded files")
+            raise FormatError(error.message, where=where, hint=error.hint) from error
+        return size(logs, request, *hardware, pool, progress) if hardware else describe_job(logs, request)
+
+    return answer
+
+
+def _hardware(
+    request: RecommendRequest | UploadedLogRequest, catalogues: Mapping[str, Path]
+) -> tuple[HardwareCatalogue, PriceBook]:
+    """Return the hardware and the prices of a request. Raises SpecificationError."""
+    for where, text in (("catalogue_text", request.catalogue_text), ("prices_text", request.prices_text)):
+        if len(text) > _TEXT_LENGTH_MAX:
+            raise SpecificationError(f"the text has more than {_TEXT_LENGTH_MAX:,} characters", where=where)
+    if request.catalogue_text.strip():
+        return catalogue_of(request.catalogue_text, CATALOGUE_FILE), prices_of(request.prices_text, PRICES_FILE)
+    folder = catalogues.get(request.catalogue)
+    if folder is None:
+        name = request.catalogue[:_NAME_LENGTH_MAX]
+        raise SpecificationError(unknown("catalogue", name, catalogues), where="catalogue")
+    return load_catalogue(folder / CATALOGUE_FILE), load_prices(folder / PRICES_FILE)

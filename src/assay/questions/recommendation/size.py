@@ -39,8 +39,8 @@ from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective,
 from assay.questions.recommendation.search import Progress
 from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of
 
-SHAPES = 3
-"""Number of shapes in an answer."""
+SHAPES, CANDIDATES = 3, 10
+"""Number of shapes in an answer, and of the candidates that they are chosen from."""
 SPEED_FACTOR = 2.0
 """Half-width of the 90 % interval of a core's speed that the catalogue does not state, as a factor."""
 GROWTH_MAX = 1000.0
@@ -143,6 +143,8 @@ class Shape:
     """Share of the draws in which it keeps the deadline and the budget; None if the data is extrapolated too far."""
     best_probability: float | None
     """Share of the draws in which its hardware has the lowest cost of the job among those that keep them."""
+    on_pareto_front: bool
+    """Whether no other cluster is faster and cheaper per job, by the middle of the draws."""
     origin: str = str(Origin.SIMULATED)
     interrupted_time_s: float | None = None
     """Mean time if every interruption of a spot instance restarts the job; None without a rate of interruptions."""
@@ -162,6 +164,8 @@ class SizeAnswer:
     assumptions: tuple[str, ...]
     shapes: tuple[Shape, ...] = ()
     """The best shapes with different hardware: those that keep the constraints first, then by the cost of the job."""
+    candidates: tuple[Shape, ...] = ()
+    """The shapes, and further clusters with different hardware, in the same order."""
     currency: str = ""
     kept: bool = False
     """Whether the first shape keeps the constraints in enough draws."""
@@ -246,11 +250,14 @@ def size(
         f"the job reads {format_bytes(data_bytes)} from HDFS on the workers' disks, and nothing else runs on them",
         f"prices: {book.name}",
     )
+    candidates = tuple(_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES))
+    labels = {shape.label for shape in _candidates(recommendation, SHAPES)}
     simulated = [text for text in recommendation.assumptions if not text.startswith("profile ")]
     return replace(
         answer,
         assumptions=(*assumed, *fixed, *simulated),
-        shapes=tuple(_interrupted(shape, probability) for shape in _shapes(recommendation)),
+        shapes=tuple(shape for shape in candidates if shape.label in labels),
+        candidates=candidates,
         interruptions=request.interruptions,
         currency=book.currency,
         kept=recommendation.chosen is not None,
@@ -332,7 +339,7 @@ def _yearly(text: str, book: PriceBook) -> str:
     return f"{float(rate.amount) * YEAR_H:.2f} {rate.currency}"
 
 
-def _shapes(recommendation: Recommendation) -> tuple[Shape, ...]:
+def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...]:
     """Return the best finalists: the best of each kind of worker, then others with different hardware."""
     by_worker: dict[str, Choice] = {}
     others: dict[object, Choice] = {}
@@ -359,6 +366,7 @@ def _shapes(recommendation: Recommendation) -> tuple[Shape, ...]:
             limit=choice.times[0].limit,
             keeps_probability=None if recommendation.extrapolated else choice.keeps_probability,
             best_probability=None if recommendation.extrapolated else choice.hardware_probability,
+            on_pareto_front=choice.on_pareto_front,
         )
-        for choice in sorted(ranked[:SHAPES], key=order)
+        for choice in sorted(ranked[:number], key=order)
     )

@@ -12,7 +12,6 @@ from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, Conte
 from assay.interfaces.web.state.searches import Search
 from assay.questions.json_values import json_value
 from assay.questions.recommendation.catalogues import prepare, stored_catalogues
-from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import RecommendRequest
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
@@ -27,7 +26,9 @@ class SearchState(Model):
     done: int
     most: int
     problem: str | None = None
-    answer: dict[str, Any] | None = Field(None, description="As `assay recommend --json` prints it.")
+    answer: dict[str, Any] | None = Field(
+        None, description="As `assay recommend --json` or `assay size --json` prints it."
+    )
 
 
 def key_of(request: RecommendRequest) -> str:
@@ -46,7 +47,7 @@ def start_search(context: Context, request: RecommendRequest) -> str:
     return key
 
 
-def state_of(key: str, search: Search[Recommendation], *, whole: bool = True) -> SearchState:
+def state_of(key: str, search: Search[Any], *, whole: bool = True) -> SearchState:
     """Return the state of a search for the API. ``whole``: include the answer."""
     answer = json_value(search.answer) if whole and search.answer is not None else None
     problem = None if search.problem is None else str(search.problem)

@@ -63,6 +63,7 @@ AREAS: Final = (
             PageLink("/whatif", "Anchored to my runs"),
             PageLink("/predict", "Learned"),
             PageLink("/recommend", "Which hardware within my budget"),
+            PageLink("/size", "Size from a log"),
         ),
         opening="/forecast",
     ),

@@ -30,6 +30,7 @@ from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import quality as api_quality
 from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.api import runs as api_runs
+from assay.interfaces.web.api import size as api_size
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api import why as api_why
@@ -46,6 +47,7 @@ from assay.interfaces.web.pages import run as pages_run
 from assay.interfaces.web.pages import scatter as pages_scatter
 from assay.interfaces.web.pages import why as pages_why
 from assay.interfaces.web.pages.forecasts import predict as pages_predict
+from assay.interfaces.web.pages.forecasts import size as pages_size
 from assay.interfaces.web.pages.forecasts import tuning as pages_tuning
 from assay.interfaces.web.pages.forecasts import whatif as pages_whatif
 from assay.interfaces.web.rendering.rendering import NotFoundError, Rendering
@@ -85,6 +87,7 @@ ROUTED = (
     api_bundles,
     api_why,
     api_recommend,
+    api_size,
     api_whatif,
     api_predict,
     api_profiles,
@@ -101,6 +104,7 @@ ROUTED = (
     pages_campaign,
     pages_tuning,
     pages_recommend,
+    pages_size,
     pages_report,
     pages_whatif,
     pages_why,
@@ -171,6 +175,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Stop the simulators and remove temporary files when the server stops."""
     yield
     app.state.context.searches.close()
+    app.state.context.sizes.close()
+    app.state.context.logs.close()
     app.state.context.predictions.close()
     app.state.context.simulators.close()
     app.state.context.store.repository.close()  # here, because the signal ends the process without clean-up

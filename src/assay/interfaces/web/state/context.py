@@ -23,8 +23,10 @@ from assay.interfaces.web.server.security import COOKIE, NO_TOKEN, AccessRole, G
 from assay.interfaces.web.state.background_answer import BackgroundAnswer
 from assay.interfaces.web.state.searches import Searches
 from assay.interfaces.web.state.store import Store
+from assay.interfaces.web.state.uploaded_logs import UploadedLogs
 from assay.model import PriceBook
 from assay.questions.recommendation.recommend import Recommendation
+from assay.questions.recommendation.size import SizeAnswer
 from assay.questions.runs.monitoring import DecisionFigures
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -72,6 +74,10 @@ class Context:
     """Simulators for what-if questions. They start at the first question and stop with the server."""
     searches: Searches[Recommendation] = field(default_factory=Searches)
     """Searches for recommendations."""
+    sizes: Searches[SizeAnswer] = field(default_factory=Searches)
+    """Sizes from logs."""
+    logs: UploadedLogs = field(default_factory=UploadedLogs)
+    """Logs that visitors sent."""
     predictions: Searches[bool] = field(default_factory=lambda: Searches(PREDICTIONS_WAITING_MAX))
     """Predictions that learn from many runs."""
     monitored: BackgroundAnswer[DecisionFigures] = field(default_factory=BackgroundAnswer)

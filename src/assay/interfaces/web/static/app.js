@@ -153,5 +153,6 @@ if (document.getElementById("run-tabs")) import("./tabs.js");
 if (document.getElementById("trace-form")) import("./trace.js");
 if (document.getElementById("plan-form")) import("./plan.js");
 if (document.getElementById("whatif-form")) import("./whatif.js");
+if (document.getElementById("size-form")) import("./size.js");
 if (document.querySelector(".flame")) import("./flame.js");
 if (document.getElementById("searching")) import("./search.js");
