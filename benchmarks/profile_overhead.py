@@ -1,11 +1,13 @@
 """Measure the cost of a profile: ratios of a profiled run to an unprofiled run, over interleaved pairs on a lab.
 
-A campaign runs TeraSort with ``profile: off`` and ``profile: KIND`` in turn; each block of the schedule has both. For
-the wall time of the job and for the CPU seconds of its task attempts, the output has the geometric mean of the pairs'
-ratios with its 95 % t interval, on logarithms.
+A campaign runs TeraSort with ``profile: off`` and ``profile: KIND`` in turn; each block of the schedule has both. The
+output has the geometric mean of the pairs' ratios with its 95 % t interval, on logarithms, of three quantities: the
+wall time of the job; the CPU seconds of its task attempts, which Hadoop counts from after the start of a JVM; and those
+of the workers' control groups during the job, which include JVM starts and daemons.
 
-Run as root: ``.venv/bin/python benchmarks/profile_overhead.py [PAIRS] [KIND]``. A pair takes about 2 min. With
-``--repository DIR``, an existing repository of this benchmark is read instead.
+Run as root: ``.venv/bin/python benchmarks/profile_overhead.py DIR [PAIRS] [KIND]``. A pair takes about 1 min. DIR is
+the folder of the plan and of its repository; the same command resumes an interrupted campaign, and prints the ratios of
+a finished one.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -40,6 +41,7 @@ attempts: 2
 
 def measure(folder: Path, pairs: int, kind: str, data: str) -> Path:
     """Run the campaign and return its repository."""
+    folder.mkdir(parents=True, exist_ok=True)
     plan = folder / "plan.yaml"
     plan.write_text(_PLAN.format(cluster=_CLUSTER, kind=kind, pairs=pairs, data=data))
     repository = folder / "repository"
@@ -60,10 +62,14 @@ def print_ratios(repository: Path) -> None:
     first = pairs[0][1].environment["profile"]
     print(f"{first['kind']}, {first['method']}, {len(pairs)} pairs of {pairs[0][0].workload}")
 
-    def cpu_s(run: Run) -> float:
+    def task_cpu_s(run: Run) -> float:
         return sum(task.cpu_s or 0.0 for task in store.tasks(run.run_id))
 
-    for title, value in (("wall time of the job", lambda run: run.duration_s), ("CPU seconds of task attempts", cpu_s)):
+    for title, value in (
+        ("wall time of the job", lambda run: run.duration_s),
+        ("CPU seconds of task attempts", task_cpu_s),
+        ("CPU seconds of the workers", lambda run: worker_cpu_s(store, run)),
+    ):
         plain, profiled = [value(pair[0]) for pair in pairs], [value(pair[1]) for pair in pairs]
         ratio = geometric_mean([b / a for a, b in zip(plain, profiled, strict=True)])
         interval = f"{ratio.low:.3f} to {ratio.high:.3f}" if ratio.low and ratio.high else "no interval"
@@ -71,12 +77,22 @@ def print_ratios(repository: Path) -> None:
         print(f"{title}: ratio {ratio.value:.3f} ({interval}); unprofiled mean {mean:.1f} s, n = {len(pairs)} pairs")
 
 
+def worker_cpu_s(store: Repository, run: Run) -> float:
+    """Return the CPU time of the workers' control groups during the job, in seconds."""
+    trace, counts = store.trace(run.run_id), defaultdict[str, list[float]](list)
+    for node, subject, metric, t_s, value in zip(
+        trace.node, trace.subject, trace.metric, trace.t_s, trace.value, strict=True
+    ):
+        if (subject, metric) == ("cgroup", "cpu_s") and node != "master" and -1 <= t_s <= run.duration_s + 1:
+            counts[node].append(value)
+    return sum(max(values) - min(values) for values in counts.values())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("pairs", type=int, nargs="?", default=3)
     parser.add_argument("kind", nargs="?", default="cpu", choices=("cpu", "wall", "alloc", "lock"))
     parser.add_argument("--data", default="1GB")
-    parser.add_argument("--repository", type=Path)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        print_ratios(chosen.repository or measure(Path(scratch), chosen.pairs, chosen.kind, chosen.data))
+    print_ratios(measure(chosen.folder, chosen.pairs, chosen.kind, chosen.data))
