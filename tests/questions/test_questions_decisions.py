@@ -491,5 +491,9 @@ def test_a_law_that_does_not_fit_or_peaks_far_beyond_the_measured_levels_is_not_
     straight = curve_of(decided(by_workers({n: 100 / n for n in (1, 2, 3, 4)}), "workers"))
     assert straight is not None
     assert "scalability law" not in straight.sentence
+    falling = curve_of(decided(by_workers({2: 100.0, 4: 143.0, 8: 222.0, 16: 400.0}), "workers"))
+    assert falling is not None
+    assert falling.law is not None
+    assert "peaks" not in falling.sentence, "speed falls from the smallest level on: a peak below it was not measured"
     assert curve_of(decided(by_workers({2: 100.0, 4: 60.0}), "workers")) is None
     assert curve_of(decided(group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]}))) is None

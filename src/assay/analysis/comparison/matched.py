@@ -72,7 +72,7 @@ PAIRED = "Student's t on paired log ratios"
 OVER_MATCHED_GROUPS = "Student's t on log ratios of matched groups"
 WITHIN_MATCHED_GROUPS = "Welch's t within matched groups: these configurations only"
 OVER_DEPLOYMENTS = "Student's t on log ratios of deployments"
-OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
+MEAN_OF_SPEEDUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
 COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm")
 DEPLOYMENT = "campaign_id"
@@ -279,10 +279,10 @@ def group_ratios(b: Means, c: Means, matched: MatchedGroups | None = None) -> Gr
 
 @dataclass(frozen=True, slots=True)
 class SessionPart:
-    """The part of the error of a log speedup that comes from the variance between sessions."""
+    """The variance between sessions that is part of the error of a log speedup, and the error without it."""
 
     error: float
-    """The standard error without this part, with ``degrees`` of freedom."""
+    """The standard error without the variance between sessions, with ``degrees`` of freedom."""
     degrees: float
     spread: SessionSpread
     unordered: float
@@ -420,7 +420,7 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     mean = float(np.mean([part.mean for part in parts]))
     off = float(np.mean([part.rounding for part in parts]))
     alone = LogMean(
-        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), OVER_GROUPS, parts[0].scope, off
+        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), MEAN_OF_SPEEDUPS, parts[0].scope, off
     )
     added = [
         np.sqrt(max(0.0, part.error**2 - uncorrected.error**2))

@@ -247,7 +247,7 @@ class Provider(Protocol):
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
         """Make the engine run with ``configuration``. Healthy daemons that already match it are not restarted.
 
-        Raises EngineError if that fails, with the daemon, its host and its last log lines.
+        Raises EngineError if that fails, with the daemon, its host and the log line that most likely explains it.
         """
 
     async def close(self) -> None:

@@ -38,8 +38,8 @@ THROUGHPUT_MEANINGS = {
     PER_STREAM: "Bytes divided by the sum of the tasks' I/O times: the rate of one file's stream while "
     'others run concurrently. Stock TestDFSIO prints it as "Throughput".',
     GATED_AGGREGATE: "The rate of the whole cluster, averaged over the seconds in which at least half of "
-    "the maximum number of tasks was active. Each task's bytes are spread evenly over its time, as Enhanced DFSIO "
-    "does.",
+    "the maximum number of tasks was active. Enhanced DFSIO measures the bytes of each second; for other workloads, "
+    "each task's bytes are spread evenly over its time.",
     JOB_THROUGHPUT: "The job's data divided by its wall time, with start-up and stragglers: the rate that "
     "its user sees.",
 }
@@ -186,7 +186,7 @@ def _requests(section: ReportSection, figure: ReportFigure) -> tuple[Block, ...]
 
 
 def _limits(section: ReportSection) -> tuple[Block, ...]:
-    """Return a table of the seconds for which each resource limited each run, and of shortest times without a limit."""
+    """Return a table of the seconds that each resource limited each run, and the shortest time without that limit."""
     limits = {view.level: view.limits for view in section.views if view.limits is not None}
     if not limits:
         return ()

@@ -1,6 +1,6 @@
 """Find what limited a run, and how much faster it could be at most, from its traces and task attempts.
 
-In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.run_limits.Limits`; None without traces.
+In: a repository and a run. Out: :class:`~assay.analysis.run_profile.limits.run_limits.Limits`.
 """
 
 from assay.analysis.run_profile.limits.run_limits import Limits, limits_of

@@ -1,8 +1,8 @@
 """Show any metric against any other over the matching runs.
 
 In: a repository, two metrics, conditions, and factors for colour and shape. Out: :class:`ScatterView`: a point for each
-valid run that has both metrics. At most :data:`POINTS_MAX` runs are points: evenly spaced in the order of x, with the
-smallest and largest y. The answer counts the runs that are left out, by reason.
+valid run that has both metrics, or for :data:`POINTS_MAX` of them: evenly spaced in the order of x, with the smallest
+and largest y. The answer counts the runs that are left out, by reason.
 """
 
 from dataclasses import dataclass

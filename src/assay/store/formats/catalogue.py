@@ -27,7 +27,7 @@ _MODULES = (
 )
 """Modules of this package with a ``FORMAT``, in the order in which they are tried on a file."""
 TABLE = "table"
-"""The name of the format that needs a mapping: see :func:`~table.table_format`."""
+"""The name of the format that needs a mapping: see :func:`~assay.store.formats.tables.table.table_format`."""
 
 UNRECOGNISED = "Unrecognised format"
 

@@ -136,7 +136,7 @@ _RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_
 _CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
 _FIELDS = tuple(field.name for field in fields(Run))
 _OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
-"""Fields that do not appear in a column."""
+"""Fields that only the column ``run_json`` has."""
 _SHARED = attrgetter(*_CONTAINERS)
 _PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
 _RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")

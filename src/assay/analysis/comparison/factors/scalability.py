@@ -38,10 +38,11 @@ class ScalabilityLaw:
 
     @property
     def peak(self) -> float | None:
-        """The multiple of the smallest level with the highest speed; None if speed only grows."""
+        """The multiple of the smallest level with the highest speed; None if speed only grows, or only falls."""
         if self.coherency <= 0 or self.contention >= 1:
             return None
-        return math.sqrt((1 - self.contention) / self.coherency)
+        peak = math.sqrt((1 - self.contention) / self.coherency)
+        return peak if peak > 1 else None
 
 
 def fit_law(levels: Sequence[float], speeds: Sequence[float]) -> ScalabilityLaw | None:

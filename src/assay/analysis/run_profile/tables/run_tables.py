@@ -1,7 +1,7 @@
 """Lay out one run as tables of text for the terminal and the page, section by section.
 
 In: a run, its :class:`~assay.analysis.run_profile.run_detail.RunDetail`, and the bundle's files. Out:
-:class:`TextTable`s that fit a terminal of 80 columns. Nothing is computed here.
+:class:`TextTable`s that fit a terminal of 80 columns, with sums and shares of the run's figures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

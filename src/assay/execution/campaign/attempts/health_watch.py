@@ -1,10 +1,11 @@
 """Monitor daemons, hosts, links, devices and the lab while a run executes.
 
 In: the run's environment, its engine and the work to guard. Out: the result of the work. If the work can no longer
-succeed, it is cancelled and the cause is raised. The :class:`NodeObservations` later decide the class of a failure.
+succeed, it is cancelled and the cause is raised. The campaign classifies a failure by the :class:`NodeObservations`.
 
-Detection: a lost daemon, disk or link at the second check of the node, a silent host after :data:`SILENT_S` +
-:data:`ANSWER_S`, packet loss between two nodes at the fifth check; all are below 15 s. Cost: every two seconds, each
+Detection: a dead daemon or failing device at the first check of the node, a stopped daemon or a link without carrier
+at the second, a silent host after :data:`SILENT_S` +
+:data:`ANSWER_S`, packet loss between two nodes at the fifth check; each within 15 s. Cost: every two seconds, each
 node is checked and sends three echo requests to each other node. Daemons that assay started receive no requests.
 """
 

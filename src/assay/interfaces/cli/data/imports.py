@@ -53,7 +53,11 @@ _LEFT_SHOWN = 20
     help="For a table: the origin of its numbers.",
 )
 @click.option("--as", "label", default="", metavar="NAME", help="Name of the import, used as the plan of its runs.")
-@click.option("--strict", is_flag=True, help="Import nothing if any file or row is rejected.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Import nothing of a format with a rejected row, and nothing at all if a file is unrecognised.",
+)
 @click.option("--replace", is_flag=True, help="Replace earlier imports of files with these names.")
 @click.option("--again", is_flag=True, help="Also import runs that look like runs in the repository.")
 @click.option("--run", metavar="RUN", help="For a profile: the run that it was recorded in, by the start of its id.")
@@ -258,7 +262,8 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
     if UNRECOGNISED in job.unknown.values() and not imported:
         click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
     if strict and left:
-        click.echo("--strict: formats with rejected rows were not imported", err=True)
+        unknown = "nothing was imported, because a file is unrecognised or a duplicate"
+        click.echo(f"--strict: {unknown if job.unknown else 'formats with rejected rows were not imported'}", err=True)
 
 
 def _list(as_json: bool) -> None:

@@ -139,8 +139,8 @@ class Daemons:
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
 
-        Raises UnusableHostError if they can't be started, EngineError with the daemon, its host and its last log lines
-        if a daemon dies or the time limit is exceeded.
+        Raises UnusableHostError if they can't be started, and EngineError with the daemon, its host and the log line
+        that most likely explains it if a daemon dies or the time limit is exceeded.
         """
         cluster = self.deployment.cluster
         scratch = ["rm", "-rf", self.deployment.java_scratch]
@@ -249,7 +249,7 @@ class Daemons:
         """Restart a history server that ended because the NameNode was still starting."""
         master = self.deployment.cluster.master
         alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
-        if not alone or _STARTING_MESSAGE not in await self.error_lines(master.name, _HISTORY):
+        if not alone or _STARTING_MESSAGE not in await self.error_line(master.name, _HISTORY):
             return False
         await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
         return True
@@ -305,18 +305,18 @@ class Daemons:
         return [name for names in await asyncio.gather(*(on(*daemon) for daemon in wanted)) for name in names]
 
     async def raise_for_dead(self) -> None:
-        """Raise EngineError with the last log line of the first dead daemon; return if all live."""
+        """Raise EngineError if a daemon is dead, with the log line that most likely explains the first one."""
         dead = await self.dead()
         if dead:
             node, daemon = dead[0].split(": ")
-            words = await self.error_lines(node, daemon)
+            words = await self.error_line(node, daemon)
             raise EngineError(
                 f"{', '.join(dead)} exited after the start: {words}",
                 where=f"{node}: {self._log(daemon)}",
                 hint=_advice(words),
             )
 
-    async def error_lines(self, node: str, daemon: str) -> str:
+    async def error_line(self, node: str, daemon: str) -> str:
         """Return the line of a daemon's log that most likely explains why the daemon ended."""
         try:
             log = await self.transports[node].run(["tail", "-n", "200", self._log(daemon)], timeout_s=20, check=False)
