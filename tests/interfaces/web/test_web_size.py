@@ -118,6 +118,10 @@ def test_with_hardware_the_page_has_a_chart_and_a_table_of_the_candidates(client
     location = client.post("/size", data=question, headers=SAME, follow_redirects=False).headers["location"]
     page = client.get(location).text
     assert 'id="size-cost"' in page
+    assert location.startswith("/size?key=")
+    for field in (f'name="upload" value="{KEY}"', 'name="grow" value="20x"', 'name="deadline" value="40min"'):
+        assert field in page
+    assert "catalogue: instances" in page
     for shape in candidates:
         assert f'<th scope="row">{shape["label"]}</th>' in page
     assert page.index("Best estimate: ") < page.index("<h3>Assumptions</h3>") < page.index("<h3>Candidates")

@@ -12,6 +12,7 @@ from assay.interfaces.web.api.models import Model
 from assay.interfaces.web.api.recommend import SearchState, state_of
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, DeniedError
+from assay.interfaces.web.state.searches import KEPT_MAX
 from assay.questions.recommendation.catalogues import UploadedLogRequest, prepare_size, stored_catalogues
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
@@ -43,6 +44,10 @@ def start_size(context: Context, request: UploadedLogRequest) -> str:
         if folder is None:
             raise NotFoundError("this server does not have the log, or newer logs displaced it", hint="send it again")
         context.sizes.start(key, prepare_size(request, folder, stored_catalogues(context.cluster_folders)))
+        with context.starting:
+            context.size_requests[key] = request
+            while len(context.size_requests) > KEPT_MAX:
+                del context.size_requests[next(iter(context.size_requests))]
     return key
 
 

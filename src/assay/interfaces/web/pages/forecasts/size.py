@@ -143,6 +143,8 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
             key = api_size.size_key(asked) if asked.upload else ""
         except SpecificationError as error:
             problem = error
+    elif key:
+        asked = context.size_requests.get(key, asked)
     search = context.sizes.known(key) if key else None
     answer = search.answer if search is not None else None
     return {
