@@ -54,10 +54,10 @@ def scene_of(repositories: Sequence[Path]) -> Scene:
     """Return the configurations of some repositories."""
     profile, runs, measured, asked, total = shipped_profile(), list[Run](), list[float](), list[SimulationRequest](), 0
     for path in repositories:
-        store = Repository.open(path)
-        every = store.runs()
+        repository = Repository.open(path)
+        every = repository.runs()
         valid = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
-        for group in measured_of(store, valid)[0]:
+        for group in measured_of(repository, valid)[0]:
             plan = altered(group.plan, group.levels, group.workload)
             single = only_run(plan)
             costs = profile.of_engine(group.runs[0].engine)

@@ -230,8 +230,8 @@ def packages(demo: Path | None) -> Iterator[Package]:
         kept = [run for run in runs if _usable(run) and (folder, table, run.workload) not in REPLACED]
         yield Package(name, {plan.name: plan for plan in loaded}, tuple(map(ObservedRun, kept)))
     if demo is not None:
-        store = Repository.open(demo)
-        seen = [read_complete_run(store, run) for run in store.runs() if _usable(run)]
+        repository = Repository.open(demo)
+        seen = [read_complete_run(repository, run) for run in repository.runs() if _usable(run)]
         plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
         yield Package("demo", {plan.name: plan}, tuple(ObservedRun(item.run, item.tasks, item.trace) for item in seen))
 

@@ -22,22 +22,22 @@ from assay.questions.runs.runs import selected
 from assay.store import Repository
 
 
-def measured_runs(store: Repository, where: tuple[str, ...]) -> list[Run]:
+def measured_runs(repository: Repository, where: tuple[str, ...]) -> list[Run]:
     """Return the valid measured runs that match."""
-    table = selected(store.table(), where, "--where")
-    every = store.runs_at(table, range(len(table)))
+    table = selected(repository.table(), where, "--where")
+    every = repository.runs_at(table, range(len(table)))
     return [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
 
 
-def rows(store: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
+def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
     """Return asked layout, engine, answer and the measured times of what it is about."""
-    runs = measured_runs(store, where)
+    runs = measured_runs(repository, where)
     result = []
     layouts = list(dict.fromkeys(run.layout for run in runs))
     for engine in dict.fromkeys(run.engine for run in runs):
         for asked, other in permutations(layouts, 2):
             question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
-            for answer in what_if(store, question).configurations:
+            for answer in what_if(repository, question).configurations:
                 wanted = {**dict(part.split("=", 1) for part in answer.configuration.split()), "layout": other}
                 times = [
                     run.duration_s

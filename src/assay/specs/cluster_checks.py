@@ -210,8 +210,8 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
             elif len(addresses) != len(node_names(group, file.nodes[group])):
                 count = len(node_names(group, file.nodes[group]))
                 problems.add((*at, group), f"{len(addresses)} addresses for {count} nodes; write one for each")
-        every = [((*at, group), address) for group, addresses in network.addresses.items() for address in addresses]
-        _check_distinct(every, "address", problems)
+        entries = [((*at, group), address) for group, addresses in network.addresses.items() for address in addresses]
+        _check_distinct(entries, "address", problems)
 
 
 def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:

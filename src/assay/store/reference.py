@@ -25,12 +25,12 @@ _TIMEOUT_S = 3600
 """Maximum time to generate the tables, in seconds: an hour."""
 
 
-def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> ReferenceAnswers:
+def answered(queries: ReferenceQueries, generator: Path | None, kept_in: Path) -> ReferenceAnswers:
     """Return DuckDB's answers, cached if possible. Raises EngineError if the tables can't be generated."""
     if generator is None:
         hint = f"install assay with its requirements, or also the package {GENERATOR}"
         raise EngineError(f"the program {GENERATOR}, which generates the tables, is not installed", hint=hint)
-    decides = json.dumps([asked.scale_factor, asked.parts, asked.queries, duckdb.__version__])
+    decides = json.dumps([queries.scale_factor, queries.parts, queries.queries, duckdb.__version__])
     kept = kept_in / f"answers-{hashlib.sha256(decides.encode()).hexdigest()[:12]}.json"
     if kept.is_file():
         stored = json.loads(kept.read_text())
@@ -39,10 +39,12 @@ def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> 
     kept_in.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tables-", dir=kept_in) as scratch:
         folder = Path(scratch)
-        _make(asked, generator, folder)
+        _make(queries, generator, folder)
         files = sorted(folder.rglob("*.parquet"))
         new_answer = ReferenceAnswers(
-            _answers(asked, folder), sum(file.stat().st_size for file in files), sum(_checksum(file) for file in files)
+            _answers(queries, folder),
+            sum(file.stat().st_size for file in files),
+            sum(_checksum(file) for file in files),
         )
     record = {
         "rows": new_answer.rows,
@@ -53,8 +55,8 @@ def answered(asked: ReferenceQueries, generator: Path | None, kept_in: Path) -> 
     return new_answer
 
 
-def _make(asked: ReferenceQueries, generator: Path, folder: Path) -> None:
-    command = [str(generator), "parquet", "--scale-factor", asked.scale_factor, "--parts", str(asked.parts)]
+def _make(queries: ReferenceQueries, generator: Path, folder: Path) -> None:
+    command = [str(generator), "parquet", "--scale-factor", queries.scale_factor, "--parts", str(queries.parts)]
     try:
         done = subprocess.run(
             [*command, "--quiet", "--output-dir", str(folder)],
@@ -71,13 +73,13 @@ def _make(asked: ReferenceQueries, generator: Path, folder: Path) -> None:
         raise EngineError(f"the tables could not be generated: {words}", where=str(generator), hint=hint)
 
 
-def _answers(asked: ReferenceQueries, folder: Path) -> tuple[Rows, ...]:
+def _answers(queries: ReferenceQueries, folder: Path) -> tuple[Rows, ...]:
     with duckdb.connect(config={"temp_directory": str(folder)}) as connection:
         for table in sorted(folder.iterdir()):
             if table.is_dir():
                 connection.read_parquet(f"{table}/*.parquet").create_view(table.name)
         return tuple(
-            tuple(tuple(map(_text, row)) for row in connection.execute(query).fetchall()) for query in asked.queries
+            tuple(tuple(map(_text, row)) for row in connection.execute(query).fetchall()) for query in queries.queries
         )
 
 

@@ -64,8 +64,8 @@ class DecisionSupport(Workload):
         parts = size.maps or DEFAULT_MAPS
 
         def generator(folder: str) -> Program:
-            made = spark_program("DecisionData", scale_factor(size), parts, folder, options=storing(size))
-            return replace(made, tools=(GENERATOR,))
+            program = spark_program("DecisionData", scale_factor(size), parts, folder, options=storing(size))
+            return replace(program, tools=(GENERATOR,))
 
         kept = (_BYTES, _CHECKSUM)
         wanted = Input(
@@ -76,8 +76,8 @@ class DecisionSupport(Workload):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the program that runs the questions."""
-        asked = queries(float(scale_factor(size)))
-        text = ";".join(f"{_name(number)} {asked[number - 1]}" for number in _ORDER)
+        reference_queries = queries(float(scale_factor(size)))
+        text = ";".join(f"{_name(number)} {reference_queries[number - 1]}" for number in _ORDER)
         streams = size.options.get("streams", "0")
         given = (input_path or "", _ANSWERS, streams, text)
         return {"spark": spark_program("DecisionSupport", *given, options={"dfs.replication": "1"})}

@@ -281,7 +281,7 @@ def test_the_first_run_on_each_file_system_is_expected_to_make_its_input(tmp_pat
     assert [row.input_s > 0 for row in listed] == [True, True, False, False]
     assert listed[0].starts_after_s == around_s(plan)
     assert todo.expected_s == pytest.approx(listed[-1].starts_after_s + listed[-1].expected_s)
-    without_s = remaining_s(runs, plan, [], there=_all_of(runs, plan))
+    without_s = remaining_s(runs, plan, [], existing=_all_of(runs, plan))
     assert todo.expected_s == pytest.approx(around_s(plan) + without_s + sum(took_s.values()))
 
 

@@ -106,8 +106,8 @@ def test_every_command_that_answers_from_runs_takes_where() -> None:
 
 def test_a_long_list_has_ten_rows_and_the_number_of_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [(str(number),) for number in range(25)]
-    print_rows(("Number",), rows, limit=row_limit(every=False))
+    print_rows(("Number",), rows, limit=row_limit(all_rows=False))
     lines = capsys.readouterr().out.splitlines()
     assert (len(lines), lines[-1]) == (12, "… 15 more (--all)")
-    print_rows(("Number",), rows, limit=row_limit(every=True))
+    print_rows(("Number",), rows, limit=row_limit(all_rows=True))
     assert len(capsys.readouterr().out.splitlines()) == 26

@@ -106,11 +106,11 @@ def code_difference(
         for counts in run.values():
             total.update(counts)
     chosen = _tested(total)
-    made = [
+    sampled = [
         _side_of(chosen, runs, basis, sum(run.data_bytes for run in side))
         for runs, side in zip(sides, (baseline, candidate), strict=True)
     ]
-    rows = _rows(chosen, made[0], made[1], interval_s, basis)
+    rows = _rows(chosen, sampled[0], sampled[1], interval_s, basis)
     return CodeDifference(
         basis=basis,
         baseline_units=_units(sides[0], basis),

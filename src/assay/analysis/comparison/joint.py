@@ -170,9 +170,9 @@ def _cells(matched: MatchedGroups, level: int) -> tuple[Ints, Floats, Floats]:
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
     of_group, count = matched.groups.of_row[rows], matched.groups.count
     n = np.bincount(of_group, minlength=count)
-    there = np.flatnonzero(n)
-    logs = np.bincount(of_group, weights=matched.logs[rows], minlength=count)[there] / n[there]
-    return there, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[there] / n[there]
+    present = np.flatnonzero(n)
+    logs = np.bincount(of_group, weights=matched.logs[rows], minlength=count)[present] / n[present]
+    return present, logs, np.bincount(of_group, weights=matched.rounding[rows], minlength=count)[present] / n[present]
 
 
 def level_pairs(matched: MatchedGroups, strata: Strata, fitted: list[Fit], baseline: str) -> list[LevelPairs]:

@@ -386,12 +386,12 @@ def over_blocks(b: Means, c: Means) -> LogMean | None:
 
     None unless all blocks have one run on both sides, and there are :data:`PAIRS_MIN` of them.
     """
-    there = (b.n > 0) | (c.n > 0)
-    m = np.count_nonzero(there)
-    if m < PAIRS_MIN or not ((b.n[there] == 1) & (c.n[there] == 1)).all():
+    present = (b.n > 0) | (c.n > 0)
+    m = np.count_nonzero(present)
+    if m < PAIRS_MIN or not ((b.n[present] == 1) & (c.n[present] == 1)).all():
         return None
-    log_ratio = b.mean[there] - c.mean[there]
-    error, off = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding[there] + c.rounding[there]).mean())
+    log_ratio = b.mean[present] - c.mean[present]
+    error, off = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding[present] + c.rounding[present]).mean())
     return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, InferenceScope.TESTED, off)
 
 

@@ -78,13 +78,13 @@ def _of_candidate(
 ) -> list[tuple[int, SpeedupResult]]:
     """Return the results of one level, before correction, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
-    every = group_ratios(reference, side(matched, candidate), matched)
-    stratum_of = strata.of_group[every.groups]
+    ratios_of_groups = group_ratios(reference, side(matched, candidate), matched)
+    stratum_of = strata.of_group[ratios_of_groups.groups]
     order = np.argsort(stratum_of, kind="stable")
     bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
     results = []
     for stratum in np.flatnonzero(strata.counts[:, candidate].sum(axis=1)).tolist():
-        both = pick(every, order[bounds[stratum] : bounds[stratum + 1]])
+        both = pick(ratios_of_groups, order[bounds[stratum] : bounds[stratum + 1]])
         level = strata.levels(matched.table, stratum)
         used = int(both.n[0].sum()), int(both.n[1].sum())
         confounded = confounded_by(matched, both.groups, (baseline, candidate)) if matched.ignored else ()

@@ -257,8 +257,8 @@ def _inner_share(
     size_bytes = capacity_bytes or _CAPACITY_BYTES
     swept_bytes = min(last.moved_bytes, _used_bytes(last, size_bytes))
     offset = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
-    there = min(1.0, last.bytes_per_s / read.bytes_per_s)
-    share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / offset) ** 0.5
+    relative_rate = min(1.0, last.bytes_per_s / read.bytes_per_s)
+    share = max(INNER_SHARE_MIN, 1 - (1 - relative_rate**2) / offset) ** 0.5
     words = f"job {last.job} at {format_percent(offset)} of the disk against job {read.job}"
     return CalibratedValue("inner_share", share, words, measured=True)
 

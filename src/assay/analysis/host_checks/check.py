@@ -69,9 +69,9 @@ class HostCheck(Generic[T]):
 
     def findings(self, host: Survey, described: DescribedHost) -> Iterator[CheckFinding]:
         """Yield a finding for each observation; a value that is not known is graded as unknown."""
-        for seen in self.probe(host, described):
-            grade = Grade.UNKNOWN if seen.value is None else self.rule(seen.value)
-            yield CheckFinding(grade, seen.text, seen.subject)
+        for observation in self.probe(host, described):
+            grade = Grade.UNKNOWN if observation.value is None else self.rule(observation.value)
+            yield CheckFinding(grade, observation.text, observation.subject)
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,12 +201,12 @@ def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[
 
 
 def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
-    lengths_s, there = np.diff(times), counts > 0
+    lengths_s, present = np.diff(times), counts > 0
     shares_s = (counts / counts.sum(axis=0) * lengths_s).sum(axis=1)
     # Boolean rows are encoded as numbers in the same order: a million rows would be sorted slowly.
-    numbers = (1 << np.arange(len(names))[::-1]) @ there
+    numbers = (1 << np.arange(len(names))[::-1]) @ present
     _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    sets = there.T[first]
+    sets = present.T[first]
     together_s = np.bincount(which.reshape(-1), weights=lengths_s)
     alone_s = dict.fromkeys(names, 0.0)
     overlaps = []
@@ -218,7 +218,7 @@ def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
             overlaps.append(Overlap(group, float(duration_s)))
     phases = []
     for number, name in enumerate(names):
-        at = np.flatnonzero(there[number])
+        at = np.flatnonzero(present[number])
         if len(at):
             span = float(times[at[0]]), float(times[at[-1] + 1])
             active_s = float(lengths_s[at].sum())

@@ -83,8 +83,8 @@ def reasons(sides: Sequence[ObservedSide]) -> Reasons:
     )
 
 
-def _phase_s(seen: ObservedSide, name: str) -> float | None:
-    return seen.detail.breakdown.share_s(name) if seen.detail.breakdown.phases else None
+def _phase_s(side: ObservedSide, name: str) -> float | None:
+    return side.detail.breakdown.share_s(name) if side.detail.breakdown.phases else None
 
 
 def _figures(detail: RunDetail) -> dict[str, float]:

@@ -265,11 +265,11 @@ def _durations(
 ) -> PhaseDurations:
     bins: tuple[DurationBin, ...] = ()
     if edges is not None:
-        every, marked = np.histogram(seconds, edges)[0].tolist(), np.histogram(seconds[odd], edges)[0].tolist()
+        counts, marked = np.histogram(seconds, edges)[0].tolist(), np.histogram(seconds[odd], edges)[0].tolist()
         ends = edges.tolist()
         bins = tuple(
             DurationBin(low, high, number, outliers)
-            for low, high, number, outliers in zip(ends[:-1], ends[1:], every, marked, strict=True)
+            for low, high, number, outliers in zip(ends[:-1], ends[1:], counts, marked, strict=True)
         )
     return PhaseDurations(
         phase, node, len(seconds), int(odd.sum()), median(seconds.tolist()), float(seconds.max()), bins

@@ -31,9 +31,9 @@ class Groups:
 
 def _dense(key: Ints, size: int) -> tuple[Ints, int]:
     if size <= 4 * len(key) + 1024:  # a lookup table of all possible keys is cheaper than sorting
-        seen = np.zeros(size, dtype=np.bool_)
-        seen[key] = True
-        number = np.cumsum(seen, dtype=np.int64) - 1
+        used = np.zeros(size, dtype=np.bool_)
+        used[key] = True
+        number = np.cumsum(used, dtype=np.int64) - 1
         return number[key], int(number[-1]) + 1 if size else 0
     bits = len(key).bit_length()
     if size > _RADIX_MAX >> bits:

@@ -221,11 +221,11 @@ class InstanceTypeModel:
 
     def estimates(self, shapes: Shapes) -> tuple[Floats, Floats]:
         """Return the expected logarithm of each row's time, and the half width of its 90 % interval."""
-        asked = shapes.centred(self.middles, self.spreads)
-        logs, half = np.empty((2, len(asked.jobs)))
+        centred = shapes.centred(self.middles, self.spreads)
+        logs, half = np.empty((2, len(centred.jobs)))
         for start in range(0, len(logs), ASKED_ROWS_MAX):
             rows = np.arange(start, min(start + ASKED_ROWS_MAX, len(logs)))
-            some = asked.subset(rows)
+            some = centred.subset(rows)
             covariance = _sum(_parts(some, self.shapes), self.deviations)
             variance = _variance(some, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
             logs[rows] = self.middle + covariance @ self.weights

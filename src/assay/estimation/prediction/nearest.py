@@ -51,9 +51,9 @@ class MeasuredConfigurations:
 
 
 def nearest(
-    encoding: Encoding, measured: MeasuredConfigurations, asked: RunTable, most: int = 3
+    encoding: Encoding, measured: MeasuredConfigurations, wanted: RunTable, most: int = 3
 ) -> list[NearConfiguration]:
-    """Return the nearest of the measured configurations to the first row of ``asked``."""
+    """Return the nearest of the measured configurations to the first row of ``wanted``."""
     configurations = measured.configurations
     distance = np.zeros(len(configurations))
     apart: dict[str, Floats] = {}
@@ -61,12 +61,12 @@ def nearest(
         if not factor.varied or factor.name not in configurations.columns:
             continue
         column = configurations.columns[factor.name]
-        text = asked.columns[factor.name].text(0) if factor.name in asked.columns else None
+        text = wanted.columns[factor.name].text(0) if factor.name in wanted.columns else None
         same = column.codes == (ABSENT if text is None else column.code(text))
         differs = (~same if text is None or text in column.levels else np.ones(len(same), np.bool_)).astype(np.float64)
         if factor.numeric and text is not None:
             with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(asked, factor.name)[0]))
+                ratio = np.abs(np.log2(numbers(configurations, factor.name) / numbers(wanted, factor.name)[0]))
             differs = differs * (0.5 + 0.5 * np.minimum(np.nan_to_num(ratio, nan=1.0, posinf=4.0), 4.0))
         apart[factor.name] = differs
         distance += differs * DIFFERENCE_WEIGHTS.get(factor.name, 1.0)

@@ -72,8 +72,8 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     basis = np.zeros(size, dtype=np.int64)
     half, logs = _interpolated(model, table, codes)
     rented = new["cluster"] & _new_instance_type(model, table) if model.instance_types else nothing
-    asked = {"layout": new.get("layout", nothing), "cluster": new.get("cluster", nothing) & ~rented}
-    for kind, rows_of_kind in asked.items():
+    rows_by_kind = {"layout": new.get("layout", nothing), "cluster": new.get("cluster", nothing) & ~rented}
+    for kind, rows_of_kind in rows_by_kind.items():
         rows = np.flatnonzero(rows_of_kind)
         if not len(rows):
             continue

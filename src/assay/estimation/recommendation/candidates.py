@@ -214,12 +214,12 @@ def _machines(option: WorkerOption) -> list[Machine]:
 def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
     """Return all combinations of a worker's devices and layouts."""
     if option.layouts:
-        every = {
+        directories = {
             device_of_kind.name: device_of_kind
             for device in option.devices
             for device_of_kind in numbered(device, device.counts[-1])
         }
-        return [(tuple(every[name] for name in layout.devices()), layout) for layout in option.layouts]
+        return [(tuple(directories[name] for name in layout.devices()), layout) for layout in option.layouts]
     storages = []
     for counts in itertools.product(*(device.counts for device in option.devices)):
         chosen = [
@@ -234,10 +234,10 @@ def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Devic
     """Return one layout with everything on all devices and, for mixed devices, one with HDFS on hard disks only."""
     if not devices:
         return []
-    every = tuple(Directories(device.name) for device in devices)
+    directories = tuple(Directories(device.name) for device in devices)
     hard = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
     flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
-    shared = Layout(_name(chosen, "HY"), every, every)
+    shared = Layout(_name(chosen, "HY"), directories, directories)
     return [shared, Layout(_name(chosen, "HS"), hard, flash)] if hard and flash else [shared]
 
 

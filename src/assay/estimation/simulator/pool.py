@@ -120,8 +120,8 @@ class SimulatorPool:
         """End all simulators, also those that are computing."""
         with self._lock:
             self._closed = True
-            every = list(self._every)
-        for process in every:
+            processes = list(self._every)
+        for process in processes:
             process.end()
         self._threads.shutdown(wait=True, cancel_futures=True)
 

@@ -129,8 +129,8 @@ _KINDS = ("map", "reduce")
 
 
 def _counters(tasks: Sequence[TaskAttempt], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
-    every: Mapping[str, float] = tree.get("counters", {})
-    shuffled = round(every.get("shuffle_bytes", 0) / max(1, jobs))
+    totals: Mapping[str, float] = tree.get("counters", {})
+    shuffled = round(totals.get("shuffle_bytes", 0) / max(1, jobs))
     return {
         _FILES: {
             "HDFS_BYTES_READ": sum(task.hdfs_read_bytes for task in tasks),
@@ -145,8 +145,8 @@ def _counters(tasks: Sequence[TaskAttempt], tree: Mapping[str, Any], jobs: int) 
         },
         _JOBS: {
             "TOTAL_LAUNCHED_MAPS": sum(task.kind == "map" for task in tasks),
-            "DATA_LOCAL_MAPS": round(every.get("local_maps", 0) / max(1, jobs)),
-            "RACK_LOCAL_MAPS": round(every.get("rack_maps", 0) / max(1, jobs)),
+            "DATA_LOCAL_MAPS": round(totals.get("local_maps", 0) / max(1, jobs)),
+            "RACK_LOCAL_MAPS": round(totals.get("rack_maps", 0) / max(1, jobs)),
         },
     }
 

@@ -183,9 +183,9 @@ def shares_of(request: SimulationRequest, simulated: Sequence[SimulationResult])
         purpose: "hdd" if any(kinds[part.device] is DeviceKind.HDD for part in parts) else "flash"
         for purpose, parts in (("dfs", layout.hdfs), ("intermediate", layout.intermediate))
     }
-    every = [time_shares(cost.limits, fixed_s, cost.duration_s, disks) for cost in simulated]
-    names = dict.fromkeys(name for shares in every for name in shares)
-    return {name: fmean(shares.get(name, 0.0) for shares in every) for name in names}
+    shares_by_simulation = [time_shares(cost.limits, fixed_s, cost.duration_s, disks) for cost in simulated]
+    names = dict.fromkeys(name for shares in shares_by_simulation for name in shares)
+    return {name: fmean(shares.get(name, 0.0) for shares in shares_by_simulation) for name in names}
 
 
 def _number(parameters: Mapping[str, str], name: str, default: float) -> float:

@@ -74,15 +74,15 @@ class Space:
 
     def run(self, candidate: int, repetition: int, index: int, block: int) -> PlannedRun | None:
         """Return a candidate as a planned run; None if it can't run (:meth:`why_not`)."""
-        made = self._configured(candidate)
-        if isinstance(made, str):
+        configured = self._configured(candidate)
+        if isinstance(configured, str):
             return None
-        return PlannedRun(index, made[0], made[1], repetition, block)
+        return PlannedRun(index, configured[0], configured[1], repetition, block)
 
     def why_not(self, candidate: int) -> str | None:
         """Return why a candidate can't run; None if it can."""
-        made = self._configured(candidate)
-        return made if isinstance(made, str) else None
+        configured = self._configured(candidate)
+        return configured if isinstance(configured, str) else None
 
     def levels(self, candidate: int) -> dict[str, str]:
         """Return a candidate's levels as its runs record them, without those that are left to the engine."""
@@ -123,13 +123,13 @@ class Space:
         [workload] = self.plan.workloads
         base = only_run(self.plan)
         try:
-            made = only_run(altered(self.plan, base.configuration.levels, workload.key, changes))
+            run = only_run(altered(self.plan, base.configuration.levels, workload.key, changes))
         except SpecificationError as error:
             if candidate == 0:
                 raise
             return error.message
         levels = {**base.configuration.levels, **dict(changes)}
-        return replace(made.configuration, levels=levels), made.workload
+        return replace(run.configuration, levels=levels), run.workload
 
 
 def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str], runs: int) -> Space:

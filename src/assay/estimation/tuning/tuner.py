@@ -75,14 +75,14 @@ class Tuner:
         del plan, planned
         searched = self.searched(finished)
         tried = self.tried(searched)
-        made = Counter(self.space.candidate_of(run.levels) for run in searched)
+        run_counts = Counter(self.space.candidate_of(run.levels) for run in searched)
         if len(searched) < self.budget:
             used = {run.position for run in searched}
             free = next(position for position in range(self.budget) if position not in used)
             candidate = self.pick(tried, len(searched))
-            return [self._search_run(candidate, made[candidate] + 1, tried, free)]
+            return [self._search_run(candidate, run_counts[candidate] + 1, tried, free)]
         winner = self.winner(tried)
-        return self._comparison(winner, made, finished) if winner else []
+        return self._comparison(winner, run_counts, finished) if winner else []
 
     def searched(self, finished: Sequence[Run]) -> list[Run]:
         """Return the last attempt of each run of the search, in order. A valid attempt takes precedence."""
@@ -114,17 +114,17 @@ class Tuner:
         """Return the expected time of each candidate after these runs."""
         return posterior(self.coordinates, [*self.before, *tried], self.estimate, self.seed)
 
-    def pick(self, tried: Sequence[CandidateRun], made: int) -> int:
-        """Return the candidate of the next run; ``made`` runs of the search exist."""
+    def pick(self, tried: Sequence[CandidateRun], runs_made: int) -> int:
+        """Return the candidate of the next run; ``runs_made`` runs of the search exist."""
         if self.strategy is Strategy.RANDOM:
-            return self._random_order()[made % len(self._random_order())]
+            return self._random_order()[runs_made % len(self._random_order())]
         opening = self._opening()
-        if made < len(opening):
-            return opening[made]
+        if runs_made < len(opening):
+            return opening[runs_made]
         failed = {run.candidate for run in tried if run.log_s is None}
         if sum(run.log_s is not None for run in (*self.before, *tried)) < 2:
             return next((candidate for candidate in self._random_order() if candidate not in failed), 0)
-        settling = made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
+        settling = runs_made >= self.budget - max(1, round(CONFIRMATION_SHARE * self.budget))
         free = self.possible & ~np.isin(np.arange(len(self.possible)), list(failed))
         return next_candidate(self.posterior(tried), tried, free if free.any() else self.possible, settling=settling)
 
@@ -163,14 +163,14 @@ class Tuner:
             else replace(run, at_most_s=max(SLOW_RUN_TIMEOUT_MIN_S, SLOW_RUN_RATIO_MAX * math.exp(best)))
         )
 
-    def _comparison(self, winner: int, made: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:
+    def _comparison(self, winner: int, run_counts: Counter[int | None], finished: Sequence[Run]) -> list[PlannedRun]:
         valid = {run.position for run in finished if run.status is RunStatus.VALID}
         left: list[PlannedRun] = []
         for pair in range(self.pairs):
             order = (0, winner) if pair % 2 == 0 else (winner, 0)
             for side, candidate in enumerate(order):
                 index = self.budget + 2 * pair + side
-                run = self.space.run(candidate, made[candidate] + pair + 1, index, self.budget + pair)
+                run = self.space.run(candidate, run_counts[candidate] + pair + 1, index, self.budget + pair)
                 assert run is not None
                 left += [run] if index not in valid else []
         return left

@@ -30,7 +30,7 @@ def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tup
         finally:
             lab.detach()
         return
-    with Lab.up(cluster, name=cluster.name, persistent=False, progress=progress) as made:
-        for words in made.recorded.warnings:
+    with Lab.up(cluster, name=cluster.name, persistent=False, progress=progress) as created_lab:
+        for words in created_lab.recorded.warnings:
             progress(f"warning: {words}")
-        yield made.cluster, made.recorded
+        yield created_lab.cluster, created_lab.recorded

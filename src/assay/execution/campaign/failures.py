@@ -45,26 +45,26 @@ def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Col
     return FailureClass.WORKLOAD
 
 
-def of_hosts(seen: Sequence[NodeObservations]) -> list[str]:
+def of_hosts(observations: Sequence[NodeObservations]) -> list[str]:
     """Return the problems of links and devices during an attempt, as text: they explain a failure."""
-    events = [change for node in seen for change in (*node.links.values(), *node.devices, *node.low.values())]
-    events += contact_losses(seen)
+    events = [change for node in observations for change in (*node.links.values(), *node.devices, *node.low.values())]
+    events += contact_losses(observations)
     return list(dict.fromkeys(change.message for change in sorted(events, key=lambda change: change.at_unix_s)))[
         :_CAUSES_MAX
     ]
 
 
-def of_memory(seen: Sequence[NodeObservations]) -> list[str]:
+def of_memory(observations: Sequence[NodeObservations]) -> list[str]:
     """Return the processes that were killed for lack of memory, as text."""
-    return list(dict.fromkeys(change.message for node in seen for change in node.memory))[:_CAUSES_MAX]
+    return list(dict.fromkeys(change.message for node in observations for change in node.memory))[:_CAUSES_MAX]
 
 
-def problems_during_job(seen: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
+def problems_during_job(observations: Sequence[NodeObservations], began_unix_s: float, took_s: float) -> list[str]:
     """Return the problems of links and devices during the job. They make its time invalid, even if its output is
     correct."""
     end_unix_s = began_unix_s + took_s + INTERVAL_S
-    events = [change for node in seen for change in (*node.links.values(), *node.devices)]
-    events += contact_losses(seen)
+    events = [change for node in observations for change in (*node.links.values(), *node.devices)]
+    events += contact_losses(observations)
     return [change.message for change in events if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 

@@ -125,8 +125,8 @@ class RunSequence:
         """
         schedule, plan = self._work.schedule, self._work.plan
         cluster = plan.cluster.name
-        every = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
-        self._history = [run for run in every if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
+        runs = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
+        self._history = [run for run in runs if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
         starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan))
         self._journal.write(
             "start", planned=len(schedule.runs), done=schedule.done, left=len(self._queue), restarts=starts

@@ -189,11 +189,11 @@ def _make_groups(
 
 def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: LabSite) -> list[EmulatedDisk]:
     images, scale = site.directory / "images", settings.scale
-    every = [(node.name, device) for node in cluster.nodes for device in node.type.devices]
-    seconds = dirty_seconds((device for _, device in every), scale)
+    devices = [(node.name, device) for node in cluster.nodes for device in node.type.devices]
+    seconds = dirty_seconds((device for _, device in devices), scale)
     specs = [
         scaled_disk(node, device, scale, images / f"{node}.{device.name}.img", emulator.kind, seconds)
-        for node, device in every
+        for node, device in devices
     ]
     site.begin(f"making {len(specs)} disks")
     return emulator.create(specs, site.journal)

@@ -63,8 +63,8 @@ async def _with_pairs(
 async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> HostCheckReport:
     """Grade the hosts of a cluster by the quick checks over open connections."""
     nodes = {node.name: node for node in cluster.nodes if node.name in transports}
-    asked = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
-    results = await asyncio.gather(*asked, return_exceptions=True)
+    pending = (_survey_of(transports[name], node, cluster, deep=False) for name, node in nodes.items())
+    results = await asyncio.gather(*pending, return_exceptions=True)
     surveys: dict[str, Survey] = {}
     failed: dict[str, str] = {}
     for name, result in zip(nodes, results, strict=True):

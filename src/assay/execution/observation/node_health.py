@@ -139,16 +139,16 @@ class NodeObservations:
             self.low[name] = NodeEvent(words, now_unix_s)
 
 
-def contact_losses(seen: Sequence[NodeObservations]) -> list[NodeEvent]:
+def contact_losses(by_node: Sequence[NodeObservations]) -> list[NodeEvent]:
     """Return messages about nodes that lost contact with each other.
 
     If no other node hears a node, the message names only that node.
     """
     lost: dict[frozenset[str], NodeEvent] = {}
-    for observations in seen:
+    for observations in by_node:
         for peer, change in observations.cut.items():
             lost.setdefault(frozenset((observations.node, peer)), change)
-    nodes = {observations.node for observations in seen}
+    nodes = {observations.node for observations in by_node}
     alone = {
         node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in lost for other in nodes - {node})
     }

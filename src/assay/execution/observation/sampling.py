@@ -132,53 +132,53 @@ def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> l
 
     Damaged lines are omitted with a warning. Missing sources and samplers that ended early also give warnings.
     """
-    seen = _Reading()
+    reading = _Reading()
     for line in raw.splitlines():
         try:
-            _take(node, json.loads(line), start_unix_s, trace, seen)
+            _take(node, json.loads(line), start_unix_s, trace, reading)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            seen.damaged += 1
-    if not seen.header:
+            reading.damaged += 1
+    if not reading.header:
         return [CodedWarning(WarningCode.TRACE, f"{node}: the sampler sent nothing")]
-    if not seen.ended:
-        seen.warn(f"{node}: the sampler ended early, after {seen.samples} samples")
-    elif seen.damaged:
-        seen.warn(f"{node}: {seen.damaged} lines of the sampler are damaged and left out")
-    return seen.warnings
+    if not reading.ended:
+        reading.warn(f"{node}: the sampler ended early, after {reading.samples} samples")
+    elif reading.damaged:
+        reading.warn(f"{node}: {reading.damaged} lines of the sampler are damaged and left out")
+    return reading.warnings
 
 
-def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, seen: _Reading) -> None:
+def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, reading: _Reading) -> None:
     if "assay_sampler" in line:
-        seen.header = True
-        seen.ticks_per_s, seen.cores = float(line["ticks_per_s"]), float(line["cores"])
+        reading.header = True
+        reading.ticks_per_s, reading.cores = float(line["ticks_per_s"]), float(line["cores"])
         for source, why in line["missing"].items():
-            seen.warn(f"{node}: {source} was not observed: {why}")
+            reading.warn(f"{node}: {source} was not observed: {why}")
     elif "end" in line:
-        seen.ended = True
+        reading.ended = True
     elif "clock_ahead_s" in line:
         ahead_s = float(line["clock_ahead_s"])
         if abs(ahead_s) > CLOCK_TOLERANCE_S:
             direction = "ahead of" if ahead_s > 0 else "behind"
             words = f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted"
-            seen.warn(words, WarningCode.CLOCK)
+            reading.warn(words, WarningCode.CLOCK)
     else:
-        rows = _rows(line, seen)
+        rows = _rows(line, reading)
         t_s = float(line["t"]) - start_unix_s
         for subject, metric, counter, value in rows:
             trace.append(t_s, node, subject, metric, counter=counter, value=value)
-        seen.samples += 1
+        reading.samples += 1
         for key, why in line.get("lost", {}).items():
-            seen.warn(f"{node}: {key} was lost in the transfer: {why}")
+            reading.warn(f"{node}: {key} was lost in the transfer: {why}")
 
 
-def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool, float]]:
+def _rows(line: Mapping[str, Any], reading: _Reading) -> list[tuple[str, str, bool, float]]:
     """Return (subject, metric, counter, value) of one sample, complete or not at all."""
     rows: list[tuple[str, str, bool, float]] = []
     if "cpu" in line:
-        user, nice, system, idle, iowait, irq, softirq, steal = (ticks / seen.ticks_per_s for ticks in line["cpu"])
+        user, nice, system, idle, iowait, irq, softirq, steal = (ticks / reading.ticks_per_s for ticks in line["cpu"])
         values = (user, nice, system, idle, iowait, irq + softirq, steal)
         rows += [("cpu", metric, True, value) for metric, value in zip(_CPU, values, strict=True)]
-        rows += [("cpu", "cores", False, seen.cores)]
+        rows += [("cpu", "cores", False, reading.cores)]
     if "mem" in line:
         rows += [("memory", m, False, kib * 1024.0) for m, kib in zip(_MEMORY, line["mem"], strict=True)]
     if "psi" in line:

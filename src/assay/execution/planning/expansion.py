@@ -47,10 +47,10 @@ def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
         named = dict.fromkeys(tuple(chosen[name] for name in names) for chosen in plan.only)
         yield from (dict(zip(names, chosen, strict=True)) for chosen in named)
         return
-    asked = [{name: level for name, level in chosen.items() if name in names} for chosen in plan.only]
+    combinations = [{name: level for name, level in chosen.items() if name in names} for chosen in plan.only]
     for combination in itertools.product(*(factor.levels for factor in plan.factors)):
         levels = dict(zip(names, combination, strict=True))
-        if not asked or any(chosen.items() <= levels.items() for chosen in asked):
+        if not combinations or any(chosen.items() <= levels.items() for chosen in combinations):
             yield levels
 
 

@@ -80,7 +80,7 @@ def where_option(command: F) -> F:
 
 def all_option(command: F) -> F:
     """Add ``--all``, passed on as ``every: bool``."""
-    return click.option("--all", "every", is_flag=True, help="Print every row.")(command)
+    return click.option("--all", "all_rows", is_flag=True, help="Print every row.")(command)
 
 
 def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
@@ -90,9 +90,9 @@ def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
     return [options[name] for name in names if context.get_parameter_source(name) is source]
 
 
-def row_limit(every: bool, limit: int | None = None) -> int | None:
+def row_limit(all_rows: bool, limit: int | None = None) -> int | None:
     """Return the maximum number of rows of a table: None with ``--all``, else ``limit`` or the default."""
-    return None if every else limit or ROWS_SHOWN
+    return None if all_rows else limit or ROWS_SHOWN
 
 
 def say(message: str) -> None:

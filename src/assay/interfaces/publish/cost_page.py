@@ -62,8 +62,8 @@ def _prices(jobs: Sequence[JobCostEffectiveness]) -> list[SitePrice]:
             known = (end for end in (limit.below, limit.above) if end is not None)
             ends.setdefault(limit.price.name, []).extend(1.25 * end for end in known)
     prices = {item.price.name: item.price for view in jobs for row in view.rows for item in row.rate.items}
-    made = [
+    rows = [
         SitePrice(name, price.per, float(price.amount), max([2 * float(price.amount), *ends.get(name, ())]) or 1.0)
         for name, price in prices.items()
     ]
-    return sorted(made, key=lambda price: not price.amount)
+    return sorted(rows, key=lambda price: not price.amount)

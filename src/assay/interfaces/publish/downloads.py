@@ -42,7 +42,7 @@ def package_bytes(runs: Sequence[Run], items: Callable[[], Iterator[ImportedRun]
         lines, packed = Path(folder, "runs.jsonl"), Path(folder, "runs.tar.gz")
         with lines.open("w", encoding="utf-8") as file:
             write_json_lines(runs, file)
-        store = Repository.create(Path(folder, "repository"))
-        summary = store.import_runs("assay", items, [(lines.name, lines)])
-        write_package(packed, store, [summary.import_id] if summary.import_id else [], {})
+        repository = Repository.create(Path(folder, "repository"))
+        summary = repository.import_runs("assay", items, [(lines.name, lines)])
+        write_package(packed, repository, [summary.import_id] if summary.import_id else [], {})
         return packed.read_bytes()

@@ -104,8 +104,8 @@ def publish_site(
     check_site(request.folder)
     runs = repository.runs_at(table, range(len(table)))
     public = PublicRuns(tuple(runs), (), frozenset()) if request.keep_private else public_runs(runs)
-    asked = DecisionRequest(where=request.where, prices=request.prices)
-    answers = answer_questions(repository, table, asked)
+    decision_request = DecisionRequest(where=request.where, prices=request.prices)
+    answers = answer_questions(repository, table, decision_request)
     traced = frozenset(repository.traced_runs(or_tasks=True))
     site = _Site(repository, table, request, Rendering(), public, answers, traced)
     return write_site(request.folder, [*asset_files(site.rendering), *_site_files(site)], progress), public

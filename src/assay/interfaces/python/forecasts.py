@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Forecasts:
     """The questions that simulate, or that use a model trained on the runs."""
 
-    def __init__(self, store: Repository) -> None:
-        self._store = store
+    def __init__(self, repository: Repository) -> None:
+        self._store = repository
 
     def whatif(
         self,

@@ -50,7 +50,7 @@ def run_blocks(report: Report) -> list[Block]:
         ]
         full = table(("Run", "Workload", "Layout", "Status", "Cause"), rows)
         blocks += [Heading("Runs that do not count"), *shortened(full, "runs-that-do-not-count")]
-    every = [
+    all_blocks = [
         (
             (Code(run.run_id),),
             titles.workload_title(run.workload),
@@ -67,5 +67,5 @@ def run_blocks(report: Report) -> list[Block]:
         for run in runs
     ]
     note = (Code("assay show RUN"), " shows everything that was recorded of a run.")
-    full = replace(table(_COLUMNS, every), dense=True)
+    full = replace(table(_COLUMNS, all_blocks), dense=True)
     return [*blocks, Heading("Every run"), Paragraph(note, "soft"), *shortened(full, "runs", RUNS_MAX)]

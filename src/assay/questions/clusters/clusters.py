@@ -204,13 +204,13 @@ def _priced(
     counts: tuple[int, int],
     example: str,
 ) -> PricedSetup:
-    every = {name: text for name in table.factors if (text := level_at(table, name, row)) is not None}
-    levels = {name: every[name] for name in names if name in every}
+    level_by_factor = {name: text for name in table.factors if (text := level_at(table, name, row)) is not None}
+    levels = {name: level_by_factor[name] for name in names if name in level_by_factor}
     rate, why = None, ""
     if book is not None:
-        layout = every.get(LAYOUT_FACTOR, "")
+        layout = level_by_factor.get(LAYOUT_FACTOR, "")
         try:
-            rate = float(hourly_rate(book, priced_parts(facts, every), layout).per_h)
+            rate = float(hourly_rate(book, priced_parts(facts, level_by_factor), layout).per_h)
         except SpecificationError as error:
             why = error.message
     return PricedSetup(levels, *counts, rate, why, example)
@@ -220,11 +220,11 @@ def _times_over_median(table: RunTable) -> np.ndarray:
     """Return time / median time of the repetitions for each valid run; NaN without a second run."""
     good = usable(table)
     rows = np.flatnonzero(good)
-    every = configurations_of(table)
-    of_row = every.of_row[rows]
+    configurations = configurations_of(table)
+    of_row = configurations.of_row[rows]
     logs = np.log(table.values["duration_s"][rows])
-    medians = median_by(logs, Groups(of_row, every.count))
-    alone = np.bincount(of_row, minlength=every.count)[of_row] < 2
+    medians = median_by(logs, Groups(of_row, configurations.count))
+    alone = np.bincount(of_row, minlength=configurations.count)[of_row] < 2
     paces = np.full(len(table), np.nan)
     paces[rows] = np.where(alone, np.nan, np.exp(logs - medians[of_row]))
     return paces

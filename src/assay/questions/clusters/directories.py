@@ -67,8 +67,8 @@ class DirectoryPlan:
 
 def newest_baseline(repository: Repository, cluster: str) -> Path | None:
     """Return the file of the newest baseline among the runs on ``cluster``; None without one."""
-    made = [run for run in repository.runs(environment=False) if run.cluster == cluster and run.baseline_id]
-    newest = max(made, key=lambda run: run.started_at, default=None)
+    runs = [run for run in repository.runs(environment=False) if run.cluster == cluster and run.baseline_id]
+    newest = max(runs, key=lambda run: run.started_at, default=None)
     return repository.bundle_path(newest.run_id) / "baseline.json" if newest else None
 
 
@@ -101,22 +101,22 @@ def _chosen(option: str, wanted: Sequence[str] | None, devices: Sequence[Device]
     return wanted
 
 
-def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, asked: DirectoryRequest) -> DirectoryPlan:
+def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: DirectoryRequest) -> DirectoryPlan:
     """Split the devices of a worker in proportion to their bandwidth, from the baseline or else the specification."""
     devices = cluster.workers[0].type.devices
     rates = bandwidths(cluster, baseline)
     hdfs, intermediate = (
         split(
             {name: rates[name].bytes_per_s for name in _chosen(f"--{part}", names, devices)},
-            error=asked.difference,
-            most=asked.directories_max,
+            error=request.difference,
+            most=request.directories_max,
         )
-        for part, names in (("hdfs", asked.hdfs), ("intermediate", asked.intermediate))
+        for part, names in (("hdfs", request.hdfs), ("intermediate", request.intermediate))
     )
-    replication = asked.replication or min(REPLICATION_USUAL, len(cluster.workers))
+    replication = request.replication or min(REPLICATION_USUAL, len(cluster.workers))
     uses = [
         DirectoryUse(hdfs.directories, replication),
-        DirectoryUse(intermediate.directories, asked.intermediate_ratio),
+        DirectoryUse(intermediate.directories, request.intermediate_ratio),
     ]
     capacities = {d.name: float(d.capacity_bytes) for d in devices if any(d.name in u.directories for u in uses)}
     filled = fill(capacities, uses)
@@ -129,12 +129,12 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, asked: Dir
         rates=rates,
         hdfs=hdfs,
         intermediate=intermediate,
-        difference=asked.difference,
+        difference=request.difference,
         replication=replication,
-        ratio=asked.intermediate_ratio,
-        data_bytes=asked.data_bytes,
+        ratio=request.intermediate_ratio,
+        data_bytes=request.data_bytes,
         fill=filled,
-        used=filled.used_bytes(asked.data_bytes or 0.0, capacities, uses),
+        used=filled.used_bytes(request.data_bytes or 0.0, capacities, uses),
         warnings=(),
     )
     return replace(

@@ -64,7 +64,7 @@ class ProfiledSides:
 
 
 def profiled_sides(
-    store: Repository, table: RunTable, prefixes: Sequence[str], of: Of, phase: str | None = None
+    repository: Repository, table: RunTable, prefixes: Sequence[str], of: Of, phase: str | None = None
 ) -> ProfiledSides:
     """Return the profiles of two runs or configurations, in one phase or all.
 
@@ -73,15 +73,15 @@ def profiled_sides(
     """
     if len(prefixes) != 2:
         raise SpecificationError("a difference has two sides", where="diff", hint="name two runs: diff A B")
-    sides = sides_of(store, table, [store.run(prefix) for prefix in prefixes], of).sides
-    runs = [[store.run(run_id) for run_id in side.summary.run_ids] for side in sides]
-    profiled = [[run for run in side if _recorded(store, run)] for side in runs]
+    sides = sides_of(repository, table, [repository.run(prefix) for prefix in prefixes], of).sides
+    runs = [[repository.run(run_id) for run_id in side.summary.run_ids] for side in sides]
+    profiled = [[run for run in side if _recorded(repository, run)] for side in runs]
     for side, kept in zip(sides, profiled, strict=True):
         if not kept:
-            require_recordings(store, store.run(side.run_id))
+            require_recordings(repository, repository.run(side.run_id))
             raise FormatError("no valid run of this side has a profile", where=side.run_id)
     keys = ("kind", "method", "interval_ms")
-    recorded = {tuple(_recorded(store, run).get(key) for key in keys) for side in profiled for run in side}
+    recorded = {tuple(_recorded(repository, run).get(key) for key in keys) for side in profiled for run in side}
     if len(recorded) > 1:
         texts = ", ".join(sorted(f"{kind} by {method}" for kind, method, _ in recorded))
         raise FormatError(f"the profiles are of different kinds or methods: {texts}", where="diff")
@@ -90,7 +90,7 @@ def profiled_sides(
         hint = "use profiles of cpu or wall; imported files may need --interval-ms"
         words = f"a {kind} profile without a sampling interval does not count samples of time"
         raise FormatError(words, where="diff", hint=hint)
-    stacks = tuple(tuple(_profiled(store, run, phase) for run in side) for side in profiled)
+    stacks = tuple(tuple(_profiled(repository, run, phase) for run in side) for side in profiled)
     if not any(run.parts for side in stacks for run in side):
         raise FormatError(f"no profile has the phase {phase!r}", where="--phase")
     return ProfiledSides(
@@ -116,8 +116,8 @@ def difference_of_sides(profiles: ProfiledSides) -> ComparedProfiles:
     )
 
 
-def _recorded(store: Repository, run: Run) -> Mapping[str, Any]:
-    recorded = profile_facts(store, run)
+def _recorded(repository: Repository, run: Run) -> Mapping[str, Any]:
+    recorded = profile_facts(repository, run)
     return recorded if recorded.get("method") else {}
 
 
@@ -125,11 +125,11 @@ def _side(label: str, runs: Sequence[ProfiledRun]) -> ProfiledSide:
     return ProfiledSide(label, tuple(run.run_id for run in runs), sum(run.data_bytes for run in runs))
 
 
-def _profiled(store: Repository, run: Run, phase: str | None) -> ProfiledRun:
+def _profiled(repository: Repository, run: Run, phase: str | None) -> ProfiledRun:
     parts: dict[str, dict[str, Counter[Stack]]] = defaultdict(dict)
-    for recording, part in require_recordings(store, run):
+    for recording, part in require_recordings(repository, run):
         if phase in (None, part):
-            parts[part][recording] = stored_stacks(store, run.run_id, recording, part)[0]
+            parts[part][recording] = stored_stacks(repository, run.run_id, recording, part)[0]
     if not run.data_bytes:
         raise FormatError("its bytes of data are unknown, so it has no time per byte", where=run.run_id)
     return ProfiledRun(run.run_id, run.data_bytes, dict(parts))

@@ -40,20 +40,22 @@ class FlameGraphs:
 
 
 def flame_graphs_of_run(
-    store: Repository, prefix: str, phase: str | None = None, at_s: float | None = None
+    repository: Repository, prefix: str, phase: str | None = None, at_s: float | None = None
 ) -> FlameGraphs:
     """Return the flame graphs of the run whose id begins with ``prefix``, of the whole run or of the interval at
     ``at_s``, in seconds from the run's start.
 
     Raises FormatError if it has no profile, or no samples at this time.
     """
-    run = store.run(prefix)
-    recorded = profile_facts(store, run)
+    run = repository.run(prefix)
+    recorded = profile_facts(repository, run)
     parts: dict[str, Counter[Stack]] = {}
-    moment = stacks_at(store, run, at_s) if at_s is not None else None
-    for recording, part in moment.stacks if moment else require_recordings(store, run):
+    moment = stacks_at(repository, run, at_s) if at_s is not None else None
+    for recording, part in moment.stacks if moment else require_recordings(repository, run):
         if phase in (None, part):
-            stacks = moment.stacks[recording, part] if moment else stored_stacks(store, run.run_id, recording, part)[0]
+            stacks = (
+                moment.stacks[recording, part] if moment else stored_stacks(repository, run.run_id, recording, part)[0]
+            )
             parts.setdefault(part, Counter()).update(stacks)
     interval_ms = recorded.get("interval_ms")
     unit = "s" if interval_ms else _UNITS.get(str(recorded.get("kind")), "samples")

@@ -33,8 +33,8 @@ def sides_of(repository: Repository, table: RunTable, chosen: Sequence[Run], of:
         return side_by_side([[_with_jobs(repository, run)] for run in chosen])
 
     rows = [same_configuration(table, run)[-LIKE_MAX:].tolist() for run in chosen]
-    every = [row for of_side in rows for row in of_side]
-    run_at = dict(zip(every, repository.runs_at(table, every), strict=True))
+    all_rows = [row for of_side in rows for row in of_side]
+    run_at = dict(zip(all_rows, repository.runs_at(table, all_rows), strict=True))
     sides = [
         [run, *(run_at[row] for row in of_side if run_at[row].run_id != run.run_id)]
         for run, of_side in zip(chosen, rows, strict=True)

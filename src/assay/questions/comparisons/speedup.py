@@ -68,8 +68,8 @@ def differences(
         return []
     baseline, *levels = dict.fromkeys((compared[0].baseline, *(item.candidate for item in compared)))
     samples = {level: sample(level) for level in (baseline, *levels)}
-    every = [position for positions in samples.values() for position in positions]
-    hosts = dict(zip(every, repository.environments_at(table, every), strict=True))
+    all_positions = [position for positions in samples.values() for position in positions]
+    hosts = dict(zip(all_positions, repository.environments_at(table, all_positions), strict=True))
     sides = {level: host_facts((hosts[at] for at in positions), factor) for level, positions in samples.items()}
     warnings = (warning for level in levels for warning in environment_warnings(sides[baseline], sides[level]))
     return list(dict.fromkeys(warnings))

@@ -89,11 +89,13 @@ def of_speedup(item: SpeedupResult, where: Sequence[str]) -> WhyQuestion:
     )
 
 
-def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion, observed_runs: RunTable) -> ExamplePair | None:
+def pair_of(
+    repository: Repository, table: RunTable, question: WhyQuestion, observed_runs: RunTable
+) -> ExamplePair | None:
     """Return the two example runs; None when no two match. ``observed_runs``: from :func:`observed_runs_of`."""
-    chosen = _of_stratum(with_factors(selected(table, asked.where), asked.by.split(",")), asked)
+    chosen = _of_stratum(with_factors(selected(table, question.where), question.by.split(",")), question)
     observed = np.isin(chosen.rows, observed_runs.rows)
-    rows = example_pair(chosen, asked.by, asked.baseline, asked.candidate, observed) if len(chosen) else None
+    rows = example_pair(chosen, question.by, question.baseline, question.candidate, observed) if len(chosen) else None
     if rows is None:
         return None
     first, second = repository.ids_at(chosen, list(rows))
@@ -108,16 +110,16 @@ def observed_runs_of(repository: Repository, table: RunTable) -> RunTable:
     return table.subset(keep)
 
 
-def is_explained(repository: Repository, observed_runs: RunTable, asked: WhyQuestion) -> bool:
+def is_explained(repository: Repository, observed_runs: RunTable, question: WhyQuestion) -> bool:
     """Return whether two observed runs match, so that their phases or devices can explain the speedup."""
-    return bool(len(observed_runs)) and pair_of(repository, observed_runs, asked, observed_runs) is not None
+    return bool(len(observed_runs)) and pair_of(repository, observed_runs, question, observed_runs) is not None
 
 
-def _of_stratum(table: RunTable, asked: WhyQuestion) -> RunTable:
-    if not asked.origin:
+def _of_stratum(table: RunTable, question: WhyQuestion) -> RunTable:
+    if not question.origin:
         return table
     keep = np.ones(len(table), dtype=np.bool_)
-    for name, text in (("origin", asked.origin), ("lab_scale", asked.lab_scale)):
+    for name, text in (("origin", question.origin), ("lab_scale", question.lab_scale)):
         column = table.columns.get(name)
         keep &= column.codes == column.code(text) if column is not None else not text
     return table if keep.all() else table.subset(keep)

@@ -218,7 +218,7 @@ def _ranked(
     decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
     options = [" + ".join(row.levels.get(name, "") for name in varied) for row in view.rows]
     groups = []
-    for decision in (made for made in decisions if made.cheapest):
+    for decision in (item for item in decisions if item.cheapest):
         verdicts = [_row_verdict(decision, option) for option in options]
         compared = [row.cost for row, verdict in zip(view.rows, verdicts, strict=True) if verdict in VERDICT_ORDER[:3]]
         groups.append((min(compared), decision, verdicts))
@@ -235,8 +235,13 @@ def _ranked(
         if row.label not in ranked
     ]
     rows += sorted(apart, key=lambda row: (VERDICT_ORDER.index(row.verdict), row.cost, row.time_s))
-    made = tuple(decision for _, decision, _ in groups)
-    return replace(view, rows=tuple(rows), decision=made[0] if made else None, further_decisions=made[1:])
+    ranked_decisions = tuple(decision for _, decision, _ in groups)
+    return replace(
+        view,
+        rows=tuple(rows),
+        decision=ranked_decisions[0] if ranked_decisions else None,
+        further_decisions=ranked_decisions[1:],
+    )
 
 
 def _of_group(number: int, rows: Sequence[CostEffectivenessRow]) -> list[CostEffectivenessRow]:

@@ -63,8 +63,10 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     priced = selected(chosen, [f"{name}={level}" for name, level in narrowed.items()])
     runs, excluded = _runs(repository, priced, request)
     similar, _ = _runs(repository, chosen, request) if narrowed and _readable(chosen, request) else ((), 0)
-    asked = DecisionRequest(LAYOUT_FACTOR, request.baseline, request.where, prices=request.prices, years=request.years)
-    decisions = decisions_of(repository, table, asked)
+    decision_request = DecisionRequest(
+        LAYOUT_FACTOR, request.baseline, request.where, prices=request.prices, years=request.years
+    )
+    decisions = decisions_of(repository, table, decision_request)
     view = cost_view(
         runs,
         request.prices,

@@ -49,18 +49,21 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     few = chosen.subset(~outliers)
     decisions: list[Decision] = []
     for factor in factors_of_request(chosen, request):
-        asked = replace(request, factor=factor)
-        made = decide(chosen, asked, costs, spread)
+        of_factor = replace(request, factor=factor)
+        found_decisions = decide(chosen, of_factor, costs, spread)
         if outliers.any():
-            without = decide(few, replace(asked, prices=None), None, spread) if usable(few).any() else ()
-            made = tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in made)
+            without = decide(few, replace(of_factor, prices=None), None, spread) if usable(few).any() else ()
+            found_decisions = tuple(
+                _with_outliers(decision, without, int(outliers.sum())) for decision in found_decisions
+            )
         if not request.ignore:
-            made = tuple(
-                replace(decision, storage_effects=storage_effects_of(chosen, decision, spread)) for decision in made
+            found_decisions = tuple(
+                replace(decision, storage_effects=storage_effects_of(chosen, decision, spread))
+                for decision in found_decisions
             )
         if len(apart):
-            made = tuple(_with_implausible(decision, apart, reason) for decision in made)
-        decisions += made
+            found_decisions = tuple(_with_implausible(decision, apart, reason) for decision in found_decisions)
+        decisions += found_decisions
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)

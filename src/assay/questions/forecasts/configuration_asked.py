@@ -75,8 +75,8 @@ def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[s
 
 def factor_named(name: str, encoding: Encoding, option: str) -> EncodedFactor:
     """Return the factor that a short name means. Raises SpecificationError for an unknown or ambiguous name."""
-    asked = SHORT.get(name, name)
-    same = [factor for factor in encoding.factors if asked == factor.name]
+    full_name = SHORT.get(name, name)
+    same = [factor for factor in encoding.factors if full_name == factor.name]
     near = same or [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
     if len(near) == 1:
         return near[0]

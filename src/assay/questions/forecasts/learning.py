@@ -23,28 +23,28 @@ RUNS_MAX = 400
 
 def learn_profile(root: Path, where: Sequence[str] = (), name: str | None = None) -> CostProfile:
     """Return the profile of the measured runs in the repository at ``root`` that match every condition."""
-    store = Repository.open(root)
-    table = selected(store.table(), where, "--where")
-    runs = store.runs_at(table, range(len(table)))[-RUNS_MAX:]
-    return profile_of(store, runs, name or root.name)
+    repository = Repository.open(root)
+    table = selected(repository.table(), where, "--where")
+    runs = repository.runs_at(table, range(len(table)))[-RUNS_MAX:]
+    return profile_of(repository, runs, name or root.name)
 
 
-def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile:
+def profile_of(repository: Repository, runs: Sequence[Run], name: str) -> CostProfile:
     """Return the profile of these runs. With several engines, the first engine's profile includes the others."""
     engines = sorted({run.engine for run in runs if run.origin is Origin.MEASURED})
     if len(engines) < 2:
-        return learned_profile([_observed_run(store, run) for run in runs], name)
+        return learned_profile([_observed_run(repository, run) for run in runs], name)
     profiles = [
-        learned_profile([_observed_run(store, run) for run in runs if run.engine == engine], name)
+        learned_profile([_observed_run(repository, run) for run in runs if run.engine == engine], name)
         for engine in engines
         if any(run.engine == engine and run.status is RunStatus.VALID for run in runs)
     ]
     return profiles[0].together_with(profiles[1:])
 
 
-def _observed_run(store: Repository, run: Run) -> ObservedRun:
-    seen = read_complete_run(store, run)
-    return ObservedRun(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)
+def _observed_run(repository: Repository, run: Run) -> ObservedRun:
+    complete_run = read_complete_run(repository, run)
+    return ObservedRun(replace(complete_run.run, metrics=run.metrics), complete_run.tasks, complete_run.trace)
 
 
 def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:

@@ -47,14 +47,14 @@ class Measured:
         return any(is_target(run, target) for run in self.runs)
 
 
-def measured_runs(store: Repository, table: RunTable, where: Sequence[str] = ()) -> list[Run]:
+def measured_runs(repository: Repository, table: RunTable, where: Sequence[str] = ()) -> list[Run]:
     """Return the valid measured runs that match every condition, oldest first."""
     chosen = selected(table, where, "--where")
     conditions = (("origin", Origin.MEASURED), ("status", RunStatus.VALID))
     if not len(chosen) or any(str(level) not in chosen.columns[name].levels for name, level in conditions):
         return []
     chosen = selected(chosen, [f"{name}={level}" for name, level in conditions])
-    return store.runs_at(chosen, range(len(chosen)))
+    return repository.runs_at(chosen, range(len(chosen)))
 
 
 def is_target(run: Run, target: str) -> bool:
@@ -62,7 +62,7 @@ def is_target(run: Run, target: str) -> bool:
     return not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
 
 
-def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> tuple[list[Measured], int]:
+def measured_of(repository: Repository, runs: Sequence[Run], cluster: str = "") -> tuple[list[Measured], int]:
     """Return the measured runs by campaign, workload and configuration, and the number of runs without a cluster file.
 
     Profiled runs are apart from unprofiled ones. ``cluster``: the text of a cluster file to use instead of the stored
@@ -76,7 +76,7 @@ def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> tu
     plans: dict[tuple[str, str], Plan] = {}
     groups, without_plan = [], 0
     for alike in by_key.values():
-        files = run_files(store, alike[0])
+        files = run_files(repository, alike[0])
         texts = files.plan or recorded_plan(alike[0]), cluster or files.cluster
         if not texts[1]:
             without_plan += len(alike)
@@ -87,7 +87,7 @@ def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> tu
     return groups, without_plan
 
 
-def fitting_clusters(store: Repository, runs: Sequence[Run], texts: Mapping[str, str]) -> tuple[str, ...]:
+def fitting_clusters(repository: Repository, runs: Sequence[Run], texts: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names of the cluster files that have the scale, the disks and the network of measured runs.
 
     ``texts``: cluster files by name. Each configuration's first run is checked, up to a maximum.
@@ -97,7 +97,7 @@ def fitting_clusters(store: Repository, runs: Sequence[Run], texts: Mapping[str,
 
     def fits(text: str) -> bool:
         try:
-            groups, _ = measured_of(store, checked, text)
+            groups, _ = measured_of(repository, checked, text)
             for group in groups:
                 refuse_another_scale(group.plan.cluster, group.runs[0])
                 only_run(altered(group.plan, group.levels, group.workload))
@@ -108,14 +108,14 @@ def fitting_clusters(store: Repository, runs: Sequence[Run], texts: Mapping[str,
     return tuple(name for name, text in texts.items() if fits(text))
 
 
-def fitting_examples(store: Repository, runs: Sequence[Run]) -> tuple[str, ...]:
+def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the paths of the example cluster files that fit the runs; a file of the runs' cluster name is first."""
     folder = installation().examples
     if folder is None:
         return ()
     texts = {str(path): path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/*cluster.yaml"))}
     names = [f"cluster: {run.cluster}\n" for run in runs]
-    fitting = fitting_clusters(store, runs, texts)
+    fitting = fitting_clusters(repository, runs, texts)
     ordered = sorted(fitting, key=lambda path: not any(name in texts[path] for name in names))
     here = Path.cwd()
     return tuple(str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path for path in ordered)

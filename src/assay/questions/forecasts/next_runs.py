@@ -200,17 +200,17 @@ def _unmeasured(measured: RunTable, known: RepositoryModel) -> RunTable:
     size = int(np.prod([float(len(choice)) for choice in choices]))
     random = np.random.default_rng(known.model.seed)
     if size <= 20 * CANDIDATES_MAX:
-        every = [sum(cell, ()) for cell in itertools.product(*choices)]
+        cells = [sum(cell, ()) for cell in itertools.product(*choices)]
     else:
         picks = [random.integers(0, len(choice), 4 * CANDIDATES_MAX) for choice in choices]
         drawn = zip(
             *([choice[int(at)] for at in pick] for choice, pick in zip(choices, picks, strict=True)), strict=True
         )
-        every = list(dict.fromkeys(sum(cell, ()) for cell in drawn))
+        cells = list(dict.fromkeys(sum(cell, ()) for cell in drawn))
     names = [name for block in blocks for name in block]
-    there = {tuple(row) for row in _codes(measured, names).tolist()}
+    present = {tuple(row) for row in _codes(measured, names).tolist()}
     possible = _possible(measured, names)
-    fresh = [cell for cell in every if cell not in there and possible(cell)]
+    fresh = [cell for cell in cells if cell not in present and possible(cell)]
     if len(fresh) > CANDIDATES_MAX:
         fresh = [fresh[int(at)] for at in np.sort(random.permutation(len(fresh))[:CANDIDATES_MAX])]
     return _table(measured, names, np.array(fresh, dtype=np.int32).reshape(len(fresh), len(names)))

@@ -96,15 +96,15 @@ def predicted_by(
     repository: Repository, known: RepositoryModel, where: Sequence[str], cluster: NewCluster | None = None
 ) -> Prediction:
     """Return the prediction of a trained model."""
-    asked = configuration_of(known, conditions(where, known.model.encoding), cluster)
-    answer = predict(known.model, asked.table)
-    near = nearest(known.model.encoding, known.measured, asked.table)
+    wanted = configuration_of(known, conditions(where, known.model.encoding), cluster)
+    answer = predict(known.model, wanted.table)
+    near = nearest(known.model.encoding, known.measured, wanted.table)
     ids = repository.ids_at(known.table, [configuration.position for configuration in near]) if near else []
     expected, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))
     is_known = expected == expected  # not NaN
     return Prediction(
-        configuration=dict(asked.named),
-        assumed=dict(asked.assumed),
+        configuration=dict(wanted.named),
+        assumed=dict(wanted.assumed),
         expected_s=expected if is_known else None,
         low_s=low if is_known else None,
         high_s=high if is_known else None,

@@ -125,14 +125,14 @@ def _predicted(
                 problem=problems[index],
             )
             continue
-        number, asked = answer_of[index], wholes[index]
+        number, configuration = answer_of[index], wholes[index]
         times = [float(values[number]) for values in (answers.expected_s, answers.low_s, answers.high_s)]
         expected_s, low_s, high_s = (time_s if np.isfinite(times[0]) else None for time_s in times)
         basis = answers.basis_of(number)
         yield PredictedRow(
             line=row.line,
-            configuration=dict(asked.named),
-            assumed=dict(asked.assumed),
+            configuration=dict(configuration.named),
+            assumed=dict(configuration.assumed),
             expected_s=expected_s,
             low_s=low_s,
             high_s=high_s,

@@ -38,42 +38,42 @@ class NoTuningError(RepositoryError):
 
 
 def planned_tuning(
-    plan: Plan, asked: TuningRequest, repository: Repository | None, profile: CostProfile | None, origin: Origin
+    plan: Plan, request: TuningRequest, repository: Repository | None, profile: CostProfile | None, origin: Origin
 ) -> PlannedTuning:
     """Return the tuning. Raises SpecificationError for a request that can't be run.
 
     ``profile``: costs of the workloads, for an initial estimate by simulation. Only runs of ``origin`` count.
     """
-    if asked.budget < BUDGET_MIN:
-        words = f"{asked.budget} runs are too few for a search"
+    if request.budget < BUDGET_MIN:
+        words = f"{request.budget} runs are too few for a search"
         raise SpecificationError(
             words, where="--budget", hint=f"use at least {BUDGET_MIN}, better 10 for each tuned parameter"
         )
-    space = space_of(plan, asked.workload, dict(asked.at or {}), asked.over, asked.budget + 2 * asked.pairs)
-    tuner = Tuner(space, asked.budget, asked.pairs, asked.strategy, seed=plan.seed)
+    space = space_of(plan, request.workload, dict(request.at or {}), request.over, request.budget + 2 * request.pairs)
+    tuner = Tuner(space, request.budget, request.pairs, request.strategy, seed=plan.seed)
     if int(tuner.possible.sum()) < 2:
         why = next(reason for candidate in range(1, len(space.points)) if (reason := space.why_not(candidate)))
         raise SpecificationError(f"none of these configurations can be run: {why}", where="--over")
-    text = f"{space.plan.fingerprint} tuning {space.dimensions!r} {asked!r}"
+    text = f"{space.plan.fingerprint} tuning {space.dimensions!r} {request!r}"
     plan = replace(space.plan, fingerprint=hashlib.sha256(text.encode()).hexdigest())
-    if asked.warm is WarmStart.SIMULATION:
+    if request.warm is WarmStart.SIMULATION:
         assert profile is not None
         tuner = replace(tuner, estimate=simulated_logs(tuner, profile))
-    elif asked.warm is WarmStart.REPOSITORY and repository is not None:
+    elif request.warm is WarmStart.REPOSITORY and repository is not None:
         tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
-    elif asked.warm is WarmStart.PREDICTION:
+    elif request.warm is WarmStart.PREDICTION:
         prediction = predicted_logs(tuner, repository, origin, _same_tuning_ids(plan, repository) if repository else ())
-        return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), asked, prediction.basis)
-    return PlannedTuning(plan, tuner, asked)
+        return PlannedTuning(plan, replace(tuner, estimate=prediction.log_s), request, prediction.basis)
+    return PlannedTuning(plan, tuner, request)
 
 
 def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[CandidateRun, ...]:
     """Return the runs of the candidates in other campaigns, with the same work on the same cluster."""
     same_tuning = _same_tuning_ids(plan, repository)
-    every = repository.runs(environment=False)
+    runs = repository.runs(environment=False)
     history = [
         run
-        for run in every
+        for run in runs
         if run.cluster == plan.cluster.name and run.origin is origin and run.campaign_id not in same_tuning
     ]
     results = []

@@ -65,8 +65,8 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
             f"the candidates can't be predicted: {error.message}", where="--warm", hint=WARM_START_HINT
         ) from error
     planned = _planned(tuner)
-    asked = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
-    answers = predict(model, asked)
+    candidates = _rows([_as_recorded(run, tuner.space.plan, origin) for run in planned.values()], learned_from)
+    answers = predict(model, candidates)
     known = np.isfinite(answers.expected_s)
     if not known.any():
         why = next((words[0] for words in answers.reasons.values() if words), "no measured configuration is similar")
@@ -129,17 +129,17 @@ def _as_recorded(planned: PlannedRun, plan: Plan, origin: Origin) -> Run:
 
 def _rows(runs: list[Run], like: RunTable) -> RunTable:
     """Return the runs as a table with the columns, engine version and hardware of the table ``like``."""
-    made = table_of(runs)
-    size = len(made)
-    there = like.columns["cluster"].codes == like.columns["cluster"].code(runs[0].cluster)
-    nearest = like.subset(there) if there.any() else like
-    columns = {name: made.columns.get(name, coded([None] * size)) for name in like.columns}
+    table = table_of(runs)
+    size = len(table)
+    same_cluster = like.columns["cluster"].codes == like.columns["cluster"].code(runs[0].cluster)
+    nearest = like.subset(same_cluster) if same_cluster.any() else like
+    columns = {name: table.columns.get(name, coded([None] * size)) for name in like.columns}
     versions = nearest.columns["engine_version"]
     counts = np.bincount(versions.codes[versions.codes >= 0], minlength=max(len(versions.levels), 1))
     columns["engine_version"] = Column(np.full(size, int(counts.argmax()), dtype=np.int32), versions.levels)
     hardware = {
-        name: np.full(size, value[0] if there.any() else np.nan)
+        name: np.full(size, value[0] if same_cluster.any() else np.nan)
         for name, value in nearest.values.items()
         if name.startswith(HARDWARE)
     }
-    return replace(made, columns=columns, values={**made.values, **hardware})
+    return replace(table, columns=columns, values={**table.values, **hardware})

@@ -69,10 +69,10 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
         memory_bytes = parse_bytes(request.memory) if request.memory else 0
     except ValueError as error:
         raise SpecificationError(str(error), where="memory") from error
-    every = _table(request.table)
+    types = _table(request.table)
     chosen = [
         instance
-        for instance in every
+        for instance in types
         if fnmatch.fnmatchcase(instance.name.lower(), request.pattern.lower())
         and request.architecture in (None, instance.architecture)
         and request.disks in (None, str(instance.disks.kind) if instance.disks else "none")
@@ -82,7 +82,7 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
         and (request.accelerators or not instance.accelerators)
     ]
     chosen.sort(key=lambda instance: (instance.family, instance.cores, instance.vcpus, instance.name))
-    return InstanceListing(tuple(chosen), len(every))
+    return InstanceListing(tuple(chosen), len(types))
 
 
 def one_instance(name: str, table: Path | None = None) -> InstanceType:

@@ -344,11 +344,11 @@ def start_search(
     """
     works, constraints = parse_mix(request.workloads), request.constraints(book)
     prices = bills(book, parts_of(candidates))
-    every = np.arange(len(candidates))
+    all_rows = np.arange(len(candidates))
     stages = [
         SearchStage("catalogue", len(candidates), f"clusters that {candidates.catalogue.name}'s choices combine to")
     ]
-    rows = every[prices.priced[candidates.machine]]
+    rows = all_rows[prices.priced[candidates.machine]]
     if not rows.size:
         why = "; ".join(f"{layout}: {reason}" for layout, reason in list(prices.unpriced.items())[:3])
         raise SpecificationError(f"the price book {book.name} prices none of the catalogue's clusters: {why}")
@@ -440,7 +440,7 @@ def _has_room(
         spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
     replication = float(candidates.catalogue.parameters.get(REPLICATION, 3))
     capacity_bytes = constraints.capacity_bytes * data_factor * replication
-    every = np.ones(len(candidates), dtype=np.bool_)
-    room = fits(power, capacity_bytes, 0.0, 1 - RESERVE_SHARE) if capacity_bytes else every
+    has_room = np.ones(len(candidates), dtype=np.bool_)
+    room = fits(power, capacity_bytes, 0.0, 1 - RESERVE_SHARE) if capacity_bytes else has_room
     kept_bytes = max(capacity_bytes, sum(stored_bytes.values()))
     return room & fits(power, kept_bytes + output_bytes, spilled_bytes, FULL_SHARE)

@@ -50,15 +50,15 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
     Raises SpecificationError for factors and levels that no run has, and if the request asks for single configurations
     but the report would have too many.
     """
-    every = flags_in(repository).table
-    asked = DecisionRequest(request.factor, request.baseline, request.where, prices=book)
-    decisions = decisions_of(repository, every, asked)
-    answers = _answers(repository, every, asked, decisions)
+    all_runs = flags_in(repository).table
+    decision_request = DecisionRequest(request.factor, request.baseline, request.where, prices=book)
+    decisions = decisions_of(repository, all_runs, decision_request)
+    answers = _answers(repository, all_runs, decision_request, decisions)
     configurations = _configurations(repository, table, request, decisions)
     groups: GroupDetails | None = None
     warnings: tuple[CodedWarning, ...] = ()
     if request.details is not DetailLevel.CONFIGURATIONS:
-        groups, warnings = group_details(repository, table, _detailed(request, decisions), session_spread(every))
+        groups, warnings = group_details(repository, table, _detailed(request, decisions), session_spread(all_runs))
     runs = configurations.runs if configurations else ()
     whole = runs or tuple(examples_of(repository, table))
     if configurations:

@@ -45,9 +45,9 @@ def combined_times(repository: Repository, table: RunTable) -> tuple[CombinedTim
         if len(names) < 2:
             continue
         try:
-            every = cells(known.model, runs, names)
+            all_cells = cells(known.model, runs, names)
         except SpecificationError:  # more combinations than the model evaluates
             continue
-        measured = tuple(cell for cell in every if cell.configurations)
-        times.append(CombinedTimes(workload, names, measured, len(every) - len(measured)))
+        measured = tuple(cell for cell in all_cells if cell.configurations)
+        times.append(CombinedTimes(workload, names, measured, len(all_cells) - len(measured)))
     return tuple(times)

@@ -70,8 +70,8 @@ def _clusters(table: RunTable, whole: Sequence[Run]) -> str:
         facts = example.recorded.cluster if example else None
         text = f"{name}, {plural(facts.workers, 'worker')}" if facts and facts.workers is not None else name
         if example and example.lab_scale is not None:
-            made = "simulated" if example.origin is Origin.SIMULATED else "emulated on one machine"
-            text += f", {made} at scale {scale_text(example.lab_scale)}"
+            origin = "simulated" if example.origin is Origin.SIMULATED else "emulated on one machine"
+            text += f", {origin} at scale {scale_text(example.lab_scale)}"
         texts.append(text)
     more = len(names) - len(texts)
     return "; ".join([*texts, *([f"{more} more"] if more else [])])

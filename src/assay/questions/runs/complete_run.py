@@ -35,43 +35,43 @@ class CompleteRun:
     """The bundle's files with their sizes in bytes."""
 
 
-def read_complete_run(store: Repository, run: Run) -> CompleteRun:
+def read_complete_run(repository: Repository, run: Run) -> CompleteRun:
     """Return ``run`` with the contents of its bundle."""
-    tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
-    whole = with_jobs(store, run)
-    logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
+    tasks, trace = tuple(repository.tasks(run.run_id)), repository.trace(run.run_id)
+    whole = with_jobs(repository, run)
+    logs, files = tuple(repository.logs(run.run_id)), repository.files(run.run_id)
     return CompleteRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
 
 
-def with_jobs(store: Repository, run: Run) -> Run:
+def with_jobs(repository: Repository, run: Run) -> Run:
     """Return ``run`` with its jobs, which for older bundles are read from their logs."""
-    return run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
+    return run if run.jobs else replace(run, jobs=_jobs_in_logs(repository, run))
 
 
-def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
+def _jobs_in_logs(repository: Repository, run: Run) -> tuple[Job, ...]:
     """Return the jobs from the job histories among the logs, because older bundles have jobs only there."""
-    names = [name for name in store.logs(run.run_id) if _HISTORY.fullmatch(name)]
+    names = [name for name in repository.logs(run.run_id) if _HISTORY.fullmatch(name)]
     if not names or not run.started_at:
         return ()
     start_unix_s = datetime.fromisoformat(run.started_at).timestamp()
     jobs = []
     for name in names:
         try:
-            jobs.append(job_of(parse_jhist(store.log(run.run_id, name), source=name), start_unix_s))
+            jobs.append(job_of(parse_jhist(repository.log(run.run_id, name), source=name), start_unix_s))
         except FormatError:  # damaged history: the rest of the bundle is shown without it
             return ()
     return tuple(sorted(jobs, key=lambda job: job.submit_s))
 
 
-def workload_table(store: Repository, table: RunTable, reference: str) -> WorkloadRatios:
+def workload_table(repository: Repository, table: RunTable, reference: str) -> WorkloadRatios:
     """Return the data and CPU use of each workload, compared with the workload ``reference``."""
-    return workload_ratios(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
+    return workload_ratios(with_figures(repository, repository.runs_at(table, range(len(table)))), reference=reference)
 
 
-def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
+def with_figures(repository: Repository, runs: Sequence[Run]) -> list[Run]:
     """Return ``runs`` with the metrics of their details; for older bundles they are computed now."""
     return [
-        replace(run, metrics=detail_metrics(read_complete_run(store, run).detail) | run.metrics)
+        replace(run, metrics=detail_metrics(read_complete_run(repository, run).detail) | run.metrics)
         if jobs_in_logs_only(run)
         else run
         for run in runs

@@ -9,9 +9,9 @@ from assay.questions.runs.complete_run import CompleteRun, read_complete_run
 from assay.store import Repository
 
 
-def limits_of_run(store: Repository, run_id: str) -> Limits:
+def limits_of_run(repository: Repository, run_id: str) -> Limits:
     """Return the limits of the run whose id begins with ``run_id``. Raises RepositoryError for a run without traces."""
-    complete_run = read_complete_run(store, store.run(run_id))
+    complete_run = read_complete_run(repository, repository.run(run_id))
     limits = limits_of_complete_run(complete_run)
     if limits is None:
         raise RepositoryError(

@@ -24,12 +24,12 @@ def counts_of(
     table: RunTable, names: Sequence[str] = ("status", "origin", "workload", "cluster", "layout")
 ) -> RunCounts:
     """Return how many runs there are by each of the columns ``names`` that the table has."""
-    every = np.ones(len(table), dtype=np.bool_)
+    all_runs = np.ones(len(table), dtype=np.bool_)
     by = {}
     for name in names:
         column = table.columns.get(name)
         if column is not None:
-            counts = level_counts(column, every)
+            counts = level_counts(column, all_runs)
             levels = [LevelCount(level, int(count), False) for level, count in zip(column.levels, counts, strict=True)]
             by[name] = tuple(sorted((item for item in levels if item.runs), key=lambda item: -item.runs))
     started = table.values["started_unix_s"]

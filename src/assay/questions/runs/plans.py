@@ -30,15 +30,15 @@ class RunFiles:
     cluster: str
 
 
-def run_files(store: Repository, run: Run) -> RunFiles:
+def run_files(repository: Repository, run: Run) -> RunFiles:
     """Return the plan and the cluster file of a run, as far as they are stored."""
-    campaigns, plan, cluster = store.folders.campaigns, "", ""
+    campaigns, plan, cluster = repository.folders.campaigns, "", ""
     if run.campaign_id and Path(run.campaign_id).name == run.campaign_id:
         plan, cluster = plan_text(campaigns, run.campaign_id), cluster_text(campaigns, run.campaign_id)
     if plan and cluster:
         return RunFiles(plan, cluster)
     try:
-        bundle = store.bundle_path(run.run_id)
+        bundle = repository.bundle_path(run.run_id)
     except RepositoryError:
         return RunFiles(plan, cluster)
     return RunFiles(plan or _text(bundle / PLAN_FILE), cluster or _text(bundle / CLUSTER_FILE))

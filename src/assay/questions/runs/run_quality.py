@@ -106,8 +106,8 @@ def why_not_valid(repository: Repository, table: RunTable) -> NotValid:
 
 def traced_rows(repository: Repository, table: RunTable) -> Ints:
     """Return the rows of the index whose runs have a trace."""
-    there = sorted(repository.traced_runs())
-    rows: Ints = table.rows[repository.positions_of(table, there) if there else []]
+    traced = sorted(repository.traced_runs())
+    rows: Ints = table.rows[repository.positions_of(table, traced) if traced else []]
     return rows
 
 
@@ -146,16 +146,16 @@ def anomalous_runs(
     """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``, compared with all runs."""
     among = flagged.among(table)
     listed = flagged.anomalies.at(among[:limit])
-    every = flagged.table
-    ids = repository.ids_at(every, [item.position for item in listed]) if listed else []
+    all_runs = flagged.table
+    ids = repository.ids_at(all_runs, [item.position for item in listed]) if listed else []
     return AnomalousRuns(
         len(among),
         int(np.count_nonzero(usable(table))),
         tuple(
             AnomalousRun(
                 run_id=run_id,
-                workload=level_at(every, "workload", item.position) or "",
-                layout=level_at(every, "layout", item.position) or "",
+                workload=level_at(all_runs, "workload", item.position) or "",
+                layout=level_at(all_runs, "layout", item.position) or "",
                 kind=str(item.kind),
                 quantity=item.quantity,
                 observed=_finite(item.observed),

@@ -11,20 +11,24 @@ from assay.store import Repository
 from assay.text import TextTable, metric_text, plural, seconds
 
 
-def durations_of_run(store: Repository, run_id: str, node: str | None = None, job: str | None = None) -> TaskDurations:
+def durations_of_run(
+    repository: Repository, run_id: str, node: str | None = None, job: str | None = None
+) -> TaskDurations:
     """Return the task durations of the run whose id begins with ``run_id``. Raises RepositoryError without tasks."""
-    return durations_of_complete_run(read_complete_run(store, store.run(run_id)), node, job)
+    return durations_of_complete_run(read_complete_run(repository, repository.run(run_id)), node, job)
 
 
-def durations_of_complete_run(seen: CompleteRun, node: str | None = None, job: str | None = None) -> TaskDurations:
+def durations_of_complete_run(
+    complete_run: CompleteRun, node: str | None = None, job: str | None = None
+) -> TaskDurations:
     """Return the task durations of a run that was read already. Raises RepositoryError without tasks."""
-    if not seen.tasks:
+    if not complete_run.tasks:
         raise RepositoryError(
             "the task durations of this run are unknown: it has no task attempts",
-            where=f"run {seen.run.run_id}",
+            where=f"run {complete_run.run.run_id}",
             hint="runs that assay executes have them; imported runs have them with their job history",
         )
-    return task_durations(seen.run, seen.tasks, node, job)
+    return task_durations(complete_run.run, complete_run.tasks, node, job)
 
 
 def summary_text(durations: TaskDurations) -> str:

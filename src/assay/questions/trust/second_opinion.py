@@ -56,20 +56,20 @@ class OutlierComparison:
 
 def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable) -> OutlierComparison:
     """Return the outliers of ``table``, compared with all runs. Raises SpecificationError for too few runs."""
-    every = with_hardware(repository, flagged.table)
-    not_done = np.zeros(len(every), dtype=np.bool_)
+    all_runs = with_hardware(repository, flagged.table)
+    not_done = np.zeros(len(all_runs), dtype=np.bool_)
     not_done[flagged.anomalies.of_kind(Kind.NOT_DONE)] = True
-    opinion = second_opinion(every, but=not_done)
-    chosen = np.isin(every.rows, table.rows)
-    far = np.flatnonzero(opinion.outliers(every) & chosen)
+    opinion = second_opinion(all_runs, but=not_done)
+    chosen = np.isin(all_runs.rows, table.rows)
+    far = np.flatnonzero(opinion.outliers(all_runs) & chosen)
     first: dict[int, Anomaly] = {}
     for anomaly in flagged.anomalies.at(flagged.among(table)):
         first.setdefault(anomaly.position, anomaly)
-    positions = sorted({*first, *far.tolist()}, key=lambda at: -_log_deviation(every, opinion, first.get(at), at))
-    ids = repository.ids_at(every, positions) if positions else []
+    positions = sorted({*first, *far.tolist()}, key=lambda at: -_log_deviation(all_runs, opinion, first.get(at), at))
+    ids = repository.ids_at(all_runs, positions) if positions else []
     second = set(far.tolist())
     odd = tuple(
-        _outlier(every, opinion, first.get(at), at, run_id, second=at in second)
+        _outlier(all_runs, opinion, first.get(at), at, run_id, second=at in second)
         for at, run_id in zip(positions, ids, strict=True)
     )
     counts = {source.value: sum(run.flagged_by is source for run in odd) for source in FlagSource}

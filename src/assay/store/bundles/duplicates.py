@@ -61,8 +61,8 @@ def probable_duplicates(stored: RunTable, new: RunTable, known: Ints) -> list[Du
     return sorted(matches, key=lambda match: -match.runs)
 
 
-def _are_duplicates(same: int, new: int, there: int) -> bool:
-    return same >= MATCHING_SHARE_MIN * new or (same >= MATCHING_SHARE_MIN * there and same >= MATCHES_MIN)
+def _are_duplicates(same: int, new: int, present: int) -> bool:
+    return same >= MATCHING_SHARE_MIN * new or (same >= MATCHING_SHARE_MIN * present and same >= MATCHES_MIN)
 
 
 def _matching_runs(a: RunTable, b: RunTable) -> int:

@@ -58,10 +58,10 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
         raise SpecificationError(f"the key can't sign: {_words(done)}", where=str(key))
     try:
         with staging(folders.partial, "signature") as folder:
-            made = folder / SIGNATURE_FILE
-            made.write_bytes(done.stdout)
-            sync(made)
-            made.rename(target)
+            signature = folder / SIGNATURE_FILE
+            signature.write_bytes(done.stdout)
+            sync(signature)
+            signature.rename(target)
         sync(bundle)
     except OSError as error:
         raise RepositoryError(f"the signature could not be stored: {error.strerror}", where=str(target)) from error

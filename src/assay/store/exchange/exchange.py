@@ -44,9 +44,9 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     ``progress`` receives the number of finished bundles and the total. Raises :class:`RepositoryError` if ``target``
     can't store a bundle, for example on a full disk. Bundles copied before stay.
     """
-    there = set(bundle_names(target.folders.bundles))
+    present = set(bundle_names(target.folders.bundles))
     names = bundle_names(source.folders.bundles)
-    missing = [name for name in names if name not in there]
+    missing = [name for name in names if name not in present]
     refused: list[BundleProblem] = []
     copied, reading = 0, DuckDBReader().connection
     for done, name in enumerate(missing, start=1):

@@ -214,7 +214,7 @@ def collect_batch(
         else:
             exported_ids.add(item.run.run_id)
             accepted.append((item, item.run.run_id))
-    there = known([*ids.given, *exported_ids])
+    present = known([*ids.given, *exported_ids])
     batch = Batch(
         import_id=bundle_id,
         format=format_name,
@@ -223,19 +223,21 @@ def collect_batch(
         tasks=[],
         traces=[],
         left=left,
-        known=sorted(there),
+        known=sorted(present),
         sources=sources,
     )
     position = 0
     blocks: list[StoredRows] = []
     for entry in accepted:
         if isinstance(entry, ImportedRows):
-            rows = entry.subset(np.array([key not in there for key in entry.keys], dtype=np.bool_)) if there else entry
+            rows = (
+                entry.subset(np.array([key not in present for key in entry.keys], dtype=np.bool_)) if present else entry
+            )
             common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
             blocks.append(StoredRows(replace(rows, common=common), positions))
             position += len(rows)
-        elif entry[1] not in there:
+        elif entry[1] not in present:
             _add(batch, *entry, position=position, plan=plan)
             position += 1
     batch.rows.extend(joined_blocks(blocks))

@@ -63,10 +63,10 @@ def write_package(path: Path, repository: Repository, bundles: Sequence[str], fi
             hint="choose runs with --workload, or `assay push` the repository",
         )
     top = path.name.split(".", 1)[0] or "report"
-    with written(path) as made:
-        with made.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+    with written(path) as new_file:
+        with new_file.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
             _write(packed, top, members)
-        return made.stat().st_size
+        return new_file.stat().st_size
 
 
 Member = tuple[str, Path | bytes]

@@ -304,16 +304,16 @@ class Remote:
 def pull(remote: Remote, target: Repository, progress: Progress) -> CopySummary:
     """Receive every bundle that ``target`` lacks. Bundles that arrive damaged are listed as refused."""
     names = remote.ids()
-    there = set(bundle_ids(target))
-    missing = [name for name in names if name not in there]
+    local_ids = set(bundle_ids(target))
+    missing = [name for name in names if name not in local_ids]
     return _copy_all(missing, len(names), lambda name: remote.fetch(name, target), progress)
 
 
 def push(source: Repository, remote: Remote, progress: Progress) -> CopySummary:
     """Send every bundle that the server lacks. Bundles that are damaged locally are listed as refused, and not sent."""
     names = bundle_ids(source)
-    there = set(remote.ids())
-    missing = [name for name in names if name not in there]
+    remote_ids = set(remote.ids())
+    missing = [name for name in names if name not in remote_ids]
     folder = source.folders.bundles
     damaged = {name: problems[0] for name in missing if (problems := check_bundle(folder / name))}
     done = _copy_all(
@@ -325,7 +325,7 @@ def push(source: Repository, remote: Remote, progress: Progress) -> CopySummary:
     return CopySummary(done.copied, done.already_there, (*damaged.values(), *done.refused))
 
 
-def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> CopySummary:
+def _copy_all(missing: list[str], total: int, copy: Callable[[str], bool], progress: Progress) -> CopySummary:
     copied = 0
     refused: list[BundleProblem] = []
     for done, name in enumerate(missing, start=1):
@@ -334,4 +334,4 @@ def _copy_all(missing: list[str], every: int, copy: Callable[[str], bool], progr
         except RefusedBundleError as error:
             refused.append(BundleProblem(name, "bundle", ProblemKind.CHANGED, error.message))
         progress(done, len(missing))
-    return CopySummary(copied, every - copied - len(refused), tuple(refused))
+    return CopySummary(copied, total - copied - len(refused), tuple(refused))

@@ -89,18 +89,22 @@ def register_rows(opened: DuckDBPyConnection, name: str, placed: StoredRows, bun
     rows = placed.rows
     numbered = _numbered(rows, coding)
     ids = np.array(rows.keys, dtype=object)
-    made = _Columns(opened, name, {"run_id": ids, "position": placed.positions})
-    texts = {"run_id": "rows.run_id", "bundle": queries.quoted(bundle), "run_json": made.text(_json_parts(rows, made))}
+    columns = _Columns(opened, name, {"run_id": ids, "position": placed.positions})
+    texts = {
+        "run_id": "rows.run_id",
+        "bundle": queries.quoted(bundle),
+        "run_json": columns.text(_json_parts(rows, columns)),
+    }
     for text in queries.RUN_TEXTS:
         if text == "environment_json":
-            texts[text] = made.text([_encoded(_field(rows, "environment"))])
+            texts[text] = columns.text([_encoded(_field(rows, "environment"))])
         elif text not in texts:
             shared = _field(rows, text)
-            texts[text] = made.text([Shared(shared.codes, [str(value) for value in shared.values])])
-    made.columns |= numbered
-    opened.register(name, made.columns)
+            texts[text] = columns.text([Shared(shared.codes, [str(value) for value in shared.values])])
+    columns.columns |= numbered
+    opened.register(name, columns.columns)
     picked = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [f"rows.{column}" for column in numbered]
-    return queries.rows_with_pieces(picked, name, made.joins)
+    return queries.rows_with_pieces(picked, name, columns.joins)
 
 
 def _numbered(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def _encoded(shared: Shared) -> Shared:
     return Shared(shared.codes, [msgspec.json.encode(value).decode() for value in shared.values])
 
 
-def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
+def _json_parts(rows: ImportedRows, columns: _Columns) -> list[_Part]:
     """Return the parts of each run's JSON, in the order of the fields."""
     parts: list[_Part] = []
     for number, name in enumerate(_FIELDS):
@@ -136,11 +140,11 @@ def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
         elif name in ("block", "position"):
             parts.append(_Sql("rows.position"))
         elif name == "duration_s":
-            parts.append(made.column(_numbers(rows.duration_s)))
+            parts.append(columns.column(_numbers(rows.duration_s)))
         elif name == "source_id":
-            parts += _texts(rows.source_ids, made)
+            parts += _texts(rows.source_ids, columns)
         elif name == "metrics":
-            parts.append(made.column(_metrics(rows)) if rows.metrics else "{}")
+            parts.append(columns.column(_metrics(rows)) if rows.metrics else "{}")
         elif name == "environment":
             parts.append("{}")
         elif name in rows.shared:
@@ -150,12 +154,12 @@ def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
     return [*parts, "}"]
 
 
-def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
+def _texts(texts: Sequence[str], columns: _Columns) -> list[_Part]:
     """Return texts as JSON. Texts of letters and digits need only quotation marks."""
     whole = "".join(texts)
     if whole.isascii() and (whole.isalnum() or not whole):
-        return ['"', made.column(texts), '"']
-    return [made.column([msgspec.json.encode(text).decode() for text in texts])]
+        return ['"', columns.column(texts), '"']
+    return [columns.column([msgspec.json.encode(text).decode() for text in texts])]
 
 
 def _numbers(values: Floats) -> list[str]:

@@ -195,10 +195,10 @@ def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) ->
 def duplicated_runs(files: Sequence[str], parts: Sequence[str]) -> str:
     """Return the query for whether a run of ``parts`` is in one of the files, or in several of the parts."""
     fresh = " UNION ALL ".join(f"SELECT run_id FROM ({part})" for part in parts)
-    there = " UNION ALL ".join(f"SELECT run_id FROM {parquet(path)}" for path in files)
+    indexed = " UNION ALL ".join(f"SELECT run_id FROM {parquet(path)}" for path in files)
     return (
         f"WITH fresh AS MATERIALIZED ({fresh}) SELECT (SELECT count(*) <> count(DISTINCT run_id) FROM fresh) "
-        f"OR EXISTS (SELECT 1 FROM ({there}) SEMI JOIN fresh USING (run_id))"
+        f"OR EXISTS (SELECT 1 FROM ({indexed}) SEMI JOIN fresh USING (run_id))"
     )
 
 

@@ -287,10 +287,10 @@ def _load(
     opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
 ) -> tuple[Any, list[Any], dict[str, Any]]:
     """Return a file's row numbers, its codes of all columns, and its values; ABSENT or NaN for a missing column."""
-    there = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
-    numbers = [number for number in range(len(coding.columns)) if f"c{number}" in there]
+    names = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
+    numbers = [number for number in range(len(coding.columns)) if f"c{number}" in names]
     wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}
-    values = [number for number in wanted.values() if f"v{number}" in there]
+    values = [number for number in wanted.values() if f"v{number}" in names]
     query = queries.table_of_codes(numbers, values)
     arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
     rows = np.asarray(arrays["file_row_number"], dtype=np.int64)

@@ -33,12 +33,12 @@ def example_pair(table: RunTable, factor: str, baseline: str, candidate: str, ob
         return matched.positions[span], matched.groups.of_row[span]
 
     sides = [rows(code) for code in codes]
-    seen = [
+    observed_groups = [
         np.bincount(groups[observed[at]], minlength=matched.groups.count)[ratios.groups] > 0 for at, groups in sides
     ]
     repetitions = np.minimum(np.minimum(*ratios.n), _REPETITIONS_MAX)
     distance = np.abs(ratios.log_ratio - ratios.log_ratio.mean())
-    best = int(ratios.groups[np.lexsort((distance, -repetitions, ~(seen[0] & seen[1])))[0]])
+    best = int(ratios.groups[np.lexsort((distance, -repetitions, ~(observed_groups[0] & observed_groups[1])))[0]])
     chosen = []
     for at, groups in sides:
         candidates = at[groups == best]

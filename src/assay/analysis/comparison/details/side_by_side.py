@@ -140,10 +140,10 @@ def same_configuration(table: RunTable, run: Run) -> Ints:
 
 def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
     """Return the runs of each side that count. A warm run counts if it is the only run of its side."""
-    every = table_of([run for side in sides for run in side])
-    good = usable(every)
+    table = table_of([run for side in sides for run in side])
+    good = usable(table)
     alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
-    keep = good & (alone | ~warm_among_cold(every, groups_by(every, ()), good))
+    keep = good & (alone | ~warm_among_cold(table, groups_by(table, ()), good))
     ends = np.cumsum([len(side) for side in sides])[:-1]
     return [list(compress(side, kept)) for side, kept in zip(sides, np.split(keep, ends), strict=True)]
 
@@ -237,12 +237,12 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
     few = [too_few_runs(1, (len(first), len(runs))) for runs in counted]
     tested = [ratio.p if ratio and not too_few else None for ratio, too_few in zip(ratios, few, strict=True)]
     corrected = holm_where_known(tested)
-    made = []
+    panels = []
     for number, (side, runs, label, ratio) in enumerate(zip(sides, counted, labels, ratios, strict=True)):
         chosen, estimate = side[0], ratio.ratio if ratio else None
         verdict = verdict_of(estimate, corrected[number], 1, (len(first), len(runs)))
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
-        made.append(
+        panels.append(
             ComparedSide(
                 label=label,
                 run_id=chosen.run_id,
@@ -262,4 +262,4 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
             )
         )
     warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))
-    return Sides(tuple(made), tuple(differing), same, different_jobs, compare_counters(counted), warnings)
+    return Sides(tuple(panels), tuple(differing), same, different_jobs, compare_counters(counted), warnings)

@@ -26,7 +26,7 @@ class Threat:
 
 def _origins(table: RunTable) -> Iterator[Threat]:
     counts = {name: number for name, number in counts_by(table, "origin").items() if name != Origin.MEASURED}
-    made = " and ".join(f"{number:,} {name or 'of unknown origin'}" for name, number in counts.items())
+    origins = " and ".join(f"{number:,} {name or 'of unknown origin'}" for name, number in counts.items())
     all_other = sum(counts.values()) == len(table) > 0
     if all_other and counts.keys() == {Origin.PUBLISHED}:
         yield Threat(
@@ -34,10 +34,10 @@ def _origins(table: RunTable) -> Iterator[Threat]:
             f"All {len(table):,} runs are taken from a publication: nothing else is known about them.",
         )
     elif all_other and Origin.PUBLISHED not in counts:
-        yield Threat("Nothing here was measured", f"Of {len(table):,} runs, {made}: no real hardware was involved.")
+        yield Threat("Nothing here was measured", f"Of {len(table):,} runs, {origins}: no real hardware was involved.")
     elif counts:
         yield Threat(
-            "Not everything was measured", f"Of {len(table):,} runs, {made}. Origins are never mixed in one ratio."
+            "Not everything was measured", f"Of {len(table):,} runs, {origins}. Origins are never mixed in one ratio."
         )
 
 

@@ -313,12 +313,12 @@ def _merged(merges: float | None, requests: float | None) -> str:
 def purposes_table(detail: RunDetail) -> TextTable:
     """Return bytes and request sizes by purpose, with the bytes that the jobs' counters requested."""
     measured = {use.purpose: use for use in detail.by_purpose}
-    asked = {demand.purpose: demand for demand in detail.asked}
-    order = [purpose for purpose in Purpose if purpose in measured or (purpose in asked and measured)]
+    demands = {demand.purpose: demand for demand in detail.asked}
+    order = [purpose for purpose in Purpose if purpose in measured or (purpose in demands and measured)]
     rows = []
     for purpose in order:
         t = measured[purpose].transfers if purpose in measured else Transfers()
-        wanted = asked.get(purpose)
+        wanted = demands.get(purpose)
         rows.append(
             (
                 _PURPOSES[purpose],

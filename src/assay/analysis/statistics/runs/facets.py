@@ -108,10 +108,10 @@ def _both_levels(name: str, text: str, column: Column) -> str:
 def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: int = _SHOWN) -> list[Facet]:
     """Return the facets of the columns ``names``; conditions must be known to :func:`matching`."""
     single = {name: _having(table, name, levels, "") for name, levels in conditions.items()}
-    every = _having_all(list(single.values()))
+    matching = _having_all(list(single.values()))
     facets_ = []
     for name in names:
-        column, rows = table.columns[name], every
+        column, rows = table.columns[name], matching
         if name in single:
             rows = _having_all([mask for other, mask in single.items() if other != name])
         facets_.append(_facet(column, name, _counted(column, rows), set(conditions.get(name, ())), most))

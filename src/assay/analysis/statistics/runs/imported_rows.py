@@ -184,10 +184,10 @@ def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
     if span <= 4 * size + 1024:  # a lookup table of all possible keys is cheaper than sorting
         first_of = np.full(span, size, dtype=np.int64)
         first_of[key[::-1]] = np.arange(size - 1, -1, -1)
-        seen = np.flatnonzero(first_of < size)
+        used = np.flatnonzero(first_of < size)
         dense_of_key = np.zeros(span, dtype=np.int64)
-        dense_of_key[seen] = np.arange(len(seen))
-        first, dense = first_of[seen], dense_of_key[key]
+        dense_of_key[used] = np.arange(len(used))
+        first, dense = first_of[used], dense_of_key[key]
     else:
         _, first, dense = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")

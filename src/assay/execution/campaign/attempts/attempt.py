@@ -60,7 +60,7 @@ async def attempt(
     published = await asyncio.to_thread(
         recorded, planned, workload, workload.data_bytes(size), run_context, context, state, attempted
     )
-    errors = tuple(change.message for seen in state.seen for change in seen.devices)
+    errors = tuple(change.message for observations in state.seen for change in observations.devices)
     return replace(
         published, unusable_host=cause if isinstance(cause, UnusableHostError) else None, device_errors=errors
     )

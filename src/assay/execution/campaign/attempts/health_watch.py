@@ -203,27 +203,27 @@ class HealthMonitor:
         return EngineError(words) if words and before else None
 
 
-def _part_error(seen: NodeObservations) -> AssayError | None:
+def _part_error(observations: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
-    for name, looks in seen.down.items():
+    for name, looks in observations.down.items():
         if looks >= _DOWN_CHECKS_MIN:
-            return HostError(seen.links[name].message)
-    return HostError(seen.devices[0].message) if seen.devices else None
+            return HostError(observations.links[name].message)
+    return HostError(observations.devices[0].message) if observations.devices else None
 
 
-def _daemons(seen: NodeObservations) -> list[str]:
+def _daemons(observations: NodeObservations) -> list[str]:
     """Return messages about a node's daemons that died or are stopped."""
-    dead = [f"{seen.node}: {name} died" for name, state in seen.daemons.items() if state == "dead"]
-    return [*dead, *(f"{seen.node}: {name} is stopped (SIGSTOP)" for name in seen.stuck)]
+    dead = [f"{observations.node}: {name} died" for name, state in observations.daemons.items() if state == "dead"]
+    return [*dead, *(f"{observations.node}: {name} is stopped (SIGSTOP)" for name in observations.stuck)]
 
 
 async def _answers(transport: Transport) -> bool:
     """Return whether the host runs a command within :data:`ANSWER_S`."""
-    asked = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
-    done, _ = await asyncio.wait({asked}, timeout=ANSWER_S)
+    answer = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
+    done, _ = await asyncio.wait({answer}, timeout=ANSWER_S)
     if done:
-        return asked.exception() is None
+        return answer.exception() is None
     # Ending the command on the host would take as long again, so its end is not awaited.
-    asked.cancel()
-    asked.add_done_callback(lambda task: task.cancelled() or task.exception())
+    answer.cancel()
+    answer.add_done_callback(lambda task: task.cancelled() or task.exception())
     return False

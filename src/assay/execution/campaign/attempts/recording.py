@@ -114,8 +114,8 @@ def _metrics(
     if finished is None:
         return {}, {}
     metrics = {**finished.metrics, **(validation.metrics if validation else {})}
-    made = {figure.metric: figure.source for figure in workload.figures}
-    sources = {**finished.sources, **{name: made[name] for name in metrics if name in made}}
+    source_by_metric = {figure.metric: figure.source for figure in workload.figures}
+    sources = {**finished.sources, **{name: source_by_metric[name] for name in metrics if name in source_by_metric}}
     if finished.outcome.duration_s > 0:
         metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, finished.outcome.duration_s)
         sources[JOB_THROUGHPUT] = JOB_THROUGHPUT_SOURCE
@@ -126,7 +126,7 @@ def _metrics(
         gated, source = gated_metrics(tasks, workload, validation, finished.started_unix_s, state.trace)
         metrics |= gated
         if gated:
-            sources[GATED_AGGREGATE] = made.get(GATED_AGGREGATE, source)
+            sources[GATED_AGGREGATE] = source_by_metric.get(GATED_AGGREGATE, source)
     sampled = _sampled(state, cluster, finished.outcome.duration_s)
     return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLER_SOURCE if observed else sources["duration_s"])
 

@@ -190,8 +190,8 @@ class _ConnectedCluster:
 
 
 async def _all_answer(transports: Mapping[str, Transport]) -> bool:
-    asked = (transport.run(["true"], timeout_s=_ANSWER_TIMEOUT_S) for transport in transports.values())
-    answers = await asyncio.gather(*asked, return_exceptions=True)
+    replies = (transport.run(["true"], timeout_s=_ANSWER_TIMEOUT_S) for transport in transports.values())
+    answers = await asyncio.gather(*replies, return_exceptions=True)
     return not any(isinstance(answer, HostError) for answer in answers)
 
 
@@ -219,19 +219,19 @@ async def run_campaign(
         executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, observer, provide)
         try:
             await executor.open(with_baseline=with_baseline)
-            made = await RunSequence(CampaignWork(plan, repository, schedule, observer), executor).run()
+            outcome = await RunSequence(CampaignWork(plan, repository, schedule, observer), executor).run()
         finally:
             await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
     return CampaignSummary(
         campaign_id=schedule.journal.campaign_id,
         planned=len(schedule.runs),
-        made=made.statuses.total(),
+        made=outcome.statuses.total(),
         already_there=schedule.done,
-        statuses=dict(made.statuses),
-        failures=dict(made.failures),
-        stopped=made.stopped,
-        lab_lost=made.lab_lost,
-        stopped_early=made.stopped_early,
+        statuses=dict(outcome.statuses),
+        failures=dict(outcome.failures),
+        stopped=outcome.stopped,
+        lab_lost=outcome.lab_lost,
+        stopped_early=outcome.stopped_early,
     )
 
 

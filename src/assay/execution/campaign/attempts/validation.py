@@ -45,11 +45,11 @@ async def run_checks(
 async def reference_answers(workload: Workload, size: Size, show: Show) -> ReferenceAnswers | None:
     """Return reference answers for the output; None if the workload needs none. Computing them is not part of the
     run's time."""
-    asked = workload.reference(size)
-    if asked is None:
+    queries = workload.reference(size)
+    if queries is None:
         return None
-    show(f"{len(asked.queries)} reference answers by DuckDB")
-    return await asyncio.to_thread(answered, asked, installation().table_generator, cache_directory())
+    show(f"{len(queries.queries)} reference answers by DuckDB")
+    return await asyncio.to_thread(answered, queries, installation().table_generator, cache_directory())
 
 
 async def validate_run(

@@ -149,7 +149,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         """Submit a program with the cluster's spark-submit, and fetch its event log from the configured folder."""
         installation, hadoop = self._found, self.hadoop
         logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
-        there = await logs.names()
+        logs_before = await logs.names()
         placed = {
             name: hadoop.placed(value) for name, value in {**program.options, **await self.tools(program)}.items()
         }
@@ -171,7 +171,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         )
 
         async def with_history(ended: ProgramResult) -> ProgramResult:
-            files = await logs.fetched(there, hadoop.tag)
+            files = await logs.fetched(logs_before, hadoop.tag)
             history = recorded(files, ended.started_unix_s)
             result = with_event_log(ended, history)
             if profiler is None:

@@ -127,14 +127,14 @@ class SparkRules:
         heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
             yield Mistake((settings.MEMORY,), _too_small(heap))
-        asked = settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD)
-        gives = containers.node_memory_mb(parameters)
-        if asked > gives:
+        executor_mb = settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD)
+        node_mb = containers.node_memory_mb(parameters)
+        if executor_mb > node_mb:
             names = (settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
-            words = f"an executor of {asked} MiB never fits on a node that gives {gives} MiB to containers"
+            words = f"an executor of {executor_mb} MiB never fits on a node that gives {node_mb} MiB to containers"
             yield Mistake(names, words)
             return
-        yield from _executors_do_not_fit(parameters, workers, asked)
+        yield from _executors_do_not_fit(parameters, workers, executor_mb)
         yield from _exceeded_executor_limits(parameters, workers)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:

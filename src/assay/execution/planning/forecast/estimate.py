@@ -165,11 +165,11 @@ def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes
     return read_bytes / reads + written_bytes / writes
 
 
-def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[float]:
+def inputs_s(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[Key]) -> list[float]:
     """Return for each run, in order, the expected time to make the inputs that do not exist before it, in seconds."""
     listed = list(runs)
-    made = inputs_to_make(listed, plan, there)
-    return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, made, strict=True)]
+    new_inputs = inputs_to_make(listed, plan, existing)
+    return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, new_inputs, strict=True)]
 
 
 def _making_s(kept: CachedDataset, planned: PlannedRun, plan: Plan) -> float:
@@ -202,19 +202,19 @@ def remaining_s(
     plan: Plan,
     history: Sequence[Run],
     overheads: Overheads = DEFAULT_OVERHEADS,
-    there: Collection[Key] = (),
+    existing: Collection[Key] = (),
     running: Configuration | None = None,
 ) -> float:
     """Return the expected time for all of ``left`` in seconds, with restarts of the daemons and the making of inputs.
 
-    ``there``: keys of inputs that exist already. ``running``: the configuration of the running daemons.
+    ``existing``: keys of inputs that exist already. ``running``: the configuration of the running daemons.
     """
     starts = sum(reason is not None for reason in restarts(left, plan, running))
     one_s: dict[tuple[str, str], float] = {}
     for run in left:
         if run.key[:2] not in one_s:
             one_s[run.key[:2]] = expected_s(run, plan, history, overheads)
-    making_s = sum(inputs_s(left, plan, there))
+    making_s = sum(inputs_s(left, plan, existing))
     return sum(one_s[run.key[:2]] for run in left) + making_s + starts * overheads.restart_s
 
 

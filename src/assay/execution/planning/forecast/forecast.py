@@ -82,16 +82,16 @@ def update_schedule(plan: Plan, todo: S, history: Sequence[Run]) -> S:
 
     Another process may have added runs since the previous count.
     """
-    there = _done(todo, history)
+    finished = _done(todo, history)
     left = todo.left_after(plan, _of_campaign(todo, history))
-    made = existing_inputs(todo.runs, plan, history)
-    expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
+    existing = existing_inputs(todo.runs, plan, history)
+    expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, existing)
     expected_s += around_s(plan, todo.overheads) if left else 0.0
     planned = {run.key for run in todo.runs}
     done = (
-        len(there & planned) if todo.next_runs is remaining_planned else len(there)
+        len(finished & planned) if todo.next_runs is remaining_planned else len(finished)
     )  # unplanned runs are unknown in advance
-    return replace(todo, left=left, done=done, expected_s=expected_s, existing_inputs=made)
+    return replace(todo, left=left, done=done, expected_s=expected_s, existing_inputs=existing)
 
 
 def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) -> S:

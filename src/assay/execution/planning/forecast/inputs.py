@@ -72,13 +72,13 @@ def _folder(path: str) -> str:
     return path.removeprefix(f"{INPUT}/").split("/")[0]
 
 
-def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[CachedDataset]]:
+def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, existing: Collection[Key]) -> list[list[CachedDataset]]:
     """Return for each run, in order, the inputs to make for it.
 
-    ``there``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
+    ``existing``: keys of the inputs that exist already. Inputs and outputs of earlier runs are not made again.
     """
-    known, seen = set(there), set[tuple[str, str]]()
-    made: list[list[CachedDataset]] = []
+    known, seen = set(existing), set[tuple[str, str]]()
+    inputs: list[list[CachedDataset]] = []
     for run in runs:
         new: list[CachedDataset] = []
         if run.key[:2] not in seen:
@@ -86,5 +86,5 @@ def inputs_to_make(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key
             stays = datasets_after(run, plan)
             new = [kept for kept in stays if kept.made_before and kept.key not in known]
             known |= {kept.key for kept in stays}
-        made.append(new)
-    return made
+        inputs.append(new)
+    return inputs

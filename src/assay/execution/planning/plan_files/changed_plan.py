@@ -275,8 +275,8 @@ def _with_device_key(kind: NodeType, group: str, key: str, value: str) -> tuple[
         raise ValueError(f"node type {kind.name}: {unknown('device', group, list(groups))}")
     others = [device for device in kind.devices if device not in devices]
     if key == "count":
-        made = [replace(devices[0], name=f"{group}{number}") for number in range(1, _whole(value) + 1)]
-        return (*others, *made)
+        numbered = [replace(devices[0], name=f"{group}{number}") for number in range(1, _whole(value) + 1)]
+        return (*others, *numbered)
     return (*others, *(_with_value(device, key, value) for device in devices))
 
 

@@ -253,8 +253,8 @@ def _worker(name: str, section: WorkerChoice, problems: Problems) -> WorkerOptio
 
 def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) -> list[Layout]:
     """Return the file's layouts, each on the maximum number of devices."""
-    every = [numbered_device for device in option.devices for numbered_device in numbered(device, device.counts[-1])]
-    most = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(every), Nic(1.0))
+    devices = [numbered_device for device in option.devices for numbered_device in numbered(device, device.counts[-1])]
+    most = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(devices), Nic(1.0))
     layouts = []
     for name, layout in section.layouts.items():
         at = ("workers", option.name, "layouts", name)

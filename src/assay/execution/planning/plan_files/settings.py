@@ -139,8 +139,8 @@ def _location_of(
 ) -> Location:
     """Return the location at which the first of ``names`` is set for this configuration, by itself or by a word."""
     for name in names:
-        asked = [name, *(word for word, targets in rules.words.items() if name in targets)]
-        here = [location for location in given if location[1] in asked and _holds(location, configuration)]
+        spellings = [name, *(word for word, targets in rules.words.items() if name in targets)]
+        here = [location for location in given if location[1] in spellings and _holds(location, configuration)]
         if here:
             return here[-1][0]
     return ("factors",)

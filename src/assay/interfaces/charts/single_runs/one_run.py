@@ -78,24 +78,24 @@ def device_of(series: Series) -> str:
     return series.subject.partition(":")[2]
 
 
-def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
-    """Return a chart with a panel for each kind of data in ``seen`` and one time axis."""
+def over_time(window: OverTime, width_px: int = FULL_PX) -> Spec:
+    """Return a chart with a panel for each kind of data in ``window`` and one time axis."""
     panels = []
-    if seen.limits:
-        panels.append(_limit_panel(seen, width_px))
-    if seen.phases:
-        rows = _spans([(phase.name, phase.name, phase) for phase in seen.phases], seen)
-        order = list(dict.fromkeys(phase.name for phase in seen.phases))
-        panels.append(_bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, seen, width_px))
-    if seen.placed:
-        panels.append(_task_panel(seen, width_px))
-    if seen.code:
-        panels.append(_code_panel(seen.code, seen, width_px))
+    if window.limits:
+        panels.append(_limit_panel(window, width_px))
+    if window.phases:
+        rows = _spans([(phase.name, phase.name, phase) for phase in window.phases], window)
+        order = list(dict.fromkeys(phase.name for phase in window.phases))
+        panels.append(_bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, window, width_px))
+    if window.placed:
+        panels.append(_task_panel(window, width_px))
+    if window.code:
+        panels.append(_code_panel(window.code, window, width_px))
     named: set[tuple[str, ...]] = set()
-    for lines in seen.lines:
+    for lines in window.lines:
         # One legend serves all panels with the same nodes and devices.
         nodes, devices = ("node", *lines.nodes), ("device", *lines.devices)
-        panels.append(_line_panel(lines, seen, width_px, nodes=nodes not in named, devices=devices not in named))
+        panels.append(_line_panel(lines, window, width_px, nodes=nodes not in named, devices=devices not in named))
         named |= {nodes, devices}
     for panel in panels[1:-1]:
         panel["encoding"]["x"]["axis"] = {"labels": False, "title": None}
@@ -117,24 +117,24 @@ def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
     return whole
 
 
-def _x(field: str, seen: OverTime) -> Spec:
+def _x(field: str, window: OverTime) -> Spec:
     return {
         "field": field,
         "type": "quantitative",
         "title": TIME_TITLE,
-        "scale": {"domain": [seen.start_s, seen.end_s], "nice": False, "zero": False},
+        "scale": {"domain": [window.start_s, window.end_s], "nice": False, "zero": False},
     }
 
 
-def _spans(rows: Sequence[tuple[str, str, Phase]], seen: OverTime) -> list[Spec]:
+def _spans(rows: Sequence[tuple[str, str, Phase]], window: OverTime) -> list[Spec]:
     return [
-        {"row": row, "phase": name, "start": max(phase.start_s, seen.start_s), "end": min(phase.end_s, seen.end_s)}
+        {"row": row, "phase": name, "start": max(phase.start_s, window.start_s), "end": min(phase.end_s, window.end_s)}
         for row, name, phase in rows
-        if phase.end_s >= seen.start_s and phase.start_s <= seen.end_s
+        if phase.end_s >= window.start_s and phase.start_s <= window.end_s
     ]
 
 
-def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverTime, width_px: int) -> Spec:
+def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, window: OverTime, width_px: int) -> Spec:
     names = list(dict.fromkeys(row["phase"] for row in rows))
     colours = {name: PHASE_COLOURS.get(name, PALETTE[-1]) for name in names}
     return {
@@ -145,7 +145,7 @@ def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverT
         "mark": {"type": "bar", "height": max(1.5, step_px - 3), "cornerRadiusEnd": 0, "clip": True},
         "encoding": {
             "y": {"field": "row", "type": "nominal", "title": None, **y},
-            "x": _x("start", seen),
+            "x": _x("start", window),
             "x2": {"field": "end"},
             "color": {
                 "field": "phase",
@@ -157,16 +157,16 @@ def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverT
     }
 
 
-def _limit_panel(seen: OverTime, width_px: int) -> Spec:
+def _limit_panel(window: OverTime, width_px: int) -> Spec:
     """Return a strip with the limiting resource over time; a limit without a colour is neutral."""
     rows = [
-        {"row": title, "phase": title, "start": max(span.start_s, seen.start_s), "end": min(span.end_s, seen.end_s)}
-        for span in seen.limits
+        {"row": title, "phase": title, "start": max(span.start_s, window.start_s), "end": min(span.end_s, window.end_s)}
+        for span in window.limits
         for title in (LIMIT_TITLES[span.limit],)
-        if span.end_s > seen.start_s and span.start_s < seen.end_s
+        if span.end_s > window.start_s and span.start_s < window.end_s
     ]
-    panel = _bars("What limited most workers", rows, {}, _STRIP_PX, seen, width_px)
-    colours = {LIMIT_TITLES[span.limit]: LIMIT_COLOURS.get(span.limit, PALETTE[-1]) for span in seen.limits}
+    panel = _bars("What limited most workers", rows, {}, _STRIP_PX, window, width_px)
+    colours = {LIMIT_TITLES[span.limit]: LIMIT_COLOURS.get(span.limit, PALETTE[-1]) for span in window.limits}
     panel["encoding"]["y"] = {"datum": "limit", "type": "nominal", "title": None}
     panel["encoding"]["color"] |= {
         "scale": colour_scale(colours),
@@ -176,36 +176,38 @@ def _limit_panel(seen: OverTime, width_px: int) -> Spec:
     return panel
 
 
-def _task_panel(seen: OverTime, width_px: int) -> Spec:
+def _task_panel(window: OverTime, width_px: int) -> Spec:
     spans = [
         (f"{attempt.node} · {attempt.lane + 1}", phase.name, phase)
-        for attempt in seen.placed
+        for attempt in window.placed
         for phase in task_phases(attempt.task)
         if phase.end_s > phase.start_s
     ]
-    slots = [f"{node} · {lane + 1}" for node, lane in sorted({(attempt.node, attempt.lane) for attempt in seen.placed})]
+    slots = [
+        f"{node} · {lane + 1}" for node, lane in sorted({(attempt.node, attempt.lane) for attempt in window.placed})
+    ]
     step_px = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
     first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
     y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
-    panel = _bars(seen.tasks_title, _spans(spans, seen), y, step_px, seen, width_px)
-    if not {name for _, name, _ in spans} <= {phase.name for phase in seen.phases}:
+    panel = _bars(window.tasks_title, _spans(spans, window), y, step_px, window, width_px)
+    if not {name for _, name, _ in spans} <= {phase.name for phase in window.phases}:
         panel["encoding"]["color"].pop("legend")  # the legend of the phase panel lacks some of these colours
     return panel
 
 
-def _code_panel(code: CodeOverTime, seen: OverTime, width_px: int) -> Spec:
+def _code_panel(code: CodeOverTime, window: OverTime, width_px: int) -> Spec:
     """Return a heatmap with a row for each category of code; the darker a cell, the more threads executed its code."""
     shown = code.categories[:_CATEGORIES_MAX]
     rows = [
         {
             "row": category.category,
-            "start": max(start_s, seen.start_s),
-            "end": min(start_s + code.interval_s, seen.end_s),
+            "start": max(start_s, window.start_s),
+            "end": min(start_s + code.interval_s, window.end_s),
             "value": threads,
         }
         for category in shown
         for start_s, threads in zip(code.start_s, category.threads, strict=True)
-        if threads and start_s + code.interval_s > seen.start_s and start_s < seen.end_s
+        if threads and start_s + code.interval_s > window.start_s and start_s < window.end_s
     ]
     order = [category.category for category in shown]
     return {
@@ -216,7 +218,7 @@ def _code_panel(code: CodeOverTime, seen: OverTime, width_px: int) -> Spec:
         "mark": {"type": "rect", "clip": True},
         "encoding": {
             "y": {"field": "row", "type": "nominal", "title": None, "sort": order, "scale": {"domain": order}},
-            "x": _x("start", seen),
+            "x": _x("start", window),
             "x2": {"field": "end"},
             "color": {
                 "field": "value",
@@ -228,8 +230,8 @@ def _code_panel(code: CodeOverTime, seen: OverTime, width_px: int) -> Spec:
     }
 
 
-def _line_panel(lines: Lines, seen: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
-    panel = trace_lines(lines, seen.end_s, seen.start_s, width_px)
+def _line_panel(lines: Lines, window: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
+    panel = trace_lines(lines, window.end_s, window.start_s, width_px)
     parts = {name: panel[name] for name in ("data", "mark", "encoding")}
     for channel, shown in (("color", nodes), ("strokeDash", devices)):
         if channel in parts["encoding"] and not shown:
@@ -256,10 +258,10 @@ def trace_lines(
         for line in lines.series
         for t, value in zip(line.t_s, line.values, strict=True)
     ]
-    seen = OverTime(start_s, end_s)
+    window = OverTime(start_s, end_s)
     fixed = highest if any(row["value"] for row in rows) else highest or 1.0
     encoding: Spec = {
-        "x": _x("t", seen),
+        "x": _x("t", window),
         "y": {
             "field": "value",
             "type": "quantitative",

@@ -74,9 +74,9 @@ def run_over_time(
 
 
 def _lines(close: CompleteRun, span: Span) -> list[Lines]:
-    panels, there = [], views_of([close.trace])
+    panels, views = [], views_of([close.trace])
     windows = min(windows_for(close.trace), span.windows_max or windows_for(close.trace))
-    for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
+    for name in sorted(views, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
         view = TRACE_VIEWS[name]
         if view.group not in span.shown:
             continue

@@ -107,11 +107,11 @@ def export(
             raise SpecificationError("Parquet can't go to standard output", hint="name a file with -o")
         _WRITERS[form](runs, sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout))
         return
-    with written(output) as made:
+    with written(output) as new_file:
         if form == "parquet":
-            write_parquet(runs, made)
+            write_parquet(runs, new_file)
         else:
-            with made.open("w", encoding="utf-8", newline="") as file:
+            with new_file.open("w", encoding="utf-8", newline="") as file:
                 _WRITERS[form](runs, file)
     click.echo(f"wrote {output} from {plural(len(runs), 'run')}", err=True)
 

@@ -231,10 +231,10 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         print_json(value)
         return
     for summary in job.summaries:
-        there = f", {summary.already_there} already present" if summary.already_there else ""
+        present = f", {summary.already_there} already present" if summary.already_there else ""
         named = f" as import {summary.import_id}" if summary.import_id else ""
         rejected = f", {len(summary.left)} rejected" if summary.left else ""
-        click.echo(f"{summary.format}: {plural(summary.taken, 'run')} imported{named}{there}{rejected}")
+        click.echo(f"{summary.format}: {plural(summary.taken, 'run')} imported{named}{present}{rejected}")
         for same in summary.probably:
             click.echo(
                 f"  not imported: {same.runs} of {same.of} runs are probably in {same.bundle} already, in another "

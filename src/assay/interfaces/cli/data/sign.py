@@ -29,11 +29,11 @@ def sign(bundles: tuple[str, ...], key: Path, as_json: bool, repository: Path) -
     A repository with a file `allowed_signers` accepts only bundles that one of these signers signed.
     """
     folders = Repository.open(repository).folders
-    every = bundle_names(folders.bundles)
-    unknown = [name for name in bundles if name not in every]
+    names = bundle_names(folders.bundles)
+    unknown = [name for name in bundles if name not in names]
     if unknown:
         raise RepositoryError(f"no bundle {unknown[0]!r}", where=str(repository), hint="list the ids with `assay runs`")
-    wanted = list(bundles) or every
+    wanted = list(bundles) or names
     signed = sum(sign_bundle(folders, folders.bundles / name, key) for name in wanted)
     if as_json:
         print_json({"signed": signed, "signed_before": len(wanted) - signed})

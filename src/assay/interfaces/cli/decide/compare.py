@@ -35,7 +35,7 @@ def compare(
     /,
     names: tuple[str, ...],
     of: Of,
-    every: bool,
+    all_rows: bool,
     repository: Path,
     as_json: bool,
     **of_groups: Any,
@@ -46,7 +46,7 @@ def compare(
     levels of a factor.
     """
     if len(names) > 1:
-        print_sides(repository, names, of, every=every, as_json=as_json)
+        print_sides(repository, names, of, all_rows=all_rows, as_json=as_json)
         return
     known = Repository.open(repository).table().columns.get("workload")
     if names and (known is None or names[0] not in known.levels):
@@ -54,4 +54,4 @@ def compare(
     say(f"note: `assay compare` without runs is now `assay decide {of_groups['factor']} --details groups`")
     of_groups["workload"] = of_groups["workload"] or "".join(names) or None
     details = Details.GROUPS.value
-    context.invoke(decide, details=details, every=every, repository=repository, as_json=as_json, **of_groups)
+    context.invoke(decide, details=details, all_rows=all_rows, repository=repository, as_json=as_json, **of_groups)

@@ -16,10 +16,10 @@ _LEVELS_SHOWN = 3
 """Maximum number of levels printed in a cell."""
 
 
-def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, every: bool, as_json: bool) -> None:
+def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, all_rows: bool, as_json: bool) -> None:
     """Print runs, or their configurations, side by side; the first is the baseline.
 
-    ``run_ids``: beginnings of run ids. ``every``: print all rows.
+    ``run_ids``: beginnings of run ids. ``all_rows``: print all rows.
     """
     repository, table = read_table(root)
     sides = sides_of(repository, table, [repository.run(run_id) for run_id in run_ids], of)
@@ -50,7 +50,7 @@ def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, every: bool, as_j
     if differing:
         click.echo()
         letters = [side.label[0] for side in sides.sides]
-        print_rows(("What differs", "Kind", *letters), differing, limit=row_limit(every))
+        print_rows(("What differs", "Kind", *letters), differing, limit=row_limit(all_rows))
     for warning in sides.warnings:
         click.echo(f"warning: {warning}")
     click.echo()
@@ -58,7 +58,7 @@ def print_sides(root: Path, run_ids: Sequence[str], of: Of, *, every: bool, as_j
     if not counters.rows:
         click.echo("None of these valid runs has job counters.")
         return
-    print_rows(counters.headers, counters.rows, limit=row_limit(every), title="Counters, largest differences first")
+    print_rows(counters.headers, counters.rows, limit=row_limit(all_rows), title="Counters, largest differences first")
     for note in counters.notes:
         click.echo(note)
 

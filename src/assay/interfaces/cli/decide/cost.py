@@ -211,7 +211,7 @@ def cost(
     workload: str | None,
     where: tuple[str, ...],
     exclude_flagged: bool,
-    every: bool,
+    all_rows: bool,
     repository: Path,
     as_json: bool,
     **fields: Any,
@@ -229,9 +229,9 @@ def cost(
     book = load_prices(prices)
     if years is not None:
         request = JobCostRequest(book, where, years, fields["rounding"], fields["baseline"], exclude_flagged)
-        print_costs_over_years(repository, request, row_limit(every), as_json=as_json)
+        print_costs_over_years(repository, request, row_limit(all_rows), as_json=as_json)
         return
-    _print_costs_per_run(repository, book, where, _request(book, prices, fields, exclude_flagged), every, as_json)
+    _print_costs_per_run(repository, book, where, _request(book, prices, fields, exclude_flagged), all_rows, as_json)
 
 
 def _request(book: PriceBook, file: Path, fields: dict[str, Any], exclude_flagged: bool) -> CostEffectivenessRequest:
@@ -254,7 +254,7 @@ def _print_costs_per_run(
     book: PriceBook,
     where: Sequence[str],
     request: CostEffectivenessRequest,
-    every: bool,
+    all_rows: bool,
     as_json: bool,
 ) -> None:
     opened, flagged, table = read_flagged(repository, where)
@@ -265,6 +265,6 @@ def _print_costs_per_run(
     for index, view in enumerate(views):
         if index:
             click.echo()
-        _print(view, row_limit(every))
+        _print(view, row_limit(all_rows))
     for line in dict.fromkeys(f"left out: {label}: {why}" for view in views for label, why in view.unpriced.items()):
         click.echo(line)

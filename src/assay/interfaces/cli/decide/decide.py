@@ -103,7 +103,7 @@ def decide(
     where: tuple[str, ...],
     prices: Path | None,
     repository: Path,
-    every: bool,
+    all_rows: bool,
     as_json: bool,
     **fields: Any,
 ) -> None:
@@ -116,7 +116,7 @@ def decide(
     A speedup is baseline time / option time: above 1, the option is faster.
     """
     of_options = given_options(context, ("group", "deployments", "method", "dataset", "on"))
-    default = Details.OPTIONS if of_options else Details.FULL if every else Details.NONE
+    default = Details.OPTIONS if of_options else Details.FULL if all_rows else Details.NONE
     chosen = Details(details) if details else default
     if chosen is not Details.OPTIONS and of_options:
         raise click.UsageError(f"{of_options[0]} applies to --details options.")
@@ -129,7 +129,7 @@ def decide(
     if question is None and (details or of_options or fields["baseline"] or fields["ignore"]):
         question = "storage"
     request = DecisionRequest(question or "", fields["baseline"], where, fields["ignore"], _book(prices))
-    output = _Output(row_limit(every), as_json, full=chosen is not Details.NONE)
+    output = _Output(row_limit(all_rows), as_json, full=chosen is not Details.NONE)
     if fields["dataset"] is not None or fields["on"] is not None:
         table = _dataset_table(fields["dataset"], fields["on"], where)
         _show_options(None, None, table, request, fields, output)
@@ -213,7 +213,7 @@ def _show_groups(
         print_json(json_value(view))
     elif view.decisions:
         print_decisions(decisions, rows=output.rows, view=question)
-        print_groups(view, table, every=output.rows is None)
+        print_groups(view, table, all_rows=output.rows is None)
     else:
         click.echo(same_level_text(view))
 
@@ -232,11 +232,11 @@ def _show_options(
 
     names = tuple(name.strip() for name in factor_of_details(table, request.factor).split(","))
     group = None if fields["group"] == "none" else fields["group"]
-    asked = SpeedupRequest(names, request.baseline, group, request.ignore, fields["deployments"])
+    speedup_request = SpeedupRequest(names, request.baseline, group, request.ignore, fields["deployments"])
     if fields["method"] != "matched":
         print_published(table, names, request.baseline, fields["method"], output.as_json)
         return
-    view = speedup_view(opened, table, asked) if opened else speedups_over(table, asked)
+    view = speedup_view(opened, table, speedup_request) if opened else speedups_over(table, speedup_request)
     decisions, question = _answered(opened, flagged, request) if opened and flagged else ((), None)
     if output.as_json:
         print_json(json_value(replace(view, decisions=tuple(answer_of(decision) for decision in decisions))))

@@ -63,7 +63,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 @json_option
 @repository_option
 def gate(
-    junit: Path | None, markdown: Path | None, every: bool, as_json: bool, repository: Path, **fields: Any
+    junit: Path | None, markdown: Path | None, all_rows: bool, as_json: bool, repository: Path, **fields: Any
 ) -> None:
     """Fail (exit code 1) if a configuration is shown to be slower than permitted since a baseline."""
     from assay.foundation.output import check_output, write_whole
@@ -86,7 +86,7 @@ def gate(
         for note in gate_notes(view):
             click.echo(note)
         click.echo()
-        print_rows(HEADERS, [_cells(row) for row in view.rows], limit=row_limit(every))
+        print_rows(HEADERS, [_cells(row) for row in view.rows], limit=row_limit(all_rows))
         click.echo("Time: since / before the baseline; above 1 is slower.")
     if not view.passed:
         sys.exit(1)

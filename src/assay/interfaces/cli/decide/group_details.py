@@ -80,9 +80,9 @@ def _print_notes(results: Sequence[SpeedupResult]) -> None:
         click.echo(f"warning{where}: {text}")
 
 
-def print_groups(view: ComparisonView, table: RunTable, *, every: bool) -> None:
-    """Print the matched groups, the clearest differences first. ``table``: the runs read. ``every``: print all rows."""
-    shown = view.results if every else view.results[:ROWS_SHOWN]
+def print_groups(view: ComparisonView, table: RunTable, *, all_rows: bool) -> None:
+    """Print the matched groups, the clearest differences first. ``table``: the runs read."""
+    shown = view.results if all_rows else view.results[:ROWS_SHOWN]
     click.echo("\nDetails: each matched group by itself, clearest differences first")
     _print_ratios(shown)
     if len(shown) < len(view.results):

@@ -45,7 +45,7 @@ def _as_json(view: StorageView) -> dict[str, Any]:
 @click.option("--gain", type=click.FloatRange(min=0, min_open=True), help="Mean speedup of jobs at equal bandwidth.")
 @all_option
 @json_option
-def storage(book: Path, baseline: str | None, gain: float | None, every: bool, as_json: bool) -> None:
+def storage(book: Path, baseline: str | None, gain: float | None, all_rows: bool, as_json: bool) -> None:
     """Compare cost per capacity and per performance, at equal bandwidth and at equal cost."""
     from assay.specs import load_prices
 
@@ -53,7 +53,7 @@ def storage(book: Path, baseline: str | None, gain: float | None, every: bool, a
     if as_json:
         print_json(_as_json(view))
         return
-    limit = row_limit(every)
+    limit = row_limit(all_rows)
     for against in view.against[:limit]:
         gained = (
             "" if (cost := against.cost_per_performance) is None else f" and {ratio(cost)} the cost per performance"

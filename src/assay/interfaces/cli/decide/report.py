@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def _packed(
     path: Path,
-    store: Repository,
+    repository: Repository,
     table: RunTable,
     document: ReportDocument,
     report: Report,
@@ -39,13 +39,13 @@ def _packed(
         from assay.execution.planning.plan_files.plan_reader import load_plan
 
         given = load_plan(plan)
-    bundles = bundles_with(store, store.ids_at(table, range(len(table))))
-    plans = plan_files(store.folders.campaigns, report.provenance.plans, given)
+    bundles = bundles_with(repository, repository.ids_at(table, range(len(table))))
+    plans = plan_files(repository.folders.campaigns, report.provenance.plans, given)
     book = prices.read_bytes() if prices is not None else None
     files = package_files(document, report, plans, book, len(bundles)) | campaign_files(
-        store.folders.campaigns, report.provenance.plans
+        repository.folders.campaigns, report.provenance.plans
     )
-    size = write_package(path, store, bundles, files)
+    size = write_package(path, repository, bundles, files)
     click.echo(
         f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
     )

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 @json_option
 @repository_option
 def anomalies(
-    second_opinion: bool, limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path
+    second_opinion: bool, limit: int | None, all_rows: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """List outliers: runs that are too fast or too slow, read or wrote too little, or did not finish their work."""
     from assay.questions.runs.run_quality import anomalies_sentence, anomalous_runs
 
     opened, flagged, table = read_flagged(repository, where)
-    rows = row_limit(every, limit)
+    rows = row_limit(all_rows, limit)
     if second_opinion:
         _print_two_opinions(opened, flagged, table, rows, as_json=as_json)
         return

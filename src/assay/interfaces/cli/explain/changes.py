@@ -29,7 +29,7 @@ _SHOWN_MIN = 0.005
 @where_option
 @json_option
 @repository_option
-def changes(limit: int | None, every: bool, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+def changes(limit: int | None, all_rows: bool, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """Find when configurations became faster or slower: change points in the history of their repetitions."""
     from assay.questions.trust.changes import changes_of, changes_sentence
 
@@ -54,7 +54,7 @@ def changes(limit: int | None, every: bool, where: tuple[str, ...], as_json: boo
     if cells:
         click.echo()
         headers = ("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p")
-        print_rows(headers, cells, limit=row_limit(every, limit))
+        print_rows(headers, cells, limit=row_limit(all_rows, limit))
         click.echo("Time: after / before; above 1 is slower.")
     if answer.correlation >= _SHOWN_MIN:
         click.echo(f"The tests allow for a correlation of up to {answer.correlation:.2f} between neighbouring runs.")

@@ -34,7 +34,7 @@ _LEVELS_SHOWN = 6
 @click.option("--by", metavar="FACTORS", help="Also print the expected time of each combination of these factors.")
 @json_option
 @repository_option
-def explain(where: tuple[str, ...], every: bool, by: str | None, as_json: bool, repository: Path) -> None:
+def explain(where: tuple[str, ...], all_rows: bool, by: str | None, as_json: bool, repository: Path) -> None:
     """Show how much of the variance of run times each factor explains, alone and with another factor.
 
     Separate several factors after --by with commas.
@@ -46,7 +46,7 @@ def explain(where: tuple[str, ...], every: bool, by: str | None, as_json: bool, 
     if as_json:
         print_json(json_value(answer))
         return
-    _print(answer, row_limit(every))
+    _print(answer, row_limit(all_rows))
     for notice in answer.notices:
         click.echo(f"note: {notice}")
 

@@ -64,7 +64,7 @@ def profile_command(
     runs: tuple[str, ...],
     of: Of,
     page: Path | None,
-    every: bool,
+    all_rows: bool,
     as_json: bool,
     repository: Path,
     **fields: Any,
@@ -77,14 +77,14 @@ def profile_command(
     """
     of_data_flow = {name: fields.pop(name) for name in ("reference", "layout", "where")}
     if not runs:
-        context.invoke(data_flow_command, every=every, as_json=as_json, repository=repository, **of_data_flow)
+        context.invoke(data_flow_command, all_rows=all_rows, as_json=as_json, repository=repository, **of_data_flow)
         return
     ignored = given_options(context, ("stage", "node", "attempt", "process", *(["at_s"] if runs[0] == DIFF else [])))
     if ignored and (runs[0] == DIFF or page is not None):
         subject = "diff does" if runs[0] == DIFF else "flame graphs do"
         raise SpecificationError(f"{subject} not take it", where=ignored[0], hint="choose a part with --phase")
     if runs[0] == DIFF:
-        print_difference(repository, runs[1:], of, fields["phase"], page=page, every=every, as_json=as_json)
+        print_difference(repository, runs[1:], of, fields["phase"], page=page, all_rows=all_rows, as_json=as_json)
         return
     if len(runs) > 1:
         raise SpecificationError("a profile is of one run", where="run", hint="to compare two: assay profile diff A B")
@@ -98,16 +98,16 @@ def profile_command(
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, row_limit(every))
+    _show(answer, row_limit(all_rows))
 
 
-def _write_flame_graphs(page: Path, store: Repository, answer: CodeProfile, request: CodeProfileRequest) -> None:
+def _write_flame_graphs(page: Path, repository: Repository, answer: CodeProfile, request: CodeProfileRequest) -> None:
     from assay.interfaces.web.rendering.flame_page import write_flame_page
     from assay.questions.comparisons.flame_graphs import WIDTH_TEXT, flame_graphs_of_run
     from assay.questions.runs.code_profiles.code_profile import interval_text
 
     basis = f"{answer.kind} profile, {answer.method}, {plural(len(answer.attempts), 'recording')}"
-    graphs = flame_graphs_of_run(store, answer.run_id, request.phase, request.at_s)
+    graphs = flame_graphs_of_run(repository, answer.run_id, request.phase, request.at_s)
     interval = () if answer.start_s is None else (interval_text(answer),)
     write_flame_page(page, f"Flame graph of run {answer.run_id}", (basis, *interval, WIDTH_TEXT), graphs)
     say(f"wrote {page}")

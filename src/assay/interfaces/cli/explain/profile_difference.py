@@ -21,7 +21,7 @@ from assay.text import plural
 
 
 def print_difference(
-    root: Path, prefixes: Sequence[str], of: Of, phase: str | None, *, page: Path | None, every: bool, as_json: bool
+    root: Path, prefixes: Sequence[str], of: Of, phase: str | None, *, page: Path | None, all_rows: bool, as_json: bool
 ) -> None:
     """Print the difference of the profiles of two runs or configurations; the first line is the answer."""
     repository, table = read_table(root)
@@ -46,4 +46,4 @@ def print_difference(
         click.echo(note)
     for rows in difference_tables(answer):
         click.echo()
-        print_rows(rows.headers, rows.rows, limit=row_limit(every), title=rows.title)
+        print_rows(rows.headers, rows.rows, limit=row_limit(all_rows), title=rows.title)

@@ -47,7 +47,7 @@ def runs(
     status: str | None,
     odd: bool,
     limit: int | None,
-    every: bool,
+    all_rows: bool,
     as_json: bool,
     repository: Path,
 ) -> None:
@@ -58,7 +58,7 @@ def runs(
     named = {"workload": workload_named(workload, levels_in(flagged.table, "workload")) if workload else None}
     named |= {"layout": layout, "status": status}
     conditions = [f"{name}={level}" for name, level in named.items() if level]
-    rows = limit or (None if every or as_json else ROWS_SHOWN)
+    rows = limit or (None if all_rows or as_json else ROWS_SHOWN)
     shown: list[Run] = []
     total = 0
     if all(level in levels_in(table, name) for name, level in named.items() if level):

@@ -28,7 +28,7 @@ from assay.text import metric_text, run_id_text
 @where_option
 @repository_option
 @json_option
-def scatter(every: bool, repository: Path, as_json: bool, **fields: Any) -> None:
+def scatter(all_rows: bool, repository: Path, as_json: bool, **fields: Any) -> None:
     """List two metrics of the matching valid runs, in the order of x. --json also lists the choices."""
     from assay.questions.json_values import json_value
     from assay.questions.runs.scatter import ScatterRequest, counts_text
@@ -50,4 +50,4 @@ def scatter(every: bool, repository: Path, as_json: bool, **fields: Any) -> None
         for point in view.points
     ]
     if rows:
-        print_rows(headers, rows, limit=row_limit(every))
+        print_rows(headers, rows, limit=row_limit(all_rows))

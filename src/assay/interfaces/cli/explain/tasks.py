@@ -16,7 +16,7 @@ from assay.store import Repository
 @all_option
 @json_option
 @repository_option
-def tasks(run: str, node: str | None, job: str | None, every: bool, as_json: bool, repository: Path) -> None:
+def tasks(run: str, node: str | None, job: str | None, all_rows: bool, as_json: bool, repository: Path) -> None:
     """Show how long tasks took by phase and node, and which tasks are outliers.
 
     RUN is the beginning of a run id. An outlier resembles few other tasks of its job and kind in duration, bytes
@@ -33,6 +33,6 @@ def tasks(run: str, node: str | None, job: str | None, every: bool, as_json: boo
     for table in (phases_text(answer), outliers_text(answer)):
         if table.rows:
             click.echo()
-            print_rows(table.headers, table.rows, limit=row_limit(every), title=table.title.capitalize())
+            print_rows(table.headers, table.rows, limit=row_limit(all_rows), title=table.title.capitalize())
         for note in table.notes:
             click.echo(note)

@@ -29,7 +29,7 @@ from assay.text import NO_VALUE, share, size
 @json_option
 @repository_option
 def data_flow_command(
-    reference: str, layout: str | None, where: tuple[str, ...], every: bool, as_json: bool, repository: Path
+    reference: str, layout: str | None, where: tuple[str, ...], all_rows: bool, as_json: bool, repository: Path
 ) -> None:
     """Compare what workloads read, shuffle, write and compute, as table 3 of the LISA'14 paper does.
 
@@ -37,7 +37,7 @@ def data_flow_command(
     """
     store, table = read_table(repository, [*([f"layout={layout}"] if layout else []), *where])
     answer = workload_table(store, table, reference)
-    limit = row_limit(every)
+    limit = row_limit(all_rows)
     if as_json:
         print_json(json_value(answer))
         return

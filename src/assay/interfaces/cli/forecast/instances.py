@@ -34,7 +34,7 @@ def instances() -> None:
 @TABLE
 @all_option
 @json_option
-def list_command(every: bool, as_json: bool, **fields: Any) -> None:
+def list_command(all_rows: bool, as_json: bool, **fields: Any) -> None:
     """List instance types whose name matches PATTERN, such as 'i4i.*'."""
     from assay.questions.json_values import json_value
     from assay.questions.recommendation.instances import InstanceRequest, list_instances
@@ -46,7 +46,7 @@ def list_command(every: bool, as_json: bool, **fields: Any) -> None:
     click.echo(f"{len(answer.instances):,} of {answer.total:,} instance types match.")
     headers = ("Type", "Architecture", "Cores", "vCPUs", "Memory", "Local disks", "Network", "Network volumes")
     if answer.instances:
-        print_rows(headers, [_row(instance) for instance in answer.instances], limit=row_limit(every))
+        print_rows(headers, [_row(instance) for instance in answer.instances], limit=row_limit(all_rows))
 
 
 def _row(instance: InstanceType) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def next_command(
     context: click.Context,
     /,
     precision: float | None,
-    every: bool,
+    all_rows: bool,
     output: Path | None,
     like: Path | None,
     as_json: bool,
@@ -86,7 +86,7 @@ def next_command(
             raise click.UsageError("--precision needs the name of a cluster: assay next CLUSTER --precision 10")
         for option in given_options(context, ("about", "output", "like")):
             raise click.UsageError(f"{option} cannot be combined with --precision.")
-        _print_enough_runs(repository, cluster, precision / 100, fields["where"], row_limit(every), as_json=as_json)
+        _print_enough_runs(repository, cluster, precision / 100, fields["where"], row_limit(all_rows), as_json=as_json)
         return
     from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, next_runs
     from assay.store import Repository
@@ -101,7 +101,7 @@ def next_command(
     if as_json:
         print_json(json_value(answer))
     else:
-        _show(answer, row_limit(every))
+        _show(answer, row_limit(all_rows))
 
 
 def _show(answer: NextRunsAnswer, limit: int | None) -> None:
@@ -159,16 +159,16 @@ def _write(repository: Repository, configurations: list[dict[str, str]], output:
         cluster = Path(os.path.relpath(like.parent / base.cluster_file, output.parent))
     else:
         cluster = Path(f"{output.stem}-cluster.yaml")
-    made = next_plan(configurations, replace(base, cluster_file=str(cluster)))
+    plan = next_plan(configurations, replace(base, cluster_file=str(cluster)))
     if not like:
         write_whole(output.parent / cluster, base.cluster_source.encode())
-    write_whole(output, made.plan.source.encode())
-    for words in made.notices:
+    write_whole(output, plan.plan.source.encode())
+    for words in plan.notices:
         click.echo(f"note: {words}", err=True)
-    for reason, count in made.left_out.items():
+    for reason, count in plan.left_out.items():
         click.echo(f"left out, {count}: {reason}", err=True)
     click.echo(
-        f"wrote {output}: {plural(made.runs, 'run')}, as in the plan {base.name}; next: assay run {output} --dry-run",
+        f"wrote {output}: {plural(plan.runs, 'run')}, as in the plan {base.name}; next: assay run {output} --dry-run",
         err=True,
     )
 

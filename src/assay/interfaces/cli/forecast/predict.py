@@ -107,14 +107,14 @@ def _predict_batch(
 
     if output is not None:
         check_output(output)
-    asked = read_configuration_rows(Source(file, file.name))
-    total = len(asked.rows)
+    rows = read_configuration_rows(Source(file, file.name))
+    total = len(rows.rows)
 
     def progress(done: int) -> None:
         if total > prediction_batch.ROWS_AT_ONCE:
             say(f"{done:,} of {total:,} rows predicted")
 
-    answer = prediction_batch.batch_predicted(learned(repository), asked.rows, where, cluster, progress)
+    answer = prediction_batch.batch_predicted(learned(repository), rows.rows, where, cluster, progress)
     for notice in answer.notices:
         say(f"note: {notice}")
     bad = [row for row in answer.rows if row.problem]
@@ -122,7 +122,7 @@ def _predict_batch(
         say(f"{file.name}:{row.line}: {row.problem}")
     if len(bad) > BAD_ROWS_SHOWN:
         say(f"{len(bad) - BAD_ROWS_SHOWN:,} more rows could not be predicted; the column problem has the reasons")
-    text = json.dumps(json_value(answer), indent=2, ensure_ascii=False) + "\n" if as_json else _csv(asked, answer)
+    text = json.dumps(json_value(answer), indent=2, ensure_ascii=False) + "\n" if as_json else _csv(rows, answer)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -132,16 +132,16 @@ def _predict_batch(
         sys.exit(FormatError.exit_code)
 
 
-def _csv(asked: ConfigurationTable, answer: BatchPrediction) -> str:
+def _csv(rows: ConfigurationTable, answer: BatchPrediction) -> str:
     """Return the rows as CSV: the columns of the input, then the prediction (times in seconds)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     results = ("expected_s", "low_s", "high_s", "extrapolated", "basis", "reasons", "problem")
-    writer.writerow(["line", *asked.columns, *results])
-    for row, prediction in zip(asked.rows, answer.rows, strict=True):
+    writer.writerow(["line", *rows.columns, *results])
+    for row, prediction in zip(rows.rows, answer.rows, strict=True):
         times_s = (prediction.expected_s, prediction.low_s, prediction.high_s)
         cells = [
-            *(row.levels.get(column, "") for column in asked.columns),
+            *(row.levels.get(column, "") for column in rows.columns),
             *("" if time_s is None else f"{time_s:.3f}" for time_s in times_s),
             "" if prediction.problem else "yes" if prediction.extrapolated else "no",
             prediction.basis,

@@ -115,7 +115,7 @@ def recommend(
     profile: Path | None,
     learn_from: Path | None,
     where: tuple[str, ...],
-    every: bool,
+    all_rows: bool,
     as_json: bool,
     **fields: Any,
 ) -> None:
@@ -141,7 +141,7 @@ def recommend(
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, row_limit(every))
+    _show(answer, row_limit(all_rows))
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def whatif(
     target: str,
     changes: tuple[str, ...],
     where: tuple[str, ...],
-    every: bool,
+    all_rows: bool,
     prices: Path | None,
     profile: Path | None,
     learn_from: Path | None,
@@ -78,14 +78,14 @@ def whatif(
     from assay.store import Repository
 
     described = read_document(cluster).text if cluster else ""
-    asked = WhatIfQuestion(parse_question(changes), where, target, described)
+    question = WhatIfQuestion(parse_question(changes), where, target, described)
     book = load_prices(prices) if prices else None
     known = profile_from([profile] if profile else [], learn_from, where) if profile or learn_from else None
-    answer = what_if(Repository.open(repository), asked, book, known)
+    answer = what_if(Repository.open(repository), question, book, known)
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, row_limit(every))
+    _show(answer, row_limit(all_rows))
 
 
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:

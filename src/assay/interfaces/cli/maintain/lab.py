@@ -40,12 +40,12 @@ def up(cluster: Path, name: str | None) -> None:
     described = load_cluster(cluster)
     _clear_abandoned()
     with terminable():
-        made = lifecycle.Lab.up(described, name=name or described.name, persistent=True, progress=say)
-    made.detach()
-    for warning in made.facts["warnings"]:
+        created = lifecycle.Lab.up(described, name=name or described.name, persistent=True, progress=say)
+    created.detach()
+    for warning in created.facts["warnings"]:
         say(f"warning: {warning}")
-    say(f"lab {made.name}: up after {made.facts['elapsed_s']:.1f} s")
-    _print_nodes(made.facts)
+    say(f"lab {created.name}: up after {created.facts['elapsed_s']:.1f} s")
+    _print_nodes(created.facts)
 
 
 @lab.command()

@@ -20,7 +20,7 @@ from assay.text import metric_text, plural
 @click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @all_option
 @json_option
-def baseline(cluster: Path, every: bool, as_json: bool) -> None:
+def baseline(cluster: Path, all_rows: bool, as_json: bool) -> None:
     """Measure every device and link of the file CLUSTER with fio and iperf3.
 
     A running lab of that name is used; otherwise a lab is created and removed at the end.
@@ -35,7 +35,7 @@ def baseline(cluster: Path, every: bool, as_json: bool) -> None:
     if as_json:
         print_json({**_json(measured), "cores": [asdict(speed) for speed in speeds]})
     else:
-        _print(measured, row_limit(every))
+        _print(measured, row_limit(all_rows))
         _print_speeds(described, speeds)
 
 
@@ -47,9 +47,9 @@ async def _measure(cluster: Cluster) -> tuple[DeviceBaseline, list[CoreSpeed]]:
     async with AsyncExitStack() as stack:
         transports: dict[str, Transport] = {}
         for node in cluster.nodes:
-            made = await connect_ssh(node.name, node.address) if node.address else LocalTransport(node.name)
-            stack.push_async_callback(made.close)
-            transports[node.name] = made
+            transport = await connect_ssh(node.name, node.address) if node.address else LocalTransport(node.name)
+            stack.push_async_callback(transport.close)
+            transports[node.name] = transport
         measured = await measure_baseline(cluster, transports, progress=say)
         say("baseline: one core of each node type")
         kinds = {node.type.name: node.name for node in reversed(cluster.nodes)}

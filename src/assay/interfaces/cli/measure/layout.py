@@ -86,8 +86,8 @@ def plan(
     if baseline is None and repository is not None:
         baseline = newest_baseline(Repository.open(repository), described.name)
     measured = read_baseline(baseline, described.name) if baseline else None
-    asked = DirectoryRequest(_words(hdfs), _words(intermediate), data_bytes=_bytes(data), **options)
-    planned = directory_plan(described, measured, asked)
+    request = DirectoryRequest(_words(hdfs), _words(intermediate), data_bytes=_bytes(data), **options)
+    planned = directory_plan(described, measured, request)
     if as_json:
         print_json({"name": name, **_json(planned)})
     else:

@@ -109,8 +109,8 @@ def tune(
     described = load_plan(plan)
     simulate = simulate or described.cluster.simulated
     fields |= {"strategy": Strategy(fields["strategy"]), "warm": WarmStart(fields["warm"])}
-    asked = TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
-    from_simulator = asked.warm is WarmStart.SIMULATION
+    tuning_request = TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
+    from_simulator = tuning_request.warm is WarmStart.SIMULATION
     if profile is not None and not simulate and not from_simulator:
         raise SpecificationError("--profile applies to simulations", hint="add --simulate or --warm simulation")
     if simulate and from_simulator:
@@ -121,7 +121,7 @@ def tune(
     costs = profile_from([profile] if profile else [], None, ()) if simulate or from_simulator else None
     opened = None if dry_run and not Repository.is_at(repository) else Repository.create(repository)
     origin = Origin.SIMULATED if simulate else Origin.MEASURED
-    planned = tuning.planned_tuning(described, asked, opened, costs, origin)
+    planned = tuning.planned_tuning(described, tuning_request, opened, costs, origin)
     if dry_run or opened is None:
         for line in planned.lines():
             click.echo(line)

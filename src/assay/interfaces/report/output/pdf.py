@@ -182,10 +182,10 @@ def pdf(document: ReportDocument) -> bytes:
             files("assay.interfaces.report").joinpath("templates/report.typ").read_text("utf-8"), encoding="utf-8"
         )
         try:
-            made = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
+            compiled = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
         except (typst.TypstError, RuntimeError) as error:
             raise AssayError(
                 f"the PDF can't be typeset: {error}", hint="this is a bug in assay: please report it"
             ) from error
-    assert isinstance(made, bytes)
-    return made
+    assert isinstance(compiled, bytes)
+    return compiled

@@ -104,58 +104,58 @@ def cluster_files(context: Context) -> dict[str, str]:
     return served_clusters(context.store.repository, context.cluster_folders)
 
 
-def content_of(asked: PlanQuestion) -> dict[str, Value]:
+def content_of(question: PlanQuestion) -> dict[str, Value]:
     """Return the content of the plan file for a request."""
-    several = {"layout": asked.layouts, **asked.levels} if len(asked.layouts) > 1 else asked.levels
+    several = {"layout": question.layouts, **question.levels} if len(question.layouts) > 1 else question.levels
     content: dict[str, Value] = {
-        "plan": asked.name,
+        "plan": question.name,
         "cluster": CLUSTER_FILE,
-        "parameters": {**asked.parameters},
+        "parameters": {**question.parameters},
         "workloads": [
             {workload.name: {"data_per_node" if workload.per_node else "data": workload.data, **workload.options}}
-            for workload in asked.workloads
+            for workload in question.workloads
         ],
         "factors": {name: [*levels] for name, levels in several.items()},
-        "layout": asked.layouts[0] if len(asked.layouts) == 1 else "",
-        "repetitions": str(asked.repetitions),
-        "seed": str(asked.seed),
+        "layout": question.layouts[0] if len(question.layouts) == 1 else "",
+        "repetitions": str(question.repetitions),
+        "seed": str(question.seed),
     }
     return {key: value for key, value in content.items() if value}
 
 
-def runs_of(asked: PlanQuestion) -> int:
+def runs_of(question: PlanQuestion) -> int:
     """Return the number of runs of a plan, before they are expanded."""
-    levels = math.prod(map(len, asked.levels.values()))
-    return len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
+    levels = math.prod(map(len, question.levels.values()))
+    return len(question.workloads) * len(question.layouts) * levels * question.repetitions
 
 
-def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
+def plan_of(question: PlanQuestion, cluster_text: str) -> Plan:
     """Return the plan for a request and the text of its cluster file.
 
     Raises :class:`SpecificationError` with the line of an error in the plan or the cluster file. Also raises it for a
     plan with more than :data:`RUNS_MAX` runs, before the runs are expanded.
     """
-    count = runs_of(asked)
+    count = runs_of(question)
     if count > RUNS_MAX:
         raise SpecificationError(
             f"the plan has {count:,} runs, and the server accepts at most {RUNS_MAX:,}",
             where="the plan",
             hint="use fewer levels or repetitions; `assay run` accepts larger plans",
         )
-    return plan_of_texts(content_of(asked), cluster_text)
+    return plan_of_texts(content_of(question), cluster_text)
 
 
-def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
+def cluster_text_of(context: Context, question: PlanQuestion) -> str:
     """Return the text of the requested cluster file. Raises NotFoundError if the server has no file of this name."""
-    if asked.cluster_text is not None:
-        return asked.cluster_text
+    if question.cluster_text is not None:
+        return question.cluster_text
     files = cluster_files(context)
-    if asked.cluster is None or asked.cluster not in files:
+    if question.cluster is None or question.cluster not in files:
         raise NotFoundError(
-            f"this server has no cluster file {asked.cluster!r}",
+            f"this server has no cluster file {question.cluster!r}",
             hint=f"it has: {', '.join(files) or 'none'}; or send the text of one",
         )
-    return files[asked.cluster]
+    return files[question.cluster]
 
 
 @router.get("/clusters", dependencies=READERS)
@@ -165,29 +165,31 @@ def clusters(context: ContextOf) -> list[ClusterText]:
 
 
 @router.post("/plan", dependencies=READERS)
-def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
+def plan(context: ContextOf, question: PlanQuestion) -> Preview:
     """Assemble a plan: its YAML, its runs, and their expected duration. Nothing is stored, and nothing runs."""
 
     def history(cluster: str) -> Sequence[Run]:
         repository = context.store.repository
         return context.store.answer(("history", cluster), lambda table: newest_on(repository, table, cluster))
 
-    return preview(plan_of(asked, cluster_text_of(context, asked)), context.store.repository, history, time.time())
+    return preview(
+        plan_of(question, cluster_text_of(context, question)), context.store.repository, history, time.time()
+    )
 
 
 @router.post("/plan/start", dependencies=[Depends(require(AccessRole.RUN))])
-def start(context: ContextOf, asked: PlanQuestion) -> Started:
+def start(context: ContextOf, question: PlanQuestion) -> Started:
     """Start the plan as a campaign, if the server permits it and the token has the role run; one campaign at a time."""
     if not context.campaigns:
         raise DeniedError(403, "this server starts no campaigns", "start it with `assay serve --campaigns`")
-    if asked.cluster_text is not None:
+    if question.cluster_text is not None:
         raise DeniedError(
             403,
             "a campaign needs a cluster file of the server",
             "put the file into the folder of `assay serve --clusters`",
         )
-    text = cluster_text_of(context, asked)
-    checked = plan_of(asked, text)
+    text = cluster_text_of(context, question)
+    checked = plan_of(question, text)
     folders = context.store.repository.folders
     running = [
         campaign for campaign in campaigns(context.store.repository, time.time(), LISTED_MAX) if campaign.running

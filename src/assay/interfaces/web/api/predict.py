@@ -137,13 +137,13 @@ class BatchRequest(BaseModel):
 
 
 @router.post("/predict")
-def post_predictions(context: ContextOf, asked: BatchRequest) -> BatchPrediction:
+def post_predictions(context: ContextOf, request: BatchRequest) -> BatchPrediction:
     """Predict many configurations; values equal those of single predictions. Nothing is stored."""
     rows = [
         ConfigurationRow(number, {name: _text(value) for name, value in row.items() if value not in (None, "")})
-        for number, row in enumerate(asked.rows, 1)
+        for number, row in enumerate(request.rows, 1)
     ]
-    return batch_predicted(cached_model(context), rows, asked.where)
+    return batch_predicted(cached_model(context), rows, request.where)
 
 
 def _text(value: str | int | float | bool | None) -> str:

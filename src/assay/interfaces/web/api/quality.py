@@ -43,7 +43,7 @@ def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:
 
     def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
         # The search for traces is slow, so it runs once for all filters.
-        return coverage(table, store.answer(("traced",), lambda every: traced_rows(repository, every)))
+        return coverage(table, store.answer(("traced",), lambda all_runs: traced_rows(repository, all_runs)))
 
     return context.ask(make, where, "coverage")
 

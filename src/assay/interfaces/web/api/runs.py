@@ -127,11 +127,12 @@ def get_task_durations(
     job: Annotated[str | None, Query(max_length=300, description="Id of a job; all jobs when left out.")] = None,
 ) -> TaskDurations:
     """Return task durations by phase and node as histograms, and outlier tasks with the reason."""
-    seen = close_view(context, run_id)
-    if not seen.tasks:
+    complete_run = close_view(context, run_id)
+    if not complete_run.tasks:
         raise NotFoundError("this run has no task attempts", hint="importing its job history adds them")
     return context.store.answer(
-        ("task durations", seen.run.run_id, node, job), lambda _: durations_of_complete_run(seen, node, job)
+        ("task durations", complete_run.run.run_id, node, job),
+        lambda _: durations_of_complete_run(complete_run, node, job),
     )
 
 

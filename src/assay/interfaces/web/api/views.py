@@ -175,57 +175,57 @@ def cheapest(context: Context, where: Sequence[str] = ()) -> CheapestView:
     if context.book is None:
         return CheapestView()
     try:
-        every = run_costs(context, CostQuestion(where=list(where)))
+        views = run_costs(context, CostQuestion(where=list(where)))
     except AssayError as error:
         return CheapestView(problem=error)
     return CheapestView(
-        tuple(job_cost for job_cost in every if job_cost.rows),
-        tuple(job_cost for job_cost in every if not job_cost.rows),
+        tuple(job_cost for job_cost in views if job_cost.rows),
+        tuple(job_cost for job_cost in views if not job_cost.rows),
     )
 
 
-def run_costs(context: Context, asked: CostQuestion) -> list[JobCostEffectiveness]:
+def run_costs(context: Context, question: CostQuestion) -> list[JobCostEffectiveness]:
     """Return the cost of each job, ranked by configuration; cached until the runs change."""
-    day = checked_date(asked.on, "on") if asked.on else None
+    day = checked_date(question.on, "on") if question.on else None
 
     def make(table: RunTable) -> list[JobCostEffectiveness]:
         request = CostEffectivenessRequest(
-            tuple(asked.by), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged
+            tuple(question.by), question.take, day, question.currency, question.seed, question.exclude_flagged
         )
-        chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
+        chosen, book = selected(table, question.where), book_of(context, question.prices, question.changes)
         return cost_effectiveness(context.store.repository, chosen, book, request, table)
 
-    return context.store.answer(("cost", asked.model_dump_json()), make)
+    return context.store.answer(("cost", question.model_dump_json()), make)
 
 
 @router.post("/cost")
-def cost(context: ContextOf, asked: CostQuestion) -> list[dict[str, Any]]:
+def cost(context: ContextOf, question: CostQuestion) -> list[dict[str, Any]]:
     """Price runs, as `assay cost --json`: ranking, Pareto front, switching prices. Nothing is stored."""
-    return [cost_effectiveness_json(view) for view in run_costs(context, asked)]
+    return [cost_effectiveness_json(view) for view in run_costs(context, question)]
 
 
-def tco_answer(context: Context, asked: TcoQuestion) -> JobCosts:
+def tco_answer(context: Context, question: TcoQuestion) -> JobCosts:
     """Return the number of jobs, and their cost, over the years of use."""
 
     def make(table: RunTable) -> JobCosts:
         request = JobCostRequest(
-            prices=book_of(context, asked.prices, asked.changes),
-            where=tuple(asked.where),
-            years=asked.years,
-            rounding=asked.rounding,
-            baseline=asked.baseline,
-            exclude_flagged=asked.exclude_flagged,
+            prices=book_of(context, question.prices, question.changes),
+            where=tuple(question.where),
+            years=question.years,
+            rounding=question.rounding,
+            baseline=question.baseline,
+            exclude_flagged=question.exclude_flagged,
             runs_max=RUNS_MAX,
         )
         return job_costs(context.store.repository, table, request)
 
-    return context.store.answer(("tco", asked.model_dump_json()), make)
+    return context.store.answer(("tco", question.model_dump_json()), make)
 
 
 @router.post("/tco")
-def tco(context: ContextOf, asked: TcoQuestion) -> dict[str, Any]:
+def tco(context: ContextOf, question: TcoQuestion) -> dict[str, Any]:
     """Price a job over years of use, as `assay cost --years N --json`. Nothing is stored."""
-    return cost_over_years_json(tco_answer(context, asked))
+    return cost_over_years_json(tco_answer(context, question))
 
 
 @router.get("/campaigns")

@@ -34,9 +34,9 @@ def cached_anchors(context: Context, cluster: str = "", where: Sequence[str] = (
     ``cluster``: name of a cluster file on the server to use instead of the stored files.
     """
     ask, repository = context.simulators.simulate, context.store.repository
-    asked = WhatIfQuestion((), tuple(where), cluster=_cluster_text(context, cluster))
+    question = WhatIfQuestion((), tuple(where), cluster=_cluster_text(context, cluster))
     return context.store.answer(
-        ("anchors", cluster, tuple(where)), lambda table: anchors_of(repository, table, asked, ask)
+        ("anchors", cluster, tuple(where)), lambda table: anchors_of(repository, table, question, ask)
     )
 
 

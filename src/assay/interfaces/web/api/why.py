@@ -44,22 +44,22 @@ AskedWhy = Annotated[WhyQuestion, Depends(_why_question)]
 """The question in the query of an address."""
 
 
-def cached_pair(context: Context, asked: WhyQuestion) -> ExamplePair | None:
+def cached_pair(context: Context, question: WhyQuestion) -> ExamplePair | None:
     """Return the two runs that illustrate a speedup; None without a matching pair. Cached until the runs change."""
     repository = context.store.repository
     return context.store.answer(
-        ("why", asked), lambda table: pair_of(repository, table, asked, _observed_runs(context))
+        ("why", question), lambda table: pair_of(repository, table, question, _observed_runs(context))
     )
 
 
-def has_explanation(context: Context, asked: WhyQuestion) -> bool:
+def has_explanation(context: Context, question: WhyQuestion) -> bool:
     """Return whether two matching runs have a trace or task attempts. Cached until the runs change."""
     observed = _observed_runs(context)
     if not len(observed):
         return False
     repository = context.store.repository
     return context.store.answer(
-        ("explained", asked), lambda _: is_explained(repository, _observed_runs(context), asked)
+        ("explained", question), lambda _: is_explained(repository, _observed_runs(context), question)
     )
 
 
@@ -68,21 +68,21 @@ def _observed_runs(context: Context) -> RunTable:
     return context.store.answer(("observed runs",), lambda table: observed_runs_of(repository, table))
 
 
-def required_pair(context: Context, asked: WhyQuestion) -> ExamplePair:
+def required_pair(context: Context, question: WhyQuestion) -> ExamplePair:
     """Return the two runs that illustrate a speedup. Raises NotFoundError without a matching pair."""
-    pair = cached_pair(context, asked)
+    pair = cached_pair(context, question)
     if pair is None:
         raise NotFoundError(
-            f"no run with {asked.candidate} is equal to one with {asked.baseline} in everything else",
+            f"no run with {question.candidate} is equal to one with {question.baseline} in everything else",
             hint="choose two in the list of runs: Compare then says in what they differ",
         )
     return pair
 
 
 @router.get("/why")
-def why(context: ContextOf, asked: AskedWhy) -> ExamplePair:
+def why(context: ContextOf, question: AskedWhy) -> ExamplePair:
     """Choose two runs that illustrate a speedup: equal in everything else, with traces if possible, and typical."""
-    return required_pair(context, asked)
+    return required_pair(context, question)
 
 
 def reasons_of(context: Context, sides: Sides) -> Reasons:

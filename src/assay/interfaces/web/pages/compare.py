@@ -112,7 +112,7 @@ def compare(
 
 def _code(context: Context, ids: list[str], of: Of, close: Sequence[CompleteRun]) -> ComparedProfiles | str | None:
     """Return the difference of two profiled sides, or why it can't be computed; None if not both have a profile."""
-    if len(ids) != CODE_SIDES or not all(has_recordings(seen.logs) for seen in close):
+    if len(ids) != CODE_SIDES or not all(has_recordings(complete_run.logs) for complete_run in close):
         return None
     try:
         return api_profiles.get_code_difference(context, ids, of)
@@ -146,8 +146,8 @@ def _is_of(decision: Decision, side: ComparedSide) -> bool:
     return decision.origin == side.origin and scale == side.lab_scale
 
 
-def _is_observed(seen: CompleteRun) -> bool:
-    return bool(seen.detail.breakdown.phases or seen.detail.devices)
+def _is_observed(complete_run: CompleteRun) -> bool:
+    return bool(complete_run.detail.breakdown.phases or complete_run.detail.devices)
 
 
 def _flagged_runs(context: Context, sides: Sequence[ComparedSide]) -> dict[str, FlagCount]:
@@ -176,8 +176,8 @@ def _drawn(
         charts["times"] = runtime_bars(summaries, colours, FULL_PX)
     if any(rate is not None for summary in summaries for rate in summary.throughputs_mb_per_s.values()):
         charts["throughput"] = throughput_bars(summaries, colours, FULL_PX)
-    seen = {side.label: run_view for side, run_view in zip(sides, close, strict=True)}
-    tasks = {label: run_view for label, run_view in seen.items() if run_view.tasks}
+    run_by_label = {side.label: run_view for side, run_view in zip(sides, close, strict=True)}
+    tasks = {label: run_view for label, run_view in run_by_label.items() if run_view.tasks}
     if len(tasks) > 1:
         charts["shares"] = time_shares({label: run_view.detail.breakdown for label, run_view in tasks.items()}, FULL_PX)
         charts["tasks"] = task_occupancy(occupancy_of_runs(tasks))
@@ -185,33 +185,37 @@ def _drawn(
         charts["phases"] = phase_timeline(summaries, colours, FULL_PX)
     uses = {
         label: run_view.detail.by_purpose
-        for label, run_view in seen.items()
+        for label, run_view in run_by_label.items()
         if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in run_view.detail.by_purpose)
     }
     if len(uses) > 1:
         charts["requests"] = request_sizes(uses, colours, FULL_PX)
-    traces, views, shown = _traces(seen, colours, trace)
+    traces, views, shown = _traces(run_by_label, colours, trace)
     return charts | traces, views, shown
 
 
 def _traces(
-    seen: Mapping[str, CompleteRun], colours: Mapping[str, str], trace: str | None
+    run_by_label: Mapping[str, CompleteRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    views = views_of(run_view.trace for run_view in seen.values())
+    views = views_of(run_view.trace for run_view in run_by_label.values())
     views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views
     chosen = trace if trace in views else next(iter(views), None)
     if chosen is None:
         return {}, views, None
-    longest_s = max(run_view.run.duration_s for run_view in seen.values())
+    longest_s = max(run_view.run.duration_s for run_view in run_by_label.values())
     if chosen == DISK_TRAFFIC:
-        return {"trace": disk_traffic_areas(disk_traffic_of_runs(seen), colours, FULL_PX)}, views, chosen
+        return {"trace": disk_traffic_areas(disk_traffic_of_runs(run_by_label), colours, FULL_PX)}, views, chosen
     view = TRACE_VIEWS[chosen]
-    lines = {label: [x for x in lines_of(run_view.trace, view) if any(x.values)] for label, run_view in seen.items()}
+    lines = {
+        label: [x for x in lines_of(run_view.trace, view) if any(x.values)] for label, run_view in run_by_label.items()
+    }
     highest = max((max(line.values) for series_lines in lines.values() for line in series_lines), default=None)
     return (
         {
             f"trace {label}": trace_lines(
-                Lines(view.title, series_lines, *names_shown(seen[label].trace, view)), longest_s, highest=highest
+                Lines(view.title, series_lines, *names_shown(run_by_label[label].trace, view)),
+                longest_s,
+                highest=highest,
             )
             for label, series_lines in lines.items()
             if series_lines

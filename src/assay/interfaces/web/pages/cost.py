@@ -142,19 +142,19 @@ def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) 
 
 def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the template values of the selected view: costs, charts and prices, or the problem."""
-    asked = CostPageState()
+    page_state = CostPageState()
     try:
-        asked = asked_from(pairs)
-        asked = replace(asked, state=_completed(context, asked.state))
-        if context.book is None and asked.book_text is None:
-            return {**_NOTHING, "asked": asked}
-        results = _job_costs(context, asked) if asked.state["view"] == "run" else _years(context, asked)
-        return {**_NOTHING, **results, "asked": asked}
+        page_state = asked_from(pairs)
+        page_state = replace(page_state, state=_completed(context, page_state.state))
+        if context.book is None and page_state.book_text is None:
+            return {**_NOTHING, "asked": page_state}
+        results = _job_costs(context, page_state) if page_state.state["view"] == "run" else _years(context, page_state)
+        return {**_NOTHING, **results, "asked": page_state}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
     except AssayError as error:
         problem = error
-    return {**_NOTHING, "asked": asked, "problem": problem}
+    return {**_NOTHING, "asked": page_state, "problem": problem}
 
 
 def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
@@ -166,15 +166,20 @@ def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
     kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
-    asked = state.get("workload", "")
-    every = state["view"] == "years" and len(table) <= api_views.RUNS_MAX  # a mean over workloads needs all of them
-    kept["workload"] = asked if asked in workloads else "" if every else most_common(table, "workload")
+    workload = state.get("workload", "")
+    # A mean over workloads needs all of them.
+    all_workloads = state["view"] == "years" and len(table) <= api_views.RUNS_MAX
+    kept["workload"] = workload if workload in workloads else "" if all_workloads else most_common(table, "workload")
     kept["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
     return kept
 
 
-def _where(asked: CostPageState) -> list[str]:
-    return [f"{name}={asked.state[name]}" for name in ("workload", "cluster", DEVICE_CLASS) if asked.state.get(name)]
+def _where(page_state: CostPageState) -> list[str]:
+    return [
+        f"{name}={page_state.state[name]}"
+        for name in ("workload", "cluster", DEVICE_CLASS)
+        if page_state.state.get(name)
+    ]
 
 
 def job_text(job_cost: JobCostEffectiveness) -> str:
@@ -187,15 +192,15 @@ def _job_title(job_cost: JobCostEffectiveness) -> str:
     return context_text({name: level for name, level in job_cost.job.items() if name != "workload"})
 
 
-def _job_costs(context: Context, asked: CostPageState) -> dict[str, Any]:
+def _job_costs(context: Context, page_state: CostPageState) -> dict[str, Any]:
     """Return the template values of a job's costs: with current prices, with the book's, and the editable prices."""
-    state = asked.state
-    book = api_views.book_of(context, asked.book_text, {})
-    changes = asked.changed_in(book)
+    state = page_state.state
+    book = api_views.book_of(context, page_state.book_text, {})
+    changes = page_state.changed_in(book)
     question = CostQuestion(
-        prices=asked.book_text,
+        prices=page_state.book_text,
         by=[state["by"]] if state.get("by") else [],
-        where=_where(asked),
+        where=_where(page_state),
         take=state["take"],
         exclude_flagged=bool(state.get("unflagged")),
     )
@@ -260,15 +265,15 @@ def _distance(price: SwitchingPriceRow) -> float:
     return min(abs(math.log(max(end, 1e-9) / amount)) for end in ends)
 
 
-def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
-    book = api_views.book_of(context, asked.book_text, {})
+def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
+    book = api_views.book_of(context, page_state.book_text, {})
     question = TcoQuestion(
-        prices=asked.book_text,
-        changes=asked.changed_in(book),
-        where=_where(asked),
-        years=asked.state["years"],
-        rounding=asked.state["rounding"],
-        exclude_flagged=bool(asked.state.get("unflagged")),
+        prices=page_state.book_text,
+        changes=page_state.changed_in(book),
+        where=_where(page_state),
+        years=page_state.state["years"],
+        rounding=page_state.state["rounding"],
+        exclude_flagged=bool(page_state.state.get("unflagged")),
     )
     costs = api_views.tco_answer(context, question)
     view = costs.view
@@ -289,11 +294,11 @@ def _years(context: Context, asked: CostPageState) -> dict[str, Any]:
 
 
 def _paid(
-    book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
+    book: PriceBook, changed: PriceBook, view: CostView, levels_of_runs: Mapping[str, Sequence[str]]
 ) -> tuple[PriceField, ...]:
     """Return the editable prices of the layouts' bills.
 
-    ``there``: levels of the runs by factor; prices that apply only to other levels are omitted.
+    ``levels_of_runs``: levels of the runs by factor; prices that apply only to other levels are omitted.
     """
     paid = {line.price for bill in view.bills.values() for line in bill.items}
     items, now = items_by_name(book), prices_in(changed)
@@ -301,14 +306,14 @@ def _paid(
     for name, book_price in prices_in(book).items():
         item = items.get(name)  # electricity is a price without an item
         when = item.when if item else {}
-        if name in paid and all(_has(there, factor, levels) for factor, levels in when.items()):
+        if name in paid and all(_has(levels_of_runs, factor, levels) for factor, levels in when.items()):
             most = max(2 * book_price, now[name]) or 1.0
             fields.append(PriceField(name, item.per if item else "kWh", book_price, now[name], most))
     return tuple(fields)
 
 
-def _has(there: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
-    return factor not in there or UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
+def _has(levels_of_runs: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
+    return factor not in levels_of_runs or UNKNOWN in levels or not set(levels).isdisjoint(levels_of_runs[factor])
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:

@@ -95,20 +95,20 @@ class PlanEstimate:
     expected_s: float | None
 
 
-def _draft(context: Context, asked: api_plan.PlanQuestion) -> PlanEstimate:
-    runs_per_workload = api_plan.runs_of(asked) // len(asked.workloads)
-    runs = [(workload.name, runs_per_workload) for workload in asked.workloads]
-    return PlanEstimate(api_plan.runs_of(asked), expected_duration_s(context.store.table(), runs))
+def _draft(context: Context, question: api_plan.PlanQuestion) -> PlanEstimate:
+    runs_per_workload = api_plan.runs_of(question) // len(question.workloads)
+    runs = [(workload.name, runs_per_workload) for workload in question.workloads]
+    return PlanEstimate(api_plan.runs_of(question), expected_duration_s(context.store.table(), runs))
 
 
 def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
     if not form.get("layouts", [""])[0].strip():
         return _NOTHING
     try:
-        asked = api_plan.asked_in(form)
-        if not asked.cluster and not asked.cluster_text:
-            return {**_NOTHING, "draft": _draft(context, asked)}
-        return {**_NOTHING, "preview": api_plan.plan(context, asked)}
+        request = api_plan.asked_in(form)
+        if not request.cluster and not request.cluster_text:
+            return {**_NOTHING, "draft": _draft(context, request)}
+        return {**_NOTHING, "preview": api_plan.plan(context, request)}
     except ValidationError as error:
         first = error.errors()[0]
         where = " ".join(str(part) for part in first["loc"])
@@ -129,11 +129,11 @@ async def preview(request: Request) -> Response:
 
 
 def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
-    asked = _asked(form)
+    request = _asked(form)
     if what == "plan":
-        name, text = PLAN_FILE, written(api_plan.content_of(asked)).text
+        name, text = PLAN_FILE, written(api_plan.content_of(request)).text
     else:
-        name, text = CLUSTER_FILE, api_plan.cluster_text_of(context, asked)
+        name, text = CLUSTER_FILE, api_plan.cluster_text_of(context, request)
     return Response(
         text, media_type="application/yaml", headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )

@@ -60,11 +60,11 @@ async def begin(request: Request) -> Response:
 
 def _start_search(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
     try:
-        asked = _request_of(form)
-        key = api_recommend.start_search(context, asked)
+        search_request = _request_of(form)
+        key = api_recommend.start_search(context, search_request)
     except AssayError as error:
         return page_of(request, "recommend", **{**_values(context, form), "problem": error})
-    query = urlencode([("key", key)]) if asked.catalogue_text.strip() else _query(asked)
+    query = urlencode([("key", key)]) if search_request.catalogue_text.strip() else _query(search_request)
     return RedirectResponse(f"/recommend?{query}", status_code=303)
 
 
@@ -137,27 +137,27 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     """Return the values for the page's template."""
     catalogues = list(stored_catalogues(context.cluster_folders))
     problem: AssayError | None = None
-    asked = default_request(context)
+    search_request = default_request(context)
     key = next(iter(form.get("key", ())), "")
     if form and not key:
         try:
-            asked = _request_of(form)
-            key = api_recommend.key_of(asked)
+            search_request = _request_of(form)
+            key = api_recommend.key_of(search_request)
         except SpecificationError as error:
             problem = error
     first = not form and bool(catalogues) and context.first_search
     if first:
         try:
-            key = api_recommend.start_search(context, asked)
+            key = api_recommend.start_search(context, search_request)
         except AssayError as error:
             problem = error
     search = context.searches.known(key) if key else None
     recommendation = search.answer if search is not None else None
     return {
-        "asked": asked,
-        "rows": (rows := max(ROWS_MIN, len(asked.workloads) + 1)),
-        "works": [WorkFields(*text.split(":", 3)) for text in asked.workloads]
-        + [WorkFields()] * (rows - len(asked.workloads)),
+        "asked": search_request,
+        "rows": (rows := max(ROWS_MIN, len(search_request.workloads) + 1)),
+        "works": [WorkFields(*text.split(":", 3)) for text in search_request.workloads]
+        + [WorkFields()] * (rows - len(search_request.workloads)),
         "workload_names": list(workloads()),
         "often_choices": list(RUNS_PER_DAY),
         "catalogues": catalogues,

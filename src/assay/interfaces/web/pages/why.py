@@ -24,10 +24,14 @@ OBSERVED_MAX = 6
 
 
 @router.get("/why")
-def why(context: ContextOf, asked: AskedWhy) -> Response:
+def why(context: ContextOf, question: AskedWhy) -> Response:
     """Go to two configurations that differ in nothing but the factor, below the decision that the link belongs to."""
-    pair = required_pair(context, asked)
-    decided = [("by", asked.by), ("baseline", asked.baseline), *(("where", text) for text in asked.where if text)]
+    pair = required_pair(context, question)
+    decided = [
+        ("by", question.by),
+        ("baseline", question.baseline),
+        *(("where", text) for text in question.where if text),
+    ]
     address = urlencode([*(("run", run_id) for run_id in pair.runs), *decided])
     return RedirectResponse(f"/compare?{address}", status_code=303)
 
@@ -42,7 +46,9 @@ def of_speedups(
     questions = [
         (item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None
     ]
-    return [(item, asked if asked and has_explanation(context, asked) else None) for item, asked in questions]
+    return [
+        (item, question if question and has_explanation(context, question) else None) for item, question in questions
+    ]
 
 
 def observed_pairs(
@@ -57,11 +63,11 @@ def observed_pairs(
         for result in decision.results:
             if result.time is None or workload not in (None, result.workload):
                 continue
-            asked = of_result(decision, result)
-            pair = cached_pair(context, asked)
+            question = of_result(decision, result)
+            pair = cached_pair(context, question)
             if pair is not None and pair.observed and not set(pair.runs) & set(without):
                 options = (compared_option(decision, level) for level in (result.option, decision.baseline))
                 what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
                 badge = titles.origin_badge(decision.origin, decision.lab_scale)
-                pairs.append((what, badge, f"/why?{urlencode(asked.pairs)}"))
+                pairs.append((what, badge, f"/why?{urlencode(question.pairs)}"))
     return pairs[:OBSERVED_MAX]

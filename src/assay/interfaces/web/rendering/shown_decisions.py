@@ -77,7 +77,7 @@ def _explained(context: Context, where: Sequence[str]) -> WhysOf:
 
     def whys_of(decision: Decision) -> tuple[WhyQuestion, ...]:
         questions = of_decision(decision, where)[:WHYS_SHOWN] if " + " not in decision.factor else []
-        return tuple(asked for asked in questions if has_explanation(context, asked))
+        return tuple(question for question in questions if has_explanation(context, question))
 
     return whys_of
 

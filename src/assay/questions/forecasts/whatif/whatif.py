@@ -228,37 +228,39 @@ Ask = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
 
 
 def what_if(
-    store: Repository, asked: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
+    repository: Repository, question: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
 ) -> WhatIfAnswer:
     """Return the answer for each workload and configuration. ``profile``: None learns it from the selected runs.
 
     Raises RepositoryError if no measured run is selected, and SpecificationError for changes that are unknown, or
     impossible on every configuration, and for a given cluster file of another scale than the runs.
     """
-    return answer_of(anchors_of(store, store.table(), asked, simulate, profile), asked.changes, book, simulate)
+    return answer_of(
+        anchors_of(repository, repository.table(), question, simulate, profile), question.changes, book, simulate
+    )
 
 
 def anchors_of(
-    store: Repository, table: RunTable, asked: WhatIfQuestion, ask: Ask, profile: CostProfile | None = None
+    repository: Repository, table: RunTable, question: WhatIfQuestion, ask: Ask, profile: CostProfile | None = None
 ) -> Anchors:
     """Simulate each selected measured configuration."""
-    runs = measured_runs(store, table, asked.where)
-    targets = [run for run in runs if is_target(run, asked.target)]
+    runs = measured_runs(repository, table, question.where)
+    targets = [run for run in runs if is_target(run, question.target)]
     if not targets:
-        raise _no_measured_run(asked.target, str(store.root))
-    groups, without_plan = measured_of(store, runs, asked.cluster)
-    chosen = [group for group in groups if group.has_target(asked.target)]
+        raise _no_measured_run(question.target, str(repository.root))
+    groups, without_plan = measured_of(repository, runs, question.cluster)
+    chosen = [group for group in groups if group.has_target(question.target)]
     if not chosen:
         raise RepositoryError(
             "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
             where=f"run {targets[0].run_id[:13]}",
-            hint=_cluster_hint(store, targets),
+            hint=_cluster_hint(repository, targets),
         )
-    for group in chosen if asked.cluster else ():
+    for group in chosen if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
     # Labs and real hosts have separate profiles: they can't be learned from together.
     profiles = {
-        in_lab: profile or profile_of(store, [run for run in runs if _in_lab(run) is in_lab], "these runs")
+        in_lab: profile or profile_of(repository, [run for run in runs if _in_lab(run) is in_lab], "these runs")
         for in_lab in {_in_lab(group.runs[0]) for group in chosen}
     }
     anchors = tuple(
@@ -267,9 +269,9 @@ def anchors_of(
     return Anchors(anchors, without_plan)
 
 
-def _cluster_hint(store: Repository, runs: Sequence[Run]) -> str:
+def _cluster_hint(repository: Repository, runs: Sequence[Run]) -> str:
     """Return how to give the cluster file of runs without one: an example that fits, if there is one."""
-    fitting = fitting_examples(store, runs)
+    fitting = fitting_examples(repository, runs)
     if fitting:
         return f"--cluster {fitting[0]} fits: it has the scale, disks and network of these runs"
     return (

@@ -52,14 +52,14 @@ class Control:
     whole: bool = True
 
 
-def anchor_choices(store: Repository, table: RunTable, cluster: str = "") -> tuple[AnchorChoice, ...]:
+def anchor_choices(repository: Repository, table: RunTable, cluster: str = "") -> tuple[AnchorChoice, ...]:
     """Return the measured runs whose plans are stored, by campaign, workload and configuration, oldest first.
 
     ``cluster``: text of a cluster file to use instead of the stored files.
     """
     if not len(table):
         return ()
-    groups, _ = measured_of(store, measured_runs(store, table), cluster)
+    groups, _ = measured_of(repository, measured_runs(repository, table), cluster)
     return tuple(
         AnchorChoice(group.runs[0].run_id, group.workload, group.configuration, group.plan.name, len(group.runs))
         for group in groups
@@ -73,10 +73,10 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
         now = _controls(anchor.measured, changes)
     except AssayError:  # impossible changes: the controls still show them
         now = measured
-    asked = dict(changes)
+    values = dict(changes)
     controls = []
     for name, control in measured.items():
-        text = asked.get(name, now.get(name, control).now)
+        text = values.get(name, now.get(name, control).now)
         text = text.removesuffix(control.unit).strip() if control.unit else text
         choices = now.get(name, control).choices
         controls.append(

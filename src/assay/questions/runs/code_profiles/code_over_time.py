@@ -35,19 +35,19 @@ class CodeOverTime:
     categories: tuple[CategoryOverTime, ...]
 
 
-def code_over_time(store: Repository, prefix: str) -> CodeOverTime:
+def code_over_time(repository: Repository, prefix: str) -> CodeOverTime:
     """Return when the run whose id begins with ``prefix`` executed which code.
 
     Raises FormatError if the run has no profile, or one without times.
     """
-    run = store.run(prefix)
+    run = repository.run(prefix)
     counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    times = times_of_run(store, run)
+    times = times_of_run(repository, run)
     for part in times.values():
         for second, stacks in part.stacks.items():
             for stack, count in stacks.items():
                 counts[category_of(stack)][second] += count
-    recorded, interval_s = profile_facts(store, run), next(iter(times.values())).interval_s
+    recorded, interval_s = profile_facts(repository, run), next(iter(times.values())).interval_s
     threads_per_count = recorded["interval_ms"] / 1000 / interval_s
     seconds = sorted({second for category in counts.values() for second in category})
     return CodeOverTime(

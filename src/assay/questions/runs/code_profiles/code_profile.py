@@ -93,16 +93,16 @@ class CodeProfileRequest:
 WHOLE_PROFILE = CodeProfileRequest()
 
 
-def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = WHOLE_PROFILE) -> CodeProfile:
+def code_profile(repository: Repository, prefix: str, request: CodeProfileRequest = WHOLE_PROFILE) -> CodeProfile:
     """Return the requested part of the profile of the run whose id begins with ``prefix``.
 
     Raises FormatError if the run has no profile, or no samples of this kind, with the choices.
     """
-    run = store.run(prefix)
-    recorded = profile_facts(store, run)
-    moment = stacks_at(store, run, request.at_s) if request.at_s is not None else None
-    files = list(moment.stacks) if moment else require_recordings(store, run)
-    nodes = _nodes(store, run) if request.node else {}
+    run = repository.run(prefix)
+    recorded = profile_facts(repository, run)
+    moment = stacks_at(repository, run, request.at_s) if request.at_s is not None else None
+    files = list(moment.stacks) if moment else require_recordings(repository, run)
+    nodes = _nodes(repository, run) if request.node else {}
     chosen = [
         (name, part)
         for name, part in files
@@ -116,7 +116,9 @@ def code_profile(store: Repository, prefix: str, request: CodeProfileRequest = W
         raise FormatError("no samples match the choice", where=run.run_id, hint=_choices(files, nodes))
     stacks, phases, skipped = Counter[Stack](), Counter[str](), 0
     for name, part in chosen:
-        counted, ignored = (moment.stacks[name, part], 0) if moment else stored_stacks(store, run.run_id, name, part)
+        counted, ignored = (
+            (moment.stacks[name, part], 0) if moment else stored_stacks(repository, run.run_id, name, part)
+        )
         stacks.update(counted)
         phases[part] += counted.total()
         skipped += ignored
@@ -153,16 +155,16 @@ def has_times(logs: Iterable[str]) -> bool:
     return any(name.startswith(FOLDER) and name.endswith(TIMES) for name in logs)
 
 
-def profile_facts(store: Repository, run: Run) -> Mapping[str, Any]:
+def profile_facts(repository: Repository, run: Run) -> Mapping[str, Any]:
     """Return the facts about the profile of a run, recorded with it or attached to it; empty without a profile."""
     recorded: Mapping[str, Any] = run.environment.get("profile") or {}
-    attached = None if recorded.get("method") else store.attached_profile(run.run_id)
+    attached = None if recorded.get("method") else repository.attached_profile(run.run_id)
     return recorded if attached is None else msgspec.structs.asdict(attached)
 
 
-def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
+def require_recordings(repository: Repository, run: Run) -> list[tuple[str, str]]:
     """Return recording and part of each file of stacks of a run. Raises FormatError if it has none."""
-    files = [names for names in map(recording_and_part, store.logs(run.run_id)) if names]
+    files = [names for names in map(recording_and_part, repository.logs(run.run_id)) if names]
     if not files:
         reason = (run.environment.get("profile") or {}).get("reason")
         raise FormatError(
@@ -173,24 +175,24 @@ def require_recordings(store: Repository, run: Run) -> list[tuple[str, str]]:
     return files
 
 
-def stacks_of_run(store: Repository, prefix: str) -> RecordedStacks:
+def stacks_of_run(repository: Repository, prefix: str) -> RecordedStacks:
     """Return all stacks of the run whose id begins with ``prefix``. Raises FormatError if it has no profile."""
-    run = store.run(prefix)
-    recorded = profile_facts(store, run)
+    run = repository.run(prefix)
+    recorded = profile_facts(repository, run)
     return RecordedStacks(
         run=run,
         kind=str(recorded.get("kind", "")),
         interval_ms=recorded.get("interval_ms"),
         parts=tuple(
-            RecordedPart(recording, part, stored_stacks(store, run.run_id, recording, part)[0])
-            for recording, part in require_recordings(store, run)
+            RecordedPart(recording, part, stored_stacks(repository, run.run_id, recording, part)[0])
+            for recording, part in require_recordings(repository, run)
         ),
     )
 
 
-def stored_stacks(store: Repository, run_id: str, recording: str, part: str) -> tuple[Counter[Stack], int]:
+def stored_stacks(repository: Repository, run_id: str, recording: str, part: str) -> tuple[Counter[Stack], int]:
     """Return the stacks of one part of a recording, and the number of lines that are not stacks."""
-    return parse_collapsed(store.log(run_id, stacks_file(recording, part)).decode(errors="replace"))
+    return parse_collapsed(repository.log(run_id, stacks_file(recording, part)).decode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +204,9 @@ class Moment:
     stacks: Mapping[tuple[str, str], Counter[Stack]]
 
 
-def stacks_at(store: Repository, run: Run, at_s: float) -> Moment:
+def stacks_at(repository: Repository, run: Run, at_s: float) -> Moment:
     """Return the stacks of the interval at ``at_s``. Raises FormatError if the run has no times, or no sample then."""
-    times = times_of_run(store, run)
+    times = times_of_run(repository, run)
     interval_s = next(iter(times.values())).interval_s
     started_s = started_unix_s(run)
     start_unix_s = floor((started_s + at_s) / interval_s) * interval_s
@@ -216,16 +218,16 @@ def stacks_at(store: Repository, run: Run, at_s: float) -> Moment:
     return Moment(start_unix_s - started_s, start_unix_s - started_s + interval_s, stacks)
 
 
-def times_of_run(store: Repository, run: Run) -> dict[tuple[str, str], StackTimes]:
+def times_of_run(repository: Repository, run: Run) -> dict[tuple[str, str], StackTimes]:
     """Return when the stacks of each recording and part were sampled, in intervals of one length.
 
     Raises FormatError if the run has no profile, or one without times.
     """
-    logs, times = set(store.logs(run.run_id)), {}
-    for recording, part in require_recordings(store, run):
+    logs, times = set(repository.logs(run.run_id)), {}
+    for recording, part in require_recordings(repository, run):
         if times_file(recording, part) in logs:
-            stacks, _ = stored_stacks(store, run.run_id, recording, part)
-            text = store.log(run.run_id, times_file(recording, part)).decode(errors="replace")
+            stacks, _ = stored_stacks(repository, run.run_id, recording, part)
+            text = repository.log(run.run_id, times_file(recording, part)).decode(errors="replace")
             times[recording, part] = parse_times(text, list(stacks))
     if not times or isnan(started_unix_s(run)):
         raise FormatError(

@@ -72,7 +72,7 @@ class _Content:
 
 
 def import_profile(
-    store: Repository,
+    repository: Repository,
     prefix: str,
     paths: Sequence[Path],
     *,
@@ -87,9 +87,9 @@ def import_profile(
 
     Raises RepositoryError if the run is unknown or has a profile, FormatError if a file is no profile or damaged.
     """
-    run = store.run(prefix)
-    bundle = profile_bundle(store.folders.bundles, run.run_id)
-    if bundle.exists() or has_recordings(store.logs(run.run_id)):
+    run = repository.run(prefix)
+    bundle = profile_bundle(repository.folders.bundles, run.run_id)
+    if bundle.exists() or has_recordings(repository.logs(run.run_id)):
         hint = f"to replace it, delete the folder bundles/{bundle.name}" if bundle.exists() else "choose another run"
         raise RepositoryError("this run has a profile", where=run.run_id, hint=hint)
     sources = list(sources_in(list(paths)))
@@ -100,7 +100,7 @@ def import_profile(
             where=str(paths[0]),
             hint="import fewer recordings, for example some of the task attempts",
         )
-    content = _read(store, run, sources, kind, progress)
+    content = _read(repository, run, sources, kind, progress)
     stated = content.kinds
     if len(stated) > 1 or (kind and stated and stated != {kind}):
         raise FormatError(
@@ -127,17 +127,21 @@ def import_profile(
         counts[part] += stacks.total()
     timed = facts.interval_ms is not None
     logs = {name: log for name, log in content.logs.items() if timed or not name.endswith(TIMES)}
-    placed = store.attach_profile(AttachedProfile(facts, logs), [(source.name, source.path) for source in sources])
+    placed = repository.attach_profile(AttachedProfile(facts, logs), [(source.name, source.path) for source in sources])
     return ProfileImport(facts, placed.name, tuple(counts.most_common()), content.skipped_lines)
 
 
 def _read(
-    store: Repository, run: Run, sources: Sequence[Source], kind: ProfileKind | None, progress: Callable[[str], None]
+    repository: Repository,
+    run: Run,
+    sources: Sequence[Source],
+    kind: ProfileKind | None,
+    progress: Callable[[str], None],
 ) -> _Content:
     """Return the content of the files, which must have one format."""
     read: dict[str, _Content] = {}
     converter: JfrConverter | None = None
-    tasks = {task.attempt_id: task for task in store.tasks(run.run_id)}
+    tasks = {task.attempt_id: task for task in repository.tasks(run.run_id)}
     for source in sources:
         recording = _recording(source.name)
         try:

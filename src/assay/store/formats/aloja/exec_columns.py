@@ -139,9 +139,9 @@ class ColumnReader:
         folders = None if exec_place is None else [FolderName.of(text) for text in cut.cells[exec_place]]
         hints = {} if folders is None else {_CLUSTER_ASPECT: [folder.location for folder in folders]}
         label, engine, cluster_code = self._aspects.codes(cut, hints)
-        for made, codes_of_rows in ((self._labels, label), (self._engines, engine), (self._places, cluster_code)):
+        for aspect, codes_of_rows in ((self._labels, label), (self._engines, engine), (self._places, cluster_code)):
             for row in np.flatnonzero(codes_of_rows < 0).tolist():
-                mistakes.setdefault(row, made.mistakes[-1 - int(codes_of_rows[row])])
+                mistakes.setdefault(row, aspect.mistakes[-1 - int(codes_of_rows[row])])
         return _Part(numbers, cut, folders, duration_s, label, engine, cluster_code), mistakes
 
     def _durations(self, texts: Sequence[str]) -> tuple[Floats, dict[int, str]]:

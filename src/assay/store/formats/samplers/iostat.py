@@ -206,9 +206,9 @@ def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> 
             raise FormatError(f"device {name} is there twice")
         names.add(name)
         _check_units(row)
-        devices, seen = _disk(row, interval_s)
+        devices, values = _disk(row, interval_s)
         grown |= {(f"disk:{name}", metric): amount for metric, amount in devices.items()}
-        gauges |= {(f"disk:{name}", metric): value for metric, value in seen.items()}
+        gauges |= {(f"disk:{name}", metric): value for metric, value in values.items()}
     return grown, gauges
 
 

@@ -99,7 +99,7 @@ class ClassArchive:
             return self.exists
         progress("archiving the daemons' classes (once): later restarts are faster")
         with tempfile.TemporaryDirectory(prefix="making-", dir=self.folder) as aside:
-            made = Path(aside) / "daemons.jsa"
+            archive = Path(aside) / "daemons.jsa"
             merged = Path(aside) / "all.classes"
             merged.write_text(_merge_class_lists(lists))
             command = [
@@ -108,13 +108,13 @@ class ClassArchive:
                 "-XX:+UseSerialGC",
                 "-Xmx512m",
                 f"-XX:SharedClassListFile={merged}",
-                f"-XX:SharedArchiveFile={made}",
+                f"-XX:SharedArchiveFile={archive}",
                 "-cp",
                 self.jars,
             ]
             status, output = await _run(command)
-            if status == 0 and made.exists():
-                made.rename(self.path)
+            if status == 0 and archive.exists():
+                archive.rename(self.path)
             else:
                 (self.folder / "failed").write_bytes(output)
         for path in lists:

@@ -38,8 +38,8 @@ class Endpoint:
         """
         where = f"{self.host}:{self.port}{path.split('?')[0]}"
         if self.tls or self.access.secured:
-            there = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
-            status, answered = await self.access.ask(self.transport, method, there, body, where)
+            secured_url = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
+            status, answered = await self.access.ask(self.transport, method, secured_url, body, where)
             if status >= _ERROR:
                 raise EngineError(f"HTTP {status}: {_reason(answered)}", where=where)
             return answered

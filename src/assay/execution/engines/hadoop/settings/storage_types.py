@@ -28,8 +28,8 @@ def policy_mistake(layout: Layout, node_type: NodeType) -> str | None:
     if layout.policy is None:
         return None
     kinds = {device.name: storage_type(device.kind) for device in node_type.devices}
-    there = {kinds[part.device] for part in layout.hdfs}
-    lacking = next((kind for kind in _NEEDED[layout.policy] if kind not in there), None)
+    present = {kinds[part.device] for part in layout.hdfs}
+    lacking = next((kind for kind in _NEEDED[layout.policy] if kind not in present), None)
     if lacking is None:
         return None
     names = [name for name, kind in kinds.items() if kind == lacking]

@@ -39,8 +39,8 @@ def _asked(table: RunTable, chosen_by_user: list[str]) -> list[str]:
 def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
     """Show the prediction, or the progress of learning while it takes long."""
     chosen_by_user = [condition for condition in where if condition and not condition.endswith("=")]
-    asked = _asked(context.store.table(), chosen_by_user)
-    search = api_predict.start_learning(context, asked) if asked else None
+    conditions = _asked(context.store.table(), chosen_by_user)
+    search = api_predict.start_learning(context, conditions) if conditions else None
     if search is not None:
         return _page(request, context, chosen_by_user, search)
     return _answered(request=request, context=context, chosen_by_user=chosen_by_user)
@@ -54,12 +54,12 @@ def _answered(request: Request, context: Context, chosen_by_user: list[str]) -> 
 def _page(request: Request, context: Context, chosen_by_user: list[str], search: Search[bool] | None) -> Response:
     """Show the prediction that is asked for, what matters for its workload, and the map."""
     table = context.store.table()
-    asked = _asked(table, chosen_by_user)
+    conditions = _asked(table, chosen_by_user)
     prediction = matters = None
     refused: SpecificationError | None = None
-    if asked and search is None:
+    if conditions and search is None:
         try:
-            prediction = api_predict.get_prediction(context, asked)
+            prediction = api_predict.get_prediction(context, conditions)
             matters = api_predict.explain(context, prediction)
         except SpecificationError as error:
             refused = error
@@ -69,9 +69,9 @@ def _page(request: Request, context: Context, chosen_by_user: list[str], search:
         for name in (comparable(table) if len(table) else ())
         if name not in choices and 1 < len(levels := levels_in(table, name)) <= LEVELS_MAX
     }
-    chosen = dict(condition.split("=", 1) for condition in asked if "=" in condition)
+    chosen = dict(condition.split("=", 1) for condition in conditions if "=" in condition)
     picked = {f"{name}={level}" for name, levels in {**choices, **settings}.items() for level in levels}
-    rest = [condition for condition in asked if condition not in picked]
+    rest = [condition for condition in conditions if condition not in picked]
     known = api_predict.get_map(context)
     return page_of(
         request,
@@ -89,7 +89,7 @@ def _page(request: Request, context: Context, chosen_by_user: list[str], search:
         matters=matters,
         refused=refused,
         planned=_planned(context),
-        asked=[("where", condition) for condition in asked],
+        asked=[("where", condition) for condition in conditions],
         chart=combinations(matters.cells, matters.by) if matters is not None and matters.cells else None,
         map=known,
         addresses=[[("where", f"{name}={level}") for name, level in row.levels.items()] for row in known.setups],

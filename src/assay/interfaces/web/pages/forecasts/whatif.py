@@ -129,15 +129,15 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     """Return the values for the page's template. The page shows the error of an invalid question."""
     values: dict[str, Any] = dict(_NOTHING)
     try:
-        asked = _asked(pairs)
-        values["runs"] = runs = api_whatif.cached_choices(context, asked.cluster)
-        values["cluster"] = asked.cluster
+        page_state = _asked(pairs)
+        values["runs"] = runs = api_whatif.cached_choices(context, page_state.cluster)
+        values["cluster"] = page_state.cluster
         if not runs:
             clusters = api_whatif.cached_clusters(context)
             return {**values, "measured": _measured_effects(context), "clusters": clusters, "changes": pairs}
-        if asked.run_id and not any(choice.run_id.startswith(asked.run_id) for choice in runs):
-            raise SpecificationError(f"no run {asked.run_id[:40]!r} can be asked about here", where="run")
-        _fill(context, values, asked)
+        if page_state.run_id and not any(choice.run_id.startswith(page_state.run_id) for choice in runs):
+            raise SpecificationError(f"no run {page_state.run_id[:40]!r} can be asked about here", where="run")
+        _fill(context, values, page_state)
     except AssayError as error:
         values["problem"] = error
     return values
@@ -151,25 +151,25 @@ def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
     return tuple(view_of(answer) for answer in question_answers_on(context) if answer.question.name in wanted)
 
 
-def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
-    anchors = api_whatif.cached_anchors(context, asked.cluster)
-    shown = anchors.of_target(asked.run_id).anchors[0]
+def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
+    anchors = api_whatif.cached_anchors(context, page_state.cluster)
+    shown = anchors.of_target(page_state.run_id).anchors[0]
     # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
-    changes = changes_of(shown, asked.values, all_values=not asked.run_id)
-    values |= _controls(shown, changes, asked)
+    changes = changes_of(shown, page_state.values, all_values=not page_state.run_id)
+    values |= _controls(shown, changes, page_state)
     if context.book is not None:
-        values |= {"prices": _prices(context.book, asked.prices), "currency": context.book.currency}
-    asked_of = anchors.of_target(asked.run_id) if asked.shown_only else anchors
-    answer = api_whatif.answer_on(context, asked_of, changes, asked.prices)
-    if not asked.run_id:
+        values |= {"prices": _prices(context.book, page_state.prices), "currency": context.book.currency}
+    asked_of = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
+    answer = api_whatif.answer_on(context, asked_of, changes, page_state.prices)
+    if not page_state.run_id:
         changed = next(
             (row for row in answer.configurations if row.origin != Origin.MEASURED), answer.configurations[0]
         )
         shown = anchors.of_target(changed.run_id).anchors[0]
-        values |= _controls(shown, changes, asked)
+        values |= _controls(shown, changes, page_state)
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
-    values["others_follow"] = asked.shown_only
-    changes_shown = [*_cluster_pairs(asked), *answer.configurations[0].changes.items()]
+    values["others_follow"] = page_state.shown_only
+    changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items()]
     values |= {"answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
@@ -181,18 +181,18 @@ def _fill(context: Context, values: dict[str, Any], asked: _Asked) -> None:
     values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
 
-def _cluster_pairs(asked: _Asked) -> list[tuple[str, str]]:
-    return [(_CLUSTER, asked.cluster)] if asked.cluster else []
+def _cluster_pairs(page_state: _Asked) -> list[tuple[str, str]]:
+    return [(_CLUSTER, page_state.cluster)] if page_state.cluster else []
 
 
-def _controls(anchor: Anchor, changes: Sequence[Change], asked: _Asked) -> dict[str, Any]:
+def _controls(anchor: Anchor, changes: Sequence[Change], page_state: _Asked) -> dict[str, Any]:
     """Return the shown configuration and its controls."""
     run_id = anchor.measured.runs[0].run_id
     return {
         "run": run_id,
         "controls": controls_of(anchor, changes),
-        "start": f"/whatif?{urlencode([*_cluster_pairs(asked), ('run', run_id)])}",
-        "changed": bool(changes or asked.prices),
+        "start": f"/whatif?{urlencode([*_cluster_pairs(page_state), ('run', run_id)])}",
+        "changed": bool(changes or page_state.prices),
     }
 
 
