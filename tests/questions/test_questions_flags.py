@@ -101,11 +101,11 @@ def test_runs_can_be_filtered_by_kind_of_outlier(repository: Repository) -> None
 def test_a_flagged_run_counts_unless_it_is_excluded(repository: Repository) -> None:
     (every,) = planes(repository, by=("layout",))
     assert [(row.label, row.n, row.flagged) for row in every.rows] == [("HDD", 13, 1), ("SSD", 12, 0)]
-    assert (every.flagged, every.flagged_count) == (1, True)
+    assert (every.flagged, every.includes_flagged) == (1, True)
     (view,) = planes(repository, by=("layout",), exclude_flagged=True)
     assert [(row.label, row.n, row.flagged) for row in view.rows] == [("HDD", 12, 1), ("SSD", 12, 0)]
     assert view.rows[0].time_s == pytest.approx(100, rel=0.01)
-    assert (view.flagged, view.flagged_count) == (1, False)
+    assert (view.flagged, view.includes_flagged) == (1, False)
 
 
 def test_a_flag_about_bytes_excludes_no_time(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def _best(row: dict[str, Any]) -> dict[str, Any]:
 
 def _priced(plane: dict[str, Any]) -> dict[str, Any]:
     rows = [{**row, "on_front": row["on_pareto_front"]} for row in plane["rows"]]
-    return {**plane, "rows": rows, "flips": plane["break_even_prices"]}
+    return {**plane, "rows": rows, "flips": plane["switching_prices"]}
 
 
 def _claimed(row: dict[str, Any]) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _report(
         job_costs=None,
         run_costs=None,
         whatif=None,
-        findings=FindingsView(claims, 0, False, None, 12),
+        findings=FindingsView(claims, 0, False, None, 12, flagged_count=False),
         warnings=tuple(warnings),
         threats=tuple(threats(table, tuple(warnings), runs)),
         provenance=provenance_of(table, runs, request, assay_version="0"),

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
+from assay.analysis.cost.job_cost import JobCostRow, Runtime, job_cost_rows, jobs_over, jobs_per_day
 from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.prices import run_price
 from assay.analysis.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, setup_of
-from assay.analysis.cost.tco import Runtime, TcoRow, jobs_over, jobs_per_day, tco
 from assay.analysis.statistics.runs.run_table import RunTable, table_of
 from assay.model.clusters.price_book import PriceBook
 from assay.model.runs.imported import ImportedRun
@@ -46,14 +46,14 @@ def book_of(example: str) -> PriceBook:
 
 
 @pytest.fixture(scope="module")
-def sandisk() -> dict[tuple[str, str], TcoRow]:
+def sandisk() -> dict[tuple[str, str], JobCostRow]:
     runs, book = runs_of("sandisk-2014"), book_of("sandisk-2014")
     prices = {layout: run_price(book, Counts(), layout).total for layout in ("HD2", "SS2")}
     runtimes = {(run.workload.removeprefix("dfsioe-"), run.layout): Runtime(run.duration_s) for run in runs}
-    return {(row.workload, row.layout): row for row in tco(runtimes, prices, years=3, rounding="paper")}
+    return {(row.workload, row.layout): row for row in job_cost_rows(runtimes, prices, years=3, rounding="paper")}
 
 
-def test_sandisks_table_5(sandisk: dict[tuple[str, str], TcoRow]) -> None:
+def test_sandisks_table_5(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
     jobs = {key: row.jobs for key, row in sandisk.items()}
     assert jobs == {("read", "HD2"): 53876, ("read", "SS2"): 195068, ("write", "HD2"): 18438, ("write", "SS2"): 71727}
     days = {key: row.jobs_per_day for key, row in sandisk.items()}
@@ -66,7 +66,7 @@ def test_sandisks_178_15_jobs_a_day_are_a_years_whole_jobs_over_its_days() -> No
     assert jobs_over(485, 3, "paper") == 195068  # from unrounded jobs a day: 178.15 a day would be 195074
 
 
-def test_sandisks_table_7(sandisk: dict[tuple[str, str], TcoRow]) -> None:
+def test_sandisks_table_7(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
     costs = {key: (row.price, row.cost_per_job) for key, row in sandisk.items()}
     assert costs == {
         ("read", "HD2"): (Decimal(37561), 0.69),
@@ -110,7 +110,7 @@ def test_bscs_answer_flips_where_infiniband_costs_1_21_usd_an_hour() -> None:
         book_of("bsc-2015"),
         CostEffectivenessRequest(("layout", "network")),
     )
-    flip = next(flip for flip in view.break_even_prices if flip.price.name == "InfiniBand")
+    flip = next(flip for flip in view.switching_prices if flip.price.name == "InfiniBand")
     assert (flip.above_winner, flip.below) == ("SS2 ETH", None)
     assert flip.above == pytest.approx(4.90 * 258 / 207 - 4.90)
 

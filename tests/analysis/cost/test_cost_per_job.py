@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.cost.job_cost import Runtime, cost_per_job, job_cost_rows, jobs_over, jobs_per_day
 from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.prices import run_price
-from assay.analysis.cost.tco import Runtime, cost_per_job, jobs_over, jobs_per_day, tco
 from assay.analysis.statistics import table_of
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model.clusters.price_book import LineItem, PriceBook
@@ -36,7 +36,7 @@ def book(*items: LineItem) -> PriceBook:
 
 
 def test_sandisks_tables_5_and_7_come_out_as_printed() -> None:
-    rows = tco({key: Runtime(s) for key, s in RUNTIMES.items()}, PRICES, years=3, rounding="paper")
+    rows = job_cost_rows({key: Runtime(s) for key, s in RUNTIMES.items()}, PRICES, years=3, rounding="paper")
     costs = {(row.workload, row.layout): row for row in rows}
     assert {key: row.jobs for key, row in costs.items()} == {
         ("read", "HDD"): 53876,
@@ -58,7 +58,7 @@ def test_sandisks_tables_5_and_7_come_out_as_printed() -> None:
 
 
 def test_without_the_papers_rounding_nothing_is_rounded() -> None:
-    (row,) = tco({("read", "HDD"): Runtime(1756.0)}, PRICES)
+    (row,) = job_cost_rows({("read", "HDD"): Runtime(1756.0)}, PRICES)
     assert row.jobs == pytest.approx(86400 / 1756 * 1095)
     assert row.cost_per_job == pytest.approx(37561 / (86400 / 1756 * 1095))
 
@@ -83,7 +83,7 @@ def test_a_faster_job_is_cheaper_and_a_dearer_cluster_is_not(runtime_s: float, p
 
 @given(SECONDS, st.floats(0.7, 0.99), st.floats(1.01, 1.5), MONEY)
 def test_the_costs_interval_is_the_run_times(runtime_s: float, low: float, high: float, price: Decimal) -> None:
-    (row,) = tco({("w", "L"): Runtime(runtime_s, runtime_s * low, runtime_s * high, 3)}, {"L": price})
+    (row,) = job_cost_rows({("w", "L"): Runtime(runtime_s, runtime_s * low, runtime_s * high, 3)}, {"L": price})
     assert row.cost_per_job_low == pytest.approx(row.cost_per_job * low)
     assert row.cost_per_job_high == pytest.approx(row.cost_per_job * high)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.cost.job_cost import cost_per_job
 from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import bill_of_materials, run_price
 from assay.analysis.cost.rate import exchanged, hourly_rate, in_currency
 from assay.analysis.cost.repricing import ENERGY
 from assay.analysis.cost.run_cost import cost_per_run
-from assay.analysis.cost.tco import cost_per_job
 from assay.foundation.errors import SpecificationError
 from assay.model.clusters.price_book import Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.runs.environment import ClusterFacts

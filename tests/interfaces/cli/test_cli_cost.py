@@ -107,10 +107,13 @@ def test_json_has_exact_rates_and_what_the_draws_say(repository: Path) -> None:
     assert first["pareto_front_probability"] > 0.99
     assert second["pareto_front_probability"] < 0.01
     assert sum(item["per_h"] for item in first["rate"]["items"]) == pytest.approx(first["rate_per_h"])
-    flip = next(flip for flip in terasort["break_even_prices"] if flip["price"]["name"] == "solid-state disk")
-    assert (flip["above_winner"], flip["within_range"]) == ("HD2", False)
+    switching = next(row for row in terasort["switching_prices"] if row["price"]["name"] == "solid-state disk")
+    assert (switching["above_winner"], switching["within_range"]) == ("HD2", False)
+    assert terasort["includes_flagged"] is True
+    old_names = {"break_even_prices": "switching_prices", "flagged_count": "includes_flagged"}
+    assert all(terasort[old] == terasort[name] for old, name in old_names.items())
     ratio = second["time_s"] / first["time_s"]
-    assert flip["above"] == pytest.approx((ratio * (4 * 2628 + 6 * 100) - 4 * 2628) / 6)
+    assert switching["above"] == pytest.approx((ratio * (4 * 2628 + 6 * 100) - 4 * 2628) / 6)
     assert [row["levels"]["layout"] for row in wordcount["rows"]] == ["HD2"]
     euros, _ = json.loads(invoke("cost", "--take", "best", *arguments, "--currency", "EUR").output)
     assert euros["currency"] == "EUR"

@@ -1,13 +1,13 @@
 """Draw costs of layouts: the cost per job, and cost per performance against cost per capacity.
 
-In: rows of :mod:`assay.analysis.cost.tco`, or a :class:`StoragePoint` for each layout. Out: a Vega-Lite specification.
-Nothing is computed here.
+In: rows of :mod:`assay.analysis.cost.job_cost`, or a :class:`StoragePoint` for each layout. Out: a Vega-Lite
+specification. Nothing is computed here.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from assay.analysis.cost.tco import TcoRow
+from assay.analysis.cost.job_cost import JobCostRow
 from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, opacity_scale
 from assay.text import layout_text
@@ -96,7 +96,7 @@ def storage_costs(
 
 
 def cost_bars(
-    rows: Sequence[TcoRow], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
+    rows: Sequence[JobCostRow], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return a bar chart of cost per job by workload and layout, with intervals from the run time's intervals."""
     values = [

@@ -58,7 +58,7 @@ def _prices(jobs: Sequence[JobCostEffectiveness]) -> list[SitePrice]:
     """
     ends: dict[str, list[float]] = {}
     for view in jobs:
-        for limit in view.break_even_prices:
+        for limit in view.switching_prices:
             known = (end for end in (limit.below, limit.above) if end is not None)
             ends.setdefault(limit.price.name, []).extend(1.25 * end for end in known)
     prices = {item.price.name: item.price for view in jobs for row in view.rows for item in row.rate.items}

@@ -29,25 +29,28 @@ class FindingsView:
     """Findings by origin and lab scale, for example ``measured`` or ``measured, lab scale 0.05``."""
     flagged: int
     """Runs whose times are flagged as outliers."""
-    flagged_count: bool
+    includes_flagged: bool
     """Whether the flagged runs count."""
     book: str | None
     """Name of the price book that costs come from; None without one."""
     valid_runs: int
     """Number of valid runs, flagged ones included."""
+    flagged_count: bool
+    """The name of ``includes_flagged`` in release 0.3. The next release drops it."""
 
 
 def findings_view(
     repository: Repository, table: RunTable, book: PriceBook | None = None, *, exclude_flagged: bool = False
 ) -> FindingsView:
     """Return the findings on all claims, from the runs of ``table``."""
-    odd = time_outliers(table)
-    kept = table.subset(~odd) if exclude_flagged and odd.any() else table
+    outliers = time_outliers(table)
+    kept = table.subset(~outliers) if exclude_flagged and outliers.any() else table
     rate_of = partial(_rates_per_h, facts_by_hardware(repository, kept), book) if book is not None else None
     answers = findings(kept, rate_of)
     by_origin = {origin: tuple(items) for origin, items in answers.items()}
     name, valid_runs = book.name if book else None, counts_by(table, "status").get("valid", 0)
-    return FindingsView(by_origin, int(odd.sum()), not exclude_flagged, name, valid_runs)
+    included = not exclude_flagged
+    return FindingsView(by_origin, int(outliers.sum()), included, name, valid_runs, flagged_count=included)
 
 
 def _rates_per_h(facts: FactsByHardware, book: PriceBook, configurations: RunTable) -> Floats:

@@ -169,7 +169,7 @@ def _of_job(
     means = estimate_time_and_cost(times, prices, errors, seed=request.seed)
     rows = _rows(means, times, known, levels, chosen, kept, request.by)
     labels = [row.label for row in rows]
-    break_even_prices = tuple(
+    switching_prices = tuple(
         SwitchingPriceRow(
             change.price,
             change.below,
@@ -180,7 +180,7 @@ def _of_job(
         )
         for change in compute_switching_prices(times.mean_s, prices)
     )
-    return replace(empty, rows=tuple(rows), break_even_prices=break_even_prices, draws=means.draws)
+    return replace(empty, rows=tuple(rows), switching_prices=switching_prices, draws=means.draws)
 
 
 def _without_rows(
@@ -198,12 +198,12 @@ def _without_rows(
         by=request.by,
         take=request.take,
         rows=(),
-        break_even_prices=(),
+        switching_prices=(),
         unpriced=unpriced,
         set_apart={},
         left_out=0,
         flagged=0,
-        flagged_count=not request.exclude_flagged,
+        includes_flagged=not request.exclude_flagged,
         draws=0,
         decision=None,
         further_decisions=(),

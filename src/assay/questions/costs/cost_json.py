@@ -6,6 +6,9 @@ from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.costs.years_of_use import JobCosts
 from assay.questions.json_values import json_value
 
+_OLD_NAMES = {"break_even_prices": "switching_prices", "flagged_count": "includes_flagged"}
+"""Keys of release 0.3 with the present names of their values. The next release drops them."""
+
 
 def cost_effectiveness_json(view: JobCostEffectiveness) -> dict[str, Any]:
     """Return the costs of one job per run, with the headline and the price per hour of each item."""
@@ -15,6 +18,7 @@ def cost_effectiveness_json(view: JobCostEffectiveness) -> dict[str, Any]:
         "quadrants": json_value(view.quadrants),
         "size_recorded": view.size_recorded,
     }
+    plain |= {old: plain[name] for old, name in _OLD_NAMES.items()}
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         row["label"] = shown.label
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):

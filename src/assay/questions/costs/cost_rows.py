@@ -123,7 +123,7 @@ class JobCostEffectiveness:
     by: tuple[str, ...]
     take: Take
     rows: tuple[CostEffectivenessRow, ...]
-    break_even_prices: tuple[SwitchingPriceRow, ...]
+    switching_prices: tuple[SwitchingPriceRow, ...]
     unpriced: dict[str, str]
     """Configurations without a price in the book, and why."""
     set_apart: dict[str, str]
@@ -132,7 +132,7 @@ class JobCostEffectiveness:
     """Runs that do not count: invalid, failed, without a time, or warm where others are cold."""
     flagged: int
     """Runs whose times are flagged as outliers."""
-    flagged_count: bool
+    includes_flagged: bool
     """Whether the flagged runs count. They do unless they are excluded."""
     draws: int
     decision: Decision | None

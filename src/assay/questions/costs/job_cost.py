@@ -12,10 +12,10 @@ import numpy as np
 
 from assay.analysis.comparison.details.level_summary import LevelSummary, summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
+from assay.analysis.cost.job_cost import JobCostRow, Rounding, Runtime, job_cost_rows
 from assay.analysis.cost.parts import Counts, counts_from_facts
 from assay.analysis.cost.prices import LayoutPrice, run_price
 from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, spread_by, times_of
-from assay.analysis.cost.tco import Rounding, Runtime, TcoRow, tco
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
@@ -86,13 +86,13 @@ class CostView:
     """Names of these settings."""
     shared_settings: tuple[str, ...]
     """Settings that all rows share, with their levels; empty where rows differ in no setting."""
-    rows: tuple[TcoRow, ...]
+    rows: tuple[JobCostRow, ...]
     ratios: tuple[JobCostRatio, ...]
     performance: tuple[CostPerformance, ...]
     unpriced: dict[str, str]
     """Layouts without a price in the book, and why."""
 
-    def aggregate_mb_per_s(self, row: TcoRow) -> float | None:
+    def aggregate_mb_per_s(self, row: JobCostRow) -> float | None:
         """Return the gated aggregate throughput of a row's runs, as in SanDisk's table 4."""
         summaries = (s for s in self.summaries if (name_of(s), s.level) == (row.workload, row.layout))
         return next(summaries).throughputs_mb_per_s[GATED_AGGREGATE]
@@ -179,7 +179,7 @@ def _bills(
         try:
             bills[layout] = run_price(book, of_layout, layout, years=years)
         except SpecificationError as error:
-            if error.hint and "--by" in error.hint:  # tco and report have one price for a layout
+            if error.hint and "--by" in error.hint:  # costs over years and the report have one price for a layout
                 error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
             refused = refused or error
             unpriced[layout] = error.message
@@ -318,7 +318,7 @@ def cost_view(
         varied_settings=varied,
         shared_settings=shared,
         rows=tuple(
-            tco(
+            job_cost_rows(
                 {key: runtime for key, runtime in runtimes.items() if key[1] in bills},
                 prices,
                 currency=book.currency,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.comparison.baselines import baseline_of
-from assay.analysis.cost.tco import Rounding
+from assay.analysis.cost.job_cost import Rounding
 from assay.analysis.statistics import RunTable, counts_by, table_of
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run

@@ -102,7 +102,7 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
             "spread of all repeated runs of this job."
         )
     if view.flagged:
-        how = "; they count, --exclude-flagged leaves them out" if view.flagged_count else ", and left out"
+        how = "; they count, --exclude-flagged leaves them out" if view.includes_flagged else ", and left out"
         yield f"{runs_flagged(view.flagged)}{how}."
     if not view.size_recorded:
         yield "The source does not record the data size of these runs: they may have different sizes."
@@ -146,7 +146,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     click.echo()
     print_rows(
         ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
-        [_switching_price_cells(row, view) for row in view.break_even_prices],
+        [_switching_price_cells(row, view) for row in view.switching_prices],
         limit=limit,
         title="Details: the price at which another row has the lowest mean cost, all other prices equal",
     )

@@ -49,5 +49,5 @@ def findings(
                 click.echo(f"    {item.judged}")
         click.echo()
     if view.flagged:
-        how = "they count; --exclude-flagged leaves them out" if view.flagged_count else "left out"
+        how = "they count; --exclude-flagged leaves them out" if view.includes_flagged else "left out"
         click.echo(f"{runs_flagged(view.flagged)}: {how}.")

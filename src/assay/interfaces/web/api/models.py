@@ -121,7 +121,7 @@ class CostQuestion(Model):
     seed: int = Field(0, ge=0, le=2**31)
 
 
-class TcoQuestion(Model):
+class JobCostQuestion(Model):
     """A request to price years of use. Nothing is stored."""
 
     prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)

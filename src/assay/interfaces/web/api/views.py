@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query
 from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api.decisions import decisions_on
-from assay.interfaces.web.api.models import CostQuestion, FigureRow, TcoQuestion
+from assay.interfaces.web.api.models import CostQuestion, FigureRow, JobCostQuestion
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
@@ -204,7 +204,7 @@ def cost(context: ContextOf, question: CostQuestion) -> list[dict[str, Any]]:
     return [cost_effectiveness_json(view) for view in run_costs(context, question)]
 
 
-def tco_answer(context: Context, question: TcoQuestion) -> JobCosts:
+def job_costs_answer(context: Context, question: JobCostQuestion) -> JobCosts:
     """Return the number of jobs, and their cost, over the years of use."""
 
     def make(table: RunTable) -> JobCosts:
@@ -223,9 +223,9 @@ def tco_answer(context: Context, question: TcoQuestion) -> JobCosts:
 
 
 @router.post("/tco")
-def tco(context: ContextOf, question: TcoQuestion) -> dict[str, Any]:
+def job_cost_over_years(context: ContextOf, question: JobCostQuestion) -> dict[str, Any]:
     """Price a job over years of use, as `assay cost --years N --json`. Nothing is stored."""
-    return cost_over_years_json(tco_answer(context, question))
+    return cost_over_years_json(job_costs_answer(context, question))
 
 
 @router.get("/campaigns")

@@ -22,7 +22,7 @@ from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.costs import cost_bars, storage_costs
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import views as api_views
-from assay.interfaces.web.api.models import CostQuestion, TcoQuestion
+from assay.interfaces.web.api.models import CostQuestion, JobCostQuestion
 from assay.interfaces.web.pages.cost_asked import CostPageState, asked_from
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
@@ -237,9 +237,9 @@ def _prices(
 
     The prices of the book define the order, so a price stays in its place while you change it.
     """
-    now = {item.price.name: item for item in job_cost.break_even_prices}
+    now = {item.price.name: item for item in job_cost.switching_prices}
     fields = []
-    for was in sorted(before.break_even_prices, key=_distance):
+    for was in sorted(before.switching_prices, key=_distance):
         name, amount = was.price.name, float(was.price.amount)
         price_now = now.get(name, was)
         amount_now = float(price_now.price.amount)
@@ -267,7 +267,7 @@ def _distance(price: SwitchingPriceRow) -> float:
 
 def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
     book = api_views.book_of(context, page_state.book_text, {})
-    question = TcoQuestion(
+    question = JobCostQuestion(
         prices=page_state.book_text,
         changes=page_state.changed_in(book),
         where=_where(page_state),
@@ -275,7 +275,7 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
         rounding=page_state.state["rounding"],
         exclude_flagged=bool(page_state.state.get("unflagged")),
     )
-    costs = api_views.tco_answer(context, question)
+    costs = api_views.job_costs_answer(context, question)
     view = costs.view
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)

@@ -34,7 +34,7 @@ class Runtime:
 
 
 @dataclass(frozen=True, slots=True)
-class TcoRow:
+class JobCostRow:
     """One workload on one layout. Money is in ``currency``; ``jobs`` is over ``years``."""
 
     workload: str
@@ -87,14 +87,14 @@ def cost_per_job(price: Decimal, runtime_s: float, years: float, rounding: Round
     return float((price / Decimal(str(jobs))).quantize(_CENT, ROUND_DOWN))
 
 
-def tco(
+def job_cost_rows(
     runtimes: Mapping[tuple[str, str], Runtime],
     prices: Mapping[str, Decimal],
     *,
     currency: str = "USD",
     years: float = 3,
     rounding: Rounding = "none",
-) -> list[TcoRow]:
+) -> list[JobCostRow]:
     """Return one row for each (workload, layout) of ``runtimes``, in its order.
 
     ``prices`` has every layout. The interval of the cost follows from the run time only: prices are exact.
@@ -107,7 +107,7 @@ def tco(
             for end_s in (runtime.low_s, runtime.high_s)
         )
         rows.append(
-            TcoRow(
+            JobCostRow(
                 workload=workload,
                 layout=layout,
                 n=runtime.n,
