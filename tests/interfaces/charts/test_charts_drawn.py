@@ -15,12 +15,14 @@ from assay.analysis.comparison.details.level_summary import summarise_group
 from assay.analysis.comparison.details.run_groups import run_groups
 from assay.analysis.comparison.joint import LevelNetwork
 from assay.analysis.run_profile.traffic import disk_traffic
+from assay.foundation.units import format_percent
 from assay.interfaces.charts.costs import cost_bars
 from assay.interfaces.charts.drawing.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION, log_axis
 from assay.interfaces.charts.network import comparison_network, is_readable
 from assay.interfaces.charts.single_runs.disks import disk_traffic_areas
 from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.charts.times import phase_timeline, runtime_bars, throughput_bars
+from assay.interfaces.charts.whatif import limit_bars
 from assay.questions.costs.job_cost import cost_view
 from builders import make_trace, price_book, study_runs
 
@@ -63,6 +65,12 @@ def test_every_chart_renders_with_marks_within_its_width(width_px: int) -> None:
         assert size is not None, name
         assert float(size[1]) <= width_px + 30, name
         assert any(colour in svg for colour in PALETTE), f"{name} draws nothing"
+
+
+def test_percentages_have_the_form_of_the_text() -> None:
+    spec = limit_bars([("measured", {"disk": 0.6, "network": 0.4})])
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
+    assert {format_percent(share) for share in (0.0, 0.2, 1.0)} <= set(re.findall(r">([^<>]*%)<", svg))
 
 
 def test_the_traffic_chart_has_the_same_axes_in_all_panels() -> None:

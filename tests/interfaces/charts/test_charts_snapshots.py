@@ -31,7 +31,7 @@ from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.costs import cost_bars, storage_costs
-from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
+from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec, percent_theme
 from assay.interfaces.charts.history import run_history
 from assay.interfaces.charts.network import comparison_network
 from assay.interfaces.charts.scatter import scatter_points
@@ -216,6 +216,16 @@ def test_no_chart_is_without_a_snapshot() -> None:
     names = [name for _, name in charts]
     wanted = {name if names.count(name) == 1 else f"{module}.{name}" for module, name in charts}
     assert wanted == {name.partition(" ")[0] for name in specs()} | IN_CHARTS_RUNS
+
+
+def test_charts_print_percentages_as_text_does() -> None:
+    """The form is ``12 %``, as of ``format_percent``; Vega's is ``12%``."""
+    with_percentages = {
+        name: spec for name, spec in specs().items() if re.search(r'"format": "[^"]*%"', json.dumps(spec))
+    }
+    assert {name.partition(" ")[0] for name in with_percentages} >= {"cost_effectiveness_chart", "limit_bars"}
+    themes = {name: spec["config"].get("locale") for name, spec in with_percentages.items()}
+    assert all(theme == percent_theme()["locale"] for theme in themes.values()), themes
 
 
 def test_charts_compute_nothing() -> None:

@@ -11,7 +11,17 @@ from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, NARROW_PX, PALETTE, Spec, chart, colour_scale, log_axis
+from assay.interfaces.charts.drawing.style import (
+    FULL_PX,
+    INK,
+    NARROW_PX,
+    PALETTE,
+    Spec,
+    chart,
+    colour_scale,
+    log_axis,
+    percent_theme,
+)
 from assay.model import LAYOUT_FACTOR
 from assay.text import layout_text, level_text, levels_text
 
@@ -326,11 +336,12 @@ def cost_effectiveness_chart(
                 },
             },
         },
+        _names(names, at),
     ]
     beneath = _quadrants(divide, x, y) if divide is not None else []
-    ghosts = _previous_positions(before, points, {"x": x, "y": y}) if before else []
-    layers = [*beneath, *ghosts, *layers, _names(names, at)]
+    beneath += _previous_positions(before, points, {"x": x, "y": y}) if before else []
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
-        {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": layers},
+        {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": [*beneath, *layers]},
+        percent_theme(),
     )

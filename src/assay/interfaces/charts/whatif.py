@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES
-from assay.interfaces.charts.drawing.style import FULL_PX, INK, LIMIT_COLOURS, PALETTE, Spec, chart, colour_scale
+from assay.interfaces.charts.drawing.style import (
+    FULL_PX,
+    INK,
+    LIMIT_COLOURS,
+    PALETTE,
+    Spec,
+    chart,
+    colour_scale,
+    percent_theme,
+)
 
 _HEIGHT_PX = 260
 
@@ -113,4 +122,5 @@ def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int =
                 ],
             },
         },
+        percent_theme(),
     )

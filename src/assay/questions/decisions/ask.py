@@ -50,20 +50,20 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     decisions: list[Decision] = []
     for factor in factors_of_request(chosen, request):
         of_factor = replace(request, factor=factor)
-        found_decisions = decide(chosen, of_factor, costs, spread)
+        factor_decisions = decide(chosen, of_factor, costs, spread)
         if outliers.any():
             without = decide(few, replace(of_factor, prices=None), None, spread) if usable(few).any() else ()
-            found_decisions = tuple(
-                _with_outliers(decision, without, int(outliers.sum())) for decision in found_decisions
+            factor_decisions = tuple(
+                _with_outliers(decision, without, int(outliers.sum())) for decision in factor_decisions
             )
         if not request.ignore:
-            found_decisions = tuple(
+            factor_decisions = tuple(
                 replace(decision, storage_effects=storage_effects_of(chosen, decision, spread))
-                for decision in found_decisions
+                for decision in factor_decisions
             )
         if len(apart):
-            found_decisions = tuple(_with_implausible(decision, apart, reason) for decision in found_decisions)
-        decisions += found_decisions
+            factor_decisions = tuple(_with_implausible(decision, apart, reason) for decision in factor_decisions)
+        decisions += factor_decisions
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)

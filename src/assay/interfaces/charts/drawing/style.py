@@ -117,6 +117,12 @@ def grouped_bars(
     )
 
 
+def percent_theme() -> Spec:
+    """Return the configuration of a chart whose axes or tooltips show percentages, as text shows them: ``12 %``."""
+    number = {"decimal": ".", "thousands": ",", "grouping": [3], "currency": ["$", ""], "percent": " %"}
+    return {**theme(), "locale": {"number": number}}
+
+
 def theme() -> Spec:
     """Return the configuration that all charts share."""
     text = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
@@ -163,7 +169,7 @@ def log_axis(values: Sequence[float]) -> Spec:
     }  # Vega drops every second label if there are more values than tickCount
 
 
-def chart(description: str, body: Spec) -> Spec:
-    """Return a complete specification. ``description``: the chart's text for screen readers."""
+def chart(description: str, body: Spec, config: Spec | None = None) -> Spec:
+    """Return a complete specification. ``description``: text for screen readers. ``config``: default, the theme."""
     whole_width = {"type": "fit-x", "contains": "padding"}  # the width includes labels and legends
-    return {"$schema": SCHEMA, "description": description, "autosize": whole_width, "config": theme(), **body}
+    return {"$schema": SCHEMA, "description": description, "autosize": whole_width, "config": config or theme(), **body}
