@@ -415,9 +415,9 @@ def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
 
 
 def _drawn(plan: Plan, profile: CostProfile, core_sigma: float = 0.0) -> list[ScenarioDocument]:
-    asked = _asked(plan, profile)
+    request = _asked(plan, profile)
     return [
-        scenario_of(draw.of(asked)).with_seed(draw.seed, f"draw{number}")
+        scenario_of(draw.of(request)).with_seed(draw.seed, f"draw{number}")
         for number, draw in enumerate(draws(profile, DRAWS, SEED, core_sigma))
     ]
 
