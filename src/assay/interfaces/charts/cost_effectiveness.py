@@ -290,7 +290,6 @@ def cost_effectiveness_chart(
     a price change; if given, they decide whether an axis is logarithmic. ``of``: titles of the time and cost axes.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
-    most = max((p.runs for p in points), default=1)
     layouts = list(dict.fromkeys(p.levels.get(LAYOUT_FACTOR, p.label) for p in points))
     held = before or points
     times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
@@ -332,7 +331,11 @@ def cost_effectiveness_chart(
                     "field": "runs",
                     "type": "quantitative",
                     "legend": None,
-                    "scale": {"type": "linear", "domain": [0, most], "range": [30, 260]},
+                    "scale": {
+                        "type": "linear",
+                        "domain": [0, max((p.runs for p in points), default=1)],
+                        "range": [30, 260],
+                    },
                 },
             },
         },
