@@ -274,6 +274,14 @@ def _tooltip(currency: str) -> list[Spec]:
     ]
 
 
+def _pareto_front(at: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "datum.front"}],
+        "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
+        "encoding": {**at, "order": {"field": "time", "type": "quantitative"}},
+    }
+
+
 def cost_effectiveness_chart(
     points: Sequence[CostEffectivenessPoint],
     palette: Mapping[str, str],
@@ -308,11 +316,7 @@ def cost_effectiveness_chart(
     colour = {"field": "layout", "type": "nominal", "legend": legend, "scale": colour_scale(in_words)}
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     layers: list[Spec] = [
-        {
-            "transform": [{"filter": "datum.front"}],
-            "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
-            "encoding": {**at, "order": {"field": "time", "type": "quantitative"}},
-        },
+        _pareto_front(at),
         _interval("x", "time", "y", "cost", {"x": x, "y": y}, colour),
         _interval("y", "cost", "x", "time", {"x": x, "y": y}, colour),
         {
