@@ -81,11 +81,11 @@ def burning(run: Run) -> tuple[str, ...]:
     return tuple(kind for kind in ("map", "reduce") if int(run.levels.get(f"shuffle.{kind}_burn_ms", "0")) > 1)
 
 
-def cases_of(store: Repository) -> dict[str, list[tuple[Run, Run]]]:
+def cases_of(repository: Repository) -> dict[str, list[tuple[Run, Run]]]:
     """Return for each kind of task that burns the valid runs of each repetition: without and with it."""
     repetitions: dict[tuple[str, int], dict[tuple[str, ...], Run]] = defaultdict(dict)
-    table = store.table()
-    for run in store.runs_at(table, range(len(table))):
+    table = repository.table()
+    for run in repository.runs_at(table, range(len(table))):
         if run.status == "valid":
             repetitions[run.campaign_id, run.repetition][burning(run)] = run
     return {
@@ -96,18 +96,18 @@ def cases_of(store: Repository) -> dict[str, list[tuple[Run, Run]]]:
 
 def print_tables(root: Path) -> None:
     """Print for each case and phase how often the slow method has the largest increase."""
-    store = Repository.open(root)
-    for kind, pairs in cases_of(store).items():
+    repository = Repository.open(root)
+    for kind, pairs in cases_of(repository).items():
         if pairs:
             print(f"{kind}s burn: {pairs[0][1].environment['profile']['method']}, {len(pairs)} repetitions")
-            print_table(store, pairs)
+            print_table(repository, pairs)
 
 
-def print_table(store: Repository, pairs: Sequence[tuple[Run, Run]]) -> None:
+def print_table(repository: Repository, pairs: Sequence[tuple[Run, Run]]) -> None:
     """Print for each phase how often the slow method has the largest increase."""
     tops, added = Counter[str](), defaultdict[str, list[float]](list)
     for pair in pairs:
-        sides = profiled_sides(store, store.table(), [run.run_id for run in pair], "runs")
+        sides = profiled_sides(repository, repository.table(), [run.run_id for run in pair], "runs")
         answer = flame_graphs_of_sides(sides)
         for graph in answer.graphs:
             by_method = increases(graph, answer)

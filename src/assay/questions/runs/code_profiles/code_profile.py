@@ -240,9 +240,9 @@ def times_of_run(repository: Repository, run: Run) -> dict[tuple[str, str], Stac
     return {names: part.widened(interval_s) for names, part in times.items()}
 
 
-def _nodes(store: Repository, run: Run) -> dict[str, str]:
+def _nodes(repository: Repository, run: Run) -> dict[str, str]:
     """Return recording to node, of task attempts, executors and daemons."""
-    attempts = {task.attempt_id: task.node for task in store.tasks(run.run_id)}
+    attempts = {task.attempt_id: task.node for task in repository.tasks(run.run_id)}
     executors = {f"{EXECUTOR}{executor.executor_id}": executor.node for executor in run.executors}
     nodes = {*attempts.values(), *executors.values()}
     daemons = {daemon_recording(daemon, node): node for daemon in DAEMONS for node in nodes}
