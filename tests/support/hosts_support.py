@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,12 +54,14 @@ def write_key(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def loopback_sshd(directory: Path) -> Iterator[LoopbackSshd]:
-    """Run sshd until the end of the block; skip the test where there is none."""
+def loopback_sshd(directory: Path, environment: Mapping[str, str] | None = None) -> Iterator[LoopbackSshd]:
+    """Run sshd until the end of the block; skip the test where there is none. ``environment``: that of its commands."""
     program = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
         pytest.skip("no sshd on this machine: the SSH transport is NOT tested")
     port = free_port()
+    # With SHLVL, bash leaves out the user's .bashrc, which may print or take its time.
+    variables = " ".join(f"{name}={value}" for name, value in {"SHLVL": "1", **(environment or {})}.items())
     host_key = write_key(directory / "host_key")
     (directory / "known_hosts").write_text(f"[127.0.0.1]:{port},[::1]:{port} {host_key}\n")
     (directory / "authorized_keys").write_text(write_key(directory / "user_key") + "\n")
@@ -68,7 +70,7 @@ def loopback_sshd(directory: Path) -> Iterator[LoopbackSshd]:
         f"HostKey {directory}/host_key\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {directory}/authorized_keys\nStrictModes no\nPermitRootLogin yes\n"
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\nMaxStartups 100\n"
-        "SetEnv SHLVL=1\n"  # bash then leaves out the user's .bashrc, which may print or take its time
+        f"SetEnv {variables}\n"
     )
     made = os.geteuid() == 0 and not _PRIVILEGE_SEPARATION.exists()
     if made:
