@@ -1,6 +1,7 @@
 """Check the arguments of the Python API, and read the files that they name. Wrong ones raise SpecificationError."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 
 from assay.foundation.errors import SpecificationError
@@ -8,6 +9,9 @@ from assay.model import PriceBook
 
 Where = Mapping[str, object] | Sequence[str] | str
 """Conditions on runs: ``{"layout": "SSD"}``, ``{"nodes": [4, 8]}``, or texts ``COLUMN=LEVEL``."""
+
+SEED_MAX = 2**32 - 1
+"""Highest seed of random numbers."""
 
 
 def conditions(where: Where) -> tuple[str, ...]:
@@ -47,6 +51,18 @@ def text(value: object, name: str) -> str:
     return value
 
 
+def optional_text(value: object, name: str) -> str | None:
+    """Return a text or None; raise SpecificationError for another type."""
+    return None if value is None else text(value, name)
+
+
+def whole(value: int, low: int, high: int, name: str) -> int:
+    """Return the integer; raise SpecificationError unless ``low`` <= ``value`` <= ``high``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+        raise SpecificationError(f"{value!r} is not an integer from {low:,} to {high:,}", where=name)
+    return int(value)
+
+
 def price_book(prices: PriceBook | Path | str) -> PriceBook:
     """Return the price book, or the one in this file."""
     if isinstance(prices, PriceBook):
@@ -60,6 +76,8 @@ def file_path(value: Path | str, name: str) -> Path:
     """Return the path; raise SpecificationError for another type."""
     if not isinstance(value, str | Path):
         raise SpecificationError(f"{type(value).__name__} is not a path", where=name, hint=f"{name} is a file's path")
+    if "\0" in str(value):
+        raise SpecificationError("a path can't contain a null character", where=name, hint=f"{name} is a file's path")
     return Path(value)
 
 

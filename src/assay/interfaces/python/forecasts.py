@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 
 from assay.interfaces.python import rows
 from assay.interfaces.python.answer import Answer
-from assay.interfaces.python.arguments import Where, conditions, file_path, one_of, price_book, text, texts, within
+from assay.interfaces.python.arguments import (
+    SEED_MAX,
+    Where,
+    conditions,
+    file_path,
+    one_of,
+    optional_text,
+    price_book,
+    text,
+    texts,
+    whole,
+    within,
+)
 from assay.questions.json_values import json_value
 from assay.store import Repository
 
@@ -81,7 +93,7 @@ class Forecasts:
         chosen = conditions(where)
         if not chosen:
             raise SpecificationError("no configuration", where="where", hint='such as {"workload": "terasort"}')
-        prediction = predicted(self._store, chosen, cluster_named(cluster))
+        prediction = predicted(self._store, chosen, cluster_named(optional_text(cluster, "cluster")))
         return Answer(
             prediction,
             prediction_sentence(prediction),
@@ -127,15 +139,15 @@ class Forecasts:
             budget=text(budget, "budget"),
             deadline=text(deadline, "deadline"),
             capacity=text(capacity, "capacity"),
-            years=years,
+            years=within(years, 0.001, 100, "years"),
             minimize=Objective(one_of(minimize, objectives, "minimize")) if minimize is not None else None,
-            confidence=confidence,
-            simulations=int(within(simulations, 1, 100_000, "simulations")),
-            seed=seed,
+            confidence=within(confidence, 0, 1, "confidence"),
+            simulations=whole(simulations, 1, 100_000, "simulations"),
+            seed=whole(seed, 0, SEED_MAX, "seed"),
         )
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
         profile = profile_from([], self._store.root if learn else None, conditions(where))
-        with SimulatorPool(jobs) as pool:
+        with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             recommendation = recommend(request, hardware, book, profile, pool, None)
         first, *more = headline(recommendation)
         return Answer(
@@ -157,7 +169,12 @@ class Forecasts:
         """
         from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, next_runs, next_runs_sentence
 
-        request = NextRunsRequest(budget_of(text(budget, "budget")), conditions(where), cluster, text(about, "about"))
+        request = NextRunsRequest(
+            budget_of(text(budget, "budget")),
+            conditions(where),
+            optional_text(cluster, "cluster"),
+            text(about, "about"),
+        )
         answer = next_runs(self._store, request)
         return Answer(
             answer,

@@ -15,7 +15,19 @@ from assay.analysis.statistics import RunTable
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.python import rows
 from assay.interfaces.python.answer import Answer
-from assay.interfaces.python.arguments import Where, conditions, one_of, price_book, text, texts, within
+from assay.interfaces.python.arguments import (
+    SEED_MAX,
+    Where,
+    conditions,
+    file_path,
+    one_of,
+    optional_text,
+    price_book,
+    text,
+    texts,
+    whole,
+    within,
+)
 from assay.interfaces.python.forecasts import Forecasts
 from assay.questions.json_values import json_value
 from assay.questions.runs.runs import in_order_of_start, run_json, selected
@@ -44,6 +56,10 @@ if TYPE_CHECKING:
     from assay.questions.trust.gate import GateView
 
 
+STAGE_MAX = 10**9
+"""Highest number of a Spark stage."""
+
+
 def open_repository(path: str | Path = "repository") -> OpenedRepository:
     """Return the repository in the folder ``path``.
 
@@ -51,7 +67,7 @@ def open_repository(path: str | Path = "repository") -> OpenedRepository:
     """
     if not isinstance(path, str | Path):
         raise SpecificationError(f"{type(path).__name__} is not a path", where="assay.open", hint="name a folder")
-    return OpenedRepository(Repository.open(Path(path)))
+    return OpenedRepository(Repository.open(file_path(path, "path")))
 
 
 class OpenedRepository(Forecasts):
@@ -143,7 +159,11 @@ class OpenedRepository(Forecasts):
         flagged, table = self._selected(where)
         book = price_book(prices) if prices is not None else None
         request = DecisionRequest(
-            text(question, "question"), baseline, conditions(where), texts(ignore, "ignore"), book
+            text(question, "question"),
+            optional_text(baseline, "baseline"),
+            conditions(where),
+            texts(ignore, "ignore"),
+            book,
         )
         if (named := question_named(request.factor)) is not None:
             answered = answer_question(self._store, flagged.table, named, request)
@@ -194,7 +214,13 @@ class OpenedRepository(Forecasts):
 
         _, table = self._selected(where)
         names = tuple(name.strip() for name in text(factor, "factor").split(","))
-        request = SpeedupRequest(names, baseline, group, texts(ignore, "ignore"), deployments)
+        request = SpeedupRequest(
+            names,
+            optional_text(baseline, "baseline"),
+            optional_text(group, "group"),
+            texts(ignore, "ignore"),
+            deployments,
+        )
         view = speedup_view(self._store, table, request)
         decided = self.decide(factor, where, baseline=baseline, ignore=ignore)
         view = replace(view, decisions=tuple(answer_of(item.decision) for item in decided.value))
@@ -257,8 +283,15 @@ class OpenedRepository(Forecasts):
 
         flagged, table = self._selected(where)
         taken: Any = one_of(take, ("all", "best", "fastest"), "take")
-        day = checked_date(on, "on") if on is not None else None
-        request = CostEffectivenessRequest(texts(by, "by"), taken, day, currency, seed, exclude_flagged)
+        day = checked_date(text(on, "on"), "on") if on is not None else None
+        request = CostEffectivenessRequest(
+            texts(by, "by"),
+            taken,
+            day,
+            optional_text(currency, "currency"),
+            whole(seed, 0, SEED_MAX, "seed"),
+            exclude_flagged,
+        )
         views = tuple(cost_effectiveness(self._store, table, price_book(prices), request, flagged.table))
         headlines = [view.headline for view in views if view.headline]
         unpriced = dict.fromkeys(f"left out: {name}: {why}" for view in views for name, why in view.unpriced.items())
@@ -291,7 +324,8 @@ class OpenedRepository(Forecasts):
         flagged, table = self._selected(where)
         rounded: Any = one_of(rounding, ("none", "paper"), "rounding")
         over = within(years, 0.001, 100, "years")
-        request = JobCostRequest(price_book(prices), conditions(where), over, rounded, baseline, exclude_flagged)
+        named = optional_text(baseline, "baseline")
+        request = JobCostRequest(price_book(prices), conditions(where), over, rounded, named, exclude_flagged)
         costs = job_costs(self._store, flagged.table, request)
         return Answer(
             costs,
@@ -320,7 +354,9 @@ class OpenedRepository(Forecasts):
         """Show how long the tasks of a run took by phase, and which are outliers. ``node``, ``job``: only these."""
         from assay.questions.runs.task_durations import durations_of_run, summary_text
 
-        durations = durations_of_run(self._store, text(run, "run"), node, job)
+        durations = durations_of_run(
+            self._store, text(run, "run"), optional_text(node, "node"), optional_text(job, "job")
+        )
         values = partial(json_value, durations)
         return Answer(durations, summary_text(durations), json_values=values, rows=rows.of("phases"))
 
@@ -348,7 +384,15 @@ class OpenedRepository(Forecasts):
         )
 
         store, prefix = self._store, text(run, "run")
-        profile = code_profile(store, prefix, CodeProfileRequest(phase, stage, node, attempt, at_s, process))
+        request = CodeProfileRequest(
+            optional_text(phase, "phase"),
+            whole(stage, 0, STAGE_MAX, "stage") if stage is not None else None,
+            optional_text(node, "node"),
+            optional_text(attempt, "attempt"),
+            within(at_s, 0, 1e9, "at_s") if at_s is not None else None,
+            optional_text(process, "process"),
+        )
+        profile = code_profile(store, prefix, request)
         return Answer(
             profile,
             profile_sentence(profile),

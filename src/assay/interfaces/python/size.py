@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.python import rows
 from assay.interfaces.python.answer import Answer
-from assay.interfaces.python.arguments import file_path, price_book, text, within
+from assay.interfaces.python.arguments import SEED_MAX, file_path, price_book, text, whole
 from assay.questions.json_values import json_value
 
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ def size_from_logs(
         text(budget, "budget"),
         text(grow, "grow"),
         text(interruptions, "interruptions"),
-        int(within(simulations, 1, 100_000, "simulations")),
-        seed,
+        whole(simulations, 1, 100_000, "simulations"),
+        whole(seed, 0, SEED_MAX, "seed"),
     )
     described = read_job_logs([file_path(log, "logs") for log in logs])
     if catalogue is None or prices is None:
         answer = describe_job(described, request)
     else:
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
-        with SimulatorPool(jobs) as pool:
+        with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             answer = size(described, request, hardware, book, pool)
     return Answer(
         answer,
