@@ -459,7 +459,11 @@ def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(pool: Simulat
     text = choice_text(result.chosen, result)
     assert f"{money(result.chosen.bill / (3 * 365), 'USD')} per day, used or idle" in text
     assert f"{share(result.chosen.day_s / 86_400)} of a day" in text
-    assert "hourly rent" in choice_text(result.chosen, replace(result, purchased=False))
+    rented = choice_text(result.chosen, replace(result, purchased=False))
+    per_h = result.chosen.bill / (result.constraints.years * 8760)
+    assert f"{result.chosen.label}: {money(per_h, result.currency)} per hour, " in rented
+    assert "hourly rent" in rented
+    assert " per hour" not in text
 
 
 @needs_simulator

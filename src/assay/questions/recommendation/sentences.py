@@ -32,7 +32,8 @@ def constraints_text(constraints: Constraints, currency: str) -> str:
 def choice_text(choice: Choice, answer: Recommendation) -> str:
     """Return one cluster with its price, and with time and cost of a day's work.
 
-    Purchased hardware has a price per day, and the share of the day that the work takes.
+    Rented hardware has a price per hour. Purchased hardware has a price per day, and the share of the day that the work
+    takes.
     """
     ends = ""
     if choice.bill_high > choice.bill_low * 1.0001:
@@ -42,7 +43,9 @@ def choice_text(choice: Choice, answer: Recommendation) -> str:
     interval = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
     day = f"a day's work takes {format_duration(choice.day_s)} ({interval})"
     if not answer.purchased:
-        return f"{choice.label}: {bill}; {day}, and costs {money(choice.day_cost, answer.currency)} at the hourly rent"
+        rent = f"{money(choice.bill / (years * YEAR_H), answer.currency)} per hour"
+        cost = money(choice.day_cost, answer.currency)
+        return f"{choice.label}: {rent}, {bill}; {day}, and costs {cost} at the hourly rent"
     bill += f", {money(choice.bill / (years * YEAR_H / 24), answer.currency)} per day, used or idle"
     day += f", {share(choice.day_s / DAY_S)} of a day"
     if answer.objective is Objective.DAY_COST:
