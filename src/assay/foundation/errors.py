@@ -89,7 +89,9 @@ class MissingLibraryError(AssayError):
     """An optional Python library is not installed."""
 
 
-def did_you_mean(text: str, names: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str:
+def did_you_mean(
+    text: str, names: Iterable[str], synonyms: Mapping[str, str] | None = None, matches_max: int = 2
+) -> str:
     """Return ``did you mean 'SSD'? ``, the start of a hint, if ``text`` or its synonym is close to one of ``names``.
 
     Return an empty text otherwise.
@@ -100,5 +102,6 @@ def did_you_mean(text: str, names: Iterable[str], synonyms: Mapping[str, str] | 
     near = [by_folded[text.casefold()]] if text.casefold() in by_folded else []
     if synonyms and synonyms.get(text.casefold(), "").casefold() in by_folded:
         near.append(by_folded[synonyms[text.casefold()].casefold()])
-    near = near or [by_folded[match] for match in difflib.get_close_matches(text.casefold()[:200], by_folded, n=2)]
+    folded = text.casefold()[:200]
+    near = near or [by_folded[match] for match in difflib.get_close_matches(folded, by_folded, n=matches_max)]
     return f"did you mean {' or '.join(map(repr, near))}? " if near else ""

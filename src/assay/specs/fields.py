@@ -5,7 +5,6 @@ accepts. Invalid text raises :class:`ValueError` with the accepted forms.
 """
 
 import datetime
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from assay.foundation import units
+from assay.foundation.errors import did_you_mean
 from assay.foundation.units import Money
 
 _TEXT_LENGTH_MAX = 1000
@@ -49,10 +49,8 @@ class FieldFormat:
 def unknown(what: str, word: str, choices: Iterable[str]) -> str:
     """Return ``unknown WHAT 'word'; did you mean 'x'? valid: x, y``."""
     listed = list(choices)
-    lowered = {choice.lower(): choice for choice in listed}
-    matches = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    guess = f" did you mean {lowered[matches[0]]!r}?" if matches else ""
-    return f"unknown {what} {word[:60]!r};{guess} valid: {', '.join(listed) or 'none'}"
+    guess = did_you_mean(word, listed, matches_max=1)
+    return f"unknown {what} {word[:60]!r}; {guess}valid: {', '.join(listed) or 'none'}"
 
 
 def text_of(value: object) -> str:

@@ -264,7 +264,7 @@ def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) ->
             upkeep = item.amount * share * years
             lines.append(PricedItem(f"{item.name}: maintenance", price_name, number, upkeep, None))
     if item.power_w and book.energy:
-        amount = item.power_w / 1000 * hours * book.energy.kwh * book.energy.pue
+        amount = item.power_w / 1000 * hours * book.energy.price_per_kwh * book.energy.pue
         lines.append(PricedItem(f"{item.name}: power", ENERGY, number, amount, None))
     return lines
 

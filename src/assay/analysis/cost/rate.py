@@ -93,11 +93,11 @@ def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None 
         lines.append(RatedItem(price, count, count * factor, how))
         power_kw += count * item.power_w / 1000
     if power_kw and book.energy is not None:
-        kwh = book.energy
-        low = kwh.kwh if kwh.low is None else kwh.low
-        high = kwh.kwh if kwh.high is None else kwh.high
-        price = Price(ENERGY, kwh.kwh, low, high, "kWh", book.source)
-        lines.append(RatedItem(price, power_kw, power_kw * kwh.pue, f"power, PUE {kwh.pue:f}"))
+        energy = book.energy
+        low = energy.price_per_kwh if energy.low is None else energy.low
+        high = energy.price_per_kwh if energy.high is None else energy.high
+        price = Price(ENERGY, energy.price_per_kwh, low, high, "kWh", book.source)
+        lines.append(RatedItem(price, power_kw, power_kw * energy.pue, f"power, PUE {energy.pue:f}"))
     return Rate(book.currency, tuple(lines))
 
 

@@ -39,7 +39,7 @@ def price_names(book: PriceBook) -> tuple[str, ...]:
 def amounts_of(book: PriceBook) -> dict[str, Decimal]:
     """Return all prices of a book by name."""
     amounts = {name: item.amount for name, item in zip(price_names(book), book.items, strict=True)}
-    return amounts | ({ENERGY: book.energy.kwh} if book.energy else {})
+    return amounts | ({ENERGY: book.energy.price_per_kwh} if book.energy else {})
 
 
 def repriced(book: PriceBook, changes: Mapping[str, Decimal]) -> PriceBook:
@@ -59,5 +59,5 @@ def repriced(book: PriceBook, changes: Mapping[str, Decimal]) -> PriceBook:
     )
     energy = book.energy
     if energy is not None and ENERGY in changes:
-        energy = replace(energy, kwh=changes[ENERGY], low=None, high=None)
+        energy = replace(energy, price_per_kwh=changes[ENERGY], low=None, high=None)
     return replace(book, items=items, energy=energy)

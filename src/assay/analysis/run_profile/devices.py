@@ -58,22 +58,22 @@ class Transfers:
     @property
     def read_request_bytes(self) -> float | None:
         """Bytes per read request."""
-        return _over(self.read_bytes, self.reads)
+        return quotient(self.read_bytes, self.reads)
 
     @property
     def write_request_bytes(self) -> float | None:
         """Bytes per write request."""
-        return _over(self.write_bytes, self.writes)
+        return quotient(self.write_bytes, self.writes)
 
     @property
     def read_await_s(self) -> float | None:
         """Mean time of a read from its submission to its end."""
-        return _over(self.read_s, self.reads)
+        return quotient(self.read_s, self.reads)
 
     @property
     def write_await_s(self) -> float | None:
         """Mean time of a write from its submission to its end."""
-        return _over(self.write_s, self.writes)
+        return quotient(self.write_s, self.writes)
 
     @property
     def moved_bytes(self) -> float:
@@ -127,18 +127,22 @@ def _times(amount: float | None, factor: float) -> float | None:
     return None if amount is None else amount * factor
 
 
-def _over(amount: float | None, requests: float | None) -> float | None:
-    return amount / requests if amount is not None and requests else None
+def quotient(amount: float | None, divisor: float | None) -> float | None:
+    """Return ``amount / divisor``; None if one is unknown or the divisor is 0."""
+    return amount / divisor if amount is not None and divisor else None
 
 
-def _total(parts: Iterable[float | None]) -> float | None:
+def total_of_known(parts: Iterable[float | None]) -> float | None:
+    """Return the sum of the values that are known; None if none is."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
 
 
 def together(parts: Sequence[Transfers]) -> Transfers:
     """Return the sums of the figures of several disks."""
-    return Transfers(**{field.name: _total(getattr(part, field.name) for part in parts) for field in fields(Transfers)})
+    return Transfers(
+        **{field.name: total_of_known(getattr(part, field.name) for part in parts) for field in fields(Transfers)}
+    )
 
 
 def purposes(run: Run) -> dict[str, Purpose] | None:
@@ -214,14 +218,14 @@ class Observation:
             nodes = sum(self._size(node) for node in by_node)
             times_s = nodes * self.duration_s
             # The busy time of nodes that were observed together is their mean.
-            busy_s = _total(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
+            busy_s = total_of_known(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
             use = DeviceUse(
                 name,
                 Purpose.UNKNOWN if self.purposes is None else self.purposes.get(name, Purpose.NONE),
                 nodes,
                 sums,
-                _over(busy_s, times_s),
-                _over(sums.queue_s, times_s),
+                quotient(busy_s, times_s),
+                quotient(sums.queue_s, times_s),
             )
             if sums.moved_bytes or use.purpose not in (Purpose.NONE, Purpose.UNKNOWN):
                 uses.append(use)
@@ -257,15 +261,15 @@ class Observation:
 
     def _node(self, node: str, moved: Mapping[tuple[str, str], float], attempts: int) -> NodeUse:
 
-        busy_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
-        idle_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
+        busy_s = total_of_known(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
+        idle_s = total_of_known(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
         everything_s = (busy_s or 0.0) + (idle_s or 0.0)
         cgroup_s = self.grown.get((node, "cgroup", "cpu_s"))
         return NodeUse(
             node=node,
             worker=node in self.workers,
             cpu_s=cgroup_s if cgroup_s is not None or self.emulated else busy_s,
-            cpu_busy_share=_over(busy_s, everything_s),
+            cpu_busy_share=quotient(busy_s, everything_s),
             disk_read_bytes=moved.get(("disk", "read_bytes")),
             disk_write_bytes=moved.get(("disk", "write_bytes")),
             nic_receive_bytes=moved.get(("nic", "receive_bytes")),
@@ -284,8 +288,8 @@ def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
     workers_seen = [node for node in nodes if node.worker]
     amounts = {
         "cpu": [node.cpu_s for node in workers_seen],
-        "disk": [_total((node.disk_read_bytes, node.disk_write_bytes)) for node in workers_seen],
-        "nic": [_total((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in workers_seen],
+        "disk": [total_of_known((node.disk_read_bytes, node.disk_write_bytes)) for node in workers_seen],
+        "nic": [total_of_known((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in workers_seen],
     }
     ratios = {}
     for name, values in amounts.items():

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from assay.analysis.run_profile.devices import quotient
 from assay.analysis.run_profile.run_detail import replication_of
 from assay.model import LAYOUT_FACTOR, Origin, Run, RunStatus
 
@@ -103,10 +104,6 @@ def _row(runs: Sequence[Run], context: str) -> WorkloadRatioRow:
     )
 
 
-def _over(value: float | None, reference: float | None) -> float | None:
-    return value / reference if value is not None and reference else None
-
-
 def _relative_to(row: WorkloadRatioRow, reference: WorkloadRatioRow | None) -> WorkloadRatioRow:
     if reference is None:
         return row
@@ -121,10 +118,10 @@ def _relative_to(row: WorkloadRatioRow, reference: WorkloadRatioRow | None) -> W
     return WorkloadRatioRow(
         **values
         | {
-            "input_ratio": _over(row.input_bytes, reference.input_bytes),
-            "shuffle_ratio": _over(shuffled, reference.shuffle_bytes),
-            "output_ratio": _over(*output),
-            "cpu_ratio": _over(*cpu),
+            "input_ratio": quotient(row.input_bytes, reference.input_bytes),
+            "shuffle_ratio": quotient(shuffled, reference.shuffle_bytes),
+            "output_ratio": quotient(*output),
+            "cpu_ratio": quotient(*cpu),
         }
     )
 

@@ -110,7 +110,7 @@ class StagedJob:
     workload: str
     size: Size
     profile: WorkloadProfile
-    costs: CostProfile
+    cost_profile: CostProfile
     parameters: Mapping[str, str]
     executors: int
     assumptions: list[str]
@@ -155,11 +155,11 @@ class StagedJob:
     def scenario_jobs(self) -> list[ScenarioJob]:
         """Return the application as one job."""
         tasks = [self._count(stage.tasks) for stage in self.profile.stages]
-        jvm_cpu_s = self.costs.costs.job_cpu_s.value * self.executors / sum(tasks)
+        jvm_cpu_s = self.cost_profile.costs.job_cpu_s.value * self.executors / sum(tasks)
         return [ScenarioJob("application", [self._stage(index, tasks, jvm_cpu_s) for index in range(len(tasks))])]
 
     def _stage(self, index: int, tasks: list[int], jvm_cpu_s: float) -> ScenarioStage:
-        stage, io_cpu = self.profile.stages[index], self.costs.costs.io_cpu_s_per_byte.value
+        stage, io_cpu = self.profile.stages[index], self.cost_profile.costs.io_cpu_s_per_byte.value
         compressed_share, codec_cpu = self._codec()
         handled, memory = self._handled(stage), self._memory(stage)
         read_cpu = io_cpu if stage.parents or stage.read else 0.0

@@ -33,7 +33,7 @@ class Amortisation:
 class Energy:
     """The price of a kWh, and the power usage effectiveness (PUE): watts of the site per watt of hardware."""
 
-    kwh: Decimal
+    price_per_kwh: Decimal
     pue: Decimal = Decimal(1)
     low: Decimal | None = None
     high: Decimal | None = None

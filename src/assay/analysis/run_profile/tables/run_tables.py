@@ -6,7 +6,7 @@ In: a run, its :class:`~assay.analysis.run_profile.run_detail.RunDetail`, and th
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.analysis.run_profile.devices import DeviceUse, Purpose, Transfers
+from assay.analysis.run_profile.devices import DeviceUse, Purpose, Transfers, total_of_known
 from assay.analysis.run_profile.phases import Breakdown
 from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, request_limits_note
 from assay.analysis.run_profile.tables.stage_tables import executors_table, stage_sums_table, stages_table
@@ -245,8 +245,8 @@ def data_table(detail: RunDetail) -> TextTable:
             f"{f.maps_off_rack or 0:,} elsewhere"
         )
     kinds = [kind for job_detail in detail.jobs for kind in job_detail.kinds]
-    gc_s = f.gc_s if f.gc_s is not None else _sum([kind.gc_s for kind in kinds])
-    cpu_s = f.cpu_s if f.cpu_s is not None else _sum([kind.cpu_s for kind in kinds])
+    gc_s = f.gc_s if f.gc_s is not None else total_of_known(kind.gc_s for kind in kinds)
+    cpu_s = f.cpu_s if f.cpu_s is not None else total_of_known(kind.cpu_s for kind in kinds)
     busy_s = sum(kind.busy_s for kind in kinds)
     totals = {
         "read from HDFS": None if f.hdfs_read_bytes is None else format_bytes(f.hdfs_read_bytes),
@@ -261,11 +261,6 @@ def data_table(detail: RunDetail) -> TextTable:
         else format_duration(gc_s) + (f", {100 * gc_s / busy_s:.2g} % of the attempts' time" if busy_s > 0 else ""),
     }
     return TextTable.of_pairs("data", {name: text for name, text in totals.items() if text is not None})
-
-
-def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 def disks_table(detail: RunDetail) -> TextTable:

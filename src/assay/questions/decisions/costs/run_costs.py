@@ -102,7 +102,7 @@ def run_costs(
         date=on or book.date,
         years=years,
         site_power_w=power_w[groups.of_row],
-        kwh_price=float(book.energy.kwh) if book.energy else None,
+        kwh_price=float(book.energy.price_per_kwh) if book.energy else None,
         unpriced=unpriced,
         rented=not book.has_purchases,
         factors=tuple(names),
@@ -118,7 +118,7 @@ def _cluster_item(book: PriceBook, counts: Counts, layout: str, on: str | None) 
 
 def _site_power_w(bill: LayoutPrice, book: PriceBook, years: float) -> float:
     """Return the power of the hardware of a bill times PUE, from its lines for power; 0 without them."""
-    if book.energy is None or not book.energy.kwh:
+    if book.energy is None or not book.energy.price_per_kwh:
         return 0.0
     cost = float(sum(item.total for item in bill.items if item.price == ENERGY))
-    return 1000 * cost / float(book.energy.kwh) / (years * YEAR_H)
+    return 1000 * cost / float(book.energy.price_per_kwh) / (years * YEAR_H)
