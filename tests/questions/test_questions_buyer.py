@@ -104,10 +104,10 @@ def test_runs_that_the_filter_hides_are_not_planned_again(tmp_path: Path) -> Non
     assert answer_sentence(by_name["network"]).startswith("Not measured"), "no filter hides networks"
 
 
-def test_a_parameter_that_sets_the_containers_is_named_with_its_value(tmp_path: Path) -> None:
+def test_the_memory_that_limits_the_containers_is_named_with_its_value(tmp_path: Path) -> None:
     runs = [make_run(number, parameters={"yarn.nodemanager.resource.memory-mb": "1536"}) for number in range(4)]
     assert answer_sentence(answers(runs, tmp_path / "r")["containers"]) == (
-        "Not measured: all runs have the same number of containers (yarn.nodemanager.resource.memory-mb = 1536)."
+        "Not measured: all runs have the same memory for containers (1,536 MiB per worker)."
     )
 
 
@@ -121,8 +121,10 @@ def test_runs_without_a_recorded_level_are_counted(tmp_path: Path) -> None:
         4,
         20,
     )
-    assert answer_sentence(answer) == (
-        "Not measured: 4 runs have the same network (Ethernet), and 20 runs record none."
+    assert answer_sentence(answer) == "Not measured: 4 runs have the same network (Ethernet) and 20 runs record none."
+    failed = [make_run(number, status="failed") for number in range(40, 43)]
+    assert answer_sentence(answers([*runs, *failed], tmp_path / "s")["network"]).endswith(
+        "(Ethernet), 20 runs record none and 3 invalid or failed runs do not count."
     )
 
 

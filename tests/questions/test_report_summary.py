@@ -17,7 +17,7 @@ from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
-from assay.questions.decisions.sentences.cost_sentences import cost_headline
+from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence, cost_headline
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline, remarks
 from assay.questions.report.values import Report
 from assay.specs import load_prices
@@ -123,7 +123,7 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     hours = 3 * 8760
     before, after = 37561 / hours * 40 / 3600, 46567 / hours * 20 / 3600
     assert f" costs ${before:.4f} (" in facts["Cost per job"]
-    assert f", 3 runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
+    assert f", mean of 3 matched runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
     assert facts["Cost over years of use"].startswith(
         "Cost of the cluster over 3 years, used 24 h a day: $37,561 with 2 hard disks per worker (HD2), $46,567 with "
         "2 SSDs per worker (SS2). The jobs that the cluster with 2 hard disks per worker (HD2) runs in this time cost "
@@ -131,6 +131,17 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     )
     assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
     assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."
+
+
+def test_a_mean_cost_names_the_workloads_that_differ_from_it() -> None:
+    """At 1.24 times the price, TeraSort takes a third of the time and K-means as long as before."""
+    runs = renumbered(runs_with(times(HD2=30, SS2=10)), runs_with(times(HD2=20, SS2=20), workload="kmeans"))
+    (decision,) = report_on(runs, book=price_book()).decisions
+    assert re.search(r" It costs more on K-means: 1\.24× \(\d\.\d+ to \d\.\d+\)\.$", cost_headline(decision) or "")
+    assert re.search(
+        r"per job in the mean over 2 workloads: .*; shown to cost less on 1 of the 2\.$",
+        cheapest_sentence(decision) or "",
+    )
 
 
 def test_a_scale_model_has_the_price_of_the_hardware_and_no_amounts_per_job() -> None:

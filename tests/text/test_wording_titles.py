@@ -1,9 +1,10 @@
-"""Test the display text of factor levels."""
+"""Test the display text of factor levels and intervals."""
 
 from __future__ import annotations
 
 import pytest
 
+from assay.text.ratios import format_interval
 from assay.text.titles import level_text, setting_text, settings_text
 
 
@@ -30,3 +31,10 @@ def test_a_level_is_shown_in_its_usual_unit(name: str, level: str, text: str) ->
 def test_settings_are_listed_by_name_without_missing_ones() -> None:
     assert setting_text("dfs.blocksize 268435456") == "HDFS block size 256 MiB"
     assert settings_text({"network": "ETH", "terasort.maps": "none"}) == "Network Ethernet"
+
+
+def test_far_ends_of_an_interval_that_tells_nothing_are_bounds() -> None:
+    assert format_interval(0.0000001, 56135012.0) == "under 0.01 to over 100"
+    assert format_interval(0.002, 40.0) == "under 0.01 to 40"
+    assert format_interval(80.0, 160.0) == "80 to 160"
+    assert format_interval(1.57, 1.79) == "1.57 to 1.79"

@@ -2,6 +2,9 @@
 
 from assay.text.numbers import NO_VALUE
 
+USELESS_SPAN = 1000.0
+"""From this ratio of its ends on, an interval tells nothing, and far ends are stated as bounds."""
+
 
 def format_ratio(value: float) -> str:
     """Return a ratio with two decimals below 9.95, else whole: ``0.93``, ``1.08``, ``2.14``, ``14``."""
@@ -9,7 +12,13 @@ def format_ratio(value: float) -> str:
 
 
 def format_interval(low: float, high: float) -> str:
-    """Return ``1.93 to 2.31``, both ends with as many digits as are needed to distinguish them."""
+    """Return ``1.93 to 2.31``, both ends with as many digits as are needed to distinguish them.
+
+    Of an interval that spans a factor of 1,000, ends outside 0.01 to 100 are bounds: ``under 0.01 to over 100``.
+    """
+    if low <= 0 or high / low > USELESS_SPAN:
+        lower = "under 0.01" if low < 0.01 else format_ratio(low)
+        return f"{lower} to {'over 100' if high > 100 else format_ratio(high)}"
     texts = format_ratio(low), format_ratio(high)
     if texts[0] == texts[1] and low != high:
         texts = f"{low:.3g}", f"{high:.3g}"

@@ -279,7 +279,7 @@ def test_one_matched_set_of_two_runs_a_side_settles_no_claim_as_it_settles_no_co
         return by_name(interleaved(runs))["ssd-helps-shuffle"]
 
     assert answer(2).answer is ClaimAnswer.UNDECIDED
-    assert "not enough runs to be sure" in answer(2).sentence
+    assert "a claim about other settings needs 5 matched groups, or 3 runs of each option" in answer(2).sentence
     assert answer(3).answer is ClaimAnswer.SUPPORTED
 
 

@@ -49,10 +49,10 @@ def shortened(
     file = f"{FOLDER}/{name}.csv"
     note = (
         f"Shown: the {which} {len(shown):,} of {len(full.rows):,} rows. ",
-        Code(file),
-        " in the package of ",
         Code("assay report --bundle"),
-        " has all of them.",
+        " writes all of them to ",
+        Code(file),
+        ".",
     )
     return replace(full, rows=shown, file=file, all_rows=full.rows), Paragraph(note, "soft")
 

@@ -34,7 +34,7 @@ class RowVerdict(StrEnum):
     """The decision's verdict on the cost of a row."""
 
     CHEAPEST = "cheapest"
-    TIE = "tie with the cheapest"
+    TIE = "not ruled out"
     """Its cost is not distinguishable from the cheapest row's."""
     DEARER = "costs more than the cheapest"
     NOT_ENOUGH_RUNS = "not enough runs"

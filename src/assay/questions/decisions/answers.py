@@ -61,6 +61,8 @@ class MissingAnswer:
     """Valid runs with a recorded level."""
     unrecorded: int
     """Valid runs without a recorded level."""
+    not_counted: int
+    """Runs that are not valid."""
     simulable: bool
     """Whether the repository has a plan that ``assay whatif`` can change as the question asks: its cluster has the
     hardware."""
@@ -120,6 +122,7 @@ def _missing_answer(
         levels=levels,
         runs=runs,
         unrecorded=len(valid) - runs,
+        not_counted=len(chosen) - len(valid),
         simulable=_is_simulable(repository, question),
         price_list=(
             "" if imported_file(repository.folders.bundles, "aloja", FILE_NAME) is None else str(repository.root)

@@ -67,7 +67,8 @@ class ClaimEvidence:
             text += (
                 f", allowing for sessions that differ by {format_percent(np.sqrt(self.sessions.spread.variance), 1)}"
             )
-        return f"{text}, not enough runs to be sure" if self.few else text
+        few = f"; a claim about other settings needs {GROUPS_MIN} matched groups, or {RUNS_MIN} runs of each option"
+        return f"{text}{few}" if self.few else text
 
 
 def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:

@@ -60,7 +60,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         return None
     if chosen.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
         return None
-    ratio, time = chosen.cost, chosen.time
+    ratio = chosen.cost
     name, baseline = (compared_option(decision, level) for level in (chosen.option, decision.baseline))
     years = plural(round(costs.years), "year") if costs.years == round(costs.years) else f"{costs.years:g} years"
 
@@ -80,7 +80,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
         f"A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
-        f"({known}{plural(job.runs, 'run')}) on {baseline}, and {on_option} on {name}."
+        f"({known}mean of {plural(job.runs, 'matched run')}) on {baseline}, and {on_option} on {name}."
     )
     work = f" The jobs that the cluster with {baseline} runs in this time cost "
     work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
@@ -97,7 +97,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         f"{_what_is_paid(costs, years)}: {hardware} with {baseline}, "
         f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}.{work}"
     )
-    limit = amount(ratio.break_even_price_ratio, time.low, time.high, costs.hardware)
+    low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
+    limit = amount(ratio.break_even_price_ratio, low, high, costs.hardware)
     break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
 

@@ -7,7 +7,7 @@ from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import priced_option
 from assay.questions.decisions.sentences.estimate_text import excludes_one, interval_text, where_text
 from assay.questions.decisions.sentences.option_words import compared_option, option_text, option_verb
-from assay.text import capitalised, format_ratio, joined, plural
+from assay.text import capitalised, format_ratio, joined, plural, workload_title
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
@@ -64,7 +64,7 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         return None
     cheapest, ties = decision.cheapest.option, decision.cheapest.ties
     costs = {option.option: option.cost for option in decision.options if option.cost}
-    where, baseline = where_text(decision), compared_option(decision, decision.baseline)
+    where, baseline = _where_text(decision), compared_option(decision, decision.baseline)
     apart = sum(option.cost is None for option in decision.options)
     unknown = (
         f" {plural(apart, 'option')} {'is' if apart == 1 else 'are'} not compared in cost."
@@ -76,7 +76,7 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         text = f"{_shared_text(shared)}{where}: {format_ratio(min(ratios))}× to {format_ratio(max(ratios))}× the cost "
         text += f"of {baseline}; {_undecided_text(decision, shared)}"
     elif ties:
-        text = _undecided_cheapest(decision, costs, where)
+        text = _undecided_cheapest(decision, costs, where_text(decision))
     else:
         text = f"{compared_option(decision, cheapest)} {option_verb(decision.factor, cheapest)} the cheapest per job"
         text += where
@@ -86,8 +86,31 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         else:
             cost = costs[cheapest]
             text += f": {format_ratio(cost.ratio)}× the cost of {baseline} ({interval_text(cost)})"
+            text += _cheaper_on(decision, cheapest)
     start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
     return f"{start}{unknown}"
+
+
+def _where_text(decision: Decision) -> str:
+    """Return the workloads of a mean cost: `` on TeraSort``, `` in the mean over 7 of 10 workloads``."""
+    return f"{' in the mean' if len(decision.shared_workloads) > 1 else ''}{where_text(decision)}"
+
+
+def _cheaper_on(decision: Decision, option: str) -> str:
+    """Return on how many workloads of the mean the option is shown to cost less; empty if on all of them."""
+    of_mean = [r for r in decision.results if r.option == option and r.workload in decision.shared_workloads]
+    cheaper = sum(result.cost is not None and result.cost.verdict is CostVerdict.CHEAPER for result in of_mean)
+    return f"; shown to cost less on {cheaper} of the {len(of_mean)}" if cheaper < len(of_mean) else ""
+
+
+def _exceptions(decision: Decision, option: str) -> str:
+    """Return the workloads on which the option is shown to cost more although its mean costs less; else empty."""
+    dearer = [
+        f"{workload_title(result.workload)}: {cost_text(result.cost)}"
+        for result in decision.results
+        if result.option == option and result.cost and result.cost.verdict is CostVerdict.DEARER
+    ]
+    return f" It costs more on {_named(dearer)}." if dearer else ""
 
 
 def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], where: str) -> str:
@@ -107,7 +130,8 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
     if cheapest != baseline:
         text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
     if len(ties) == len(costs) and len(costs) > 1:
-        return f"{text}. None of the {len(ties)} other options is ruled out"
+        few = cheapest in costs and costs[cheapest].verdict is CostVerdict.NOT_ENOUGH_RUNS
+        return f"{text}. {'With so few runs, none' if few else 'None'} of the {len(ties)} other options is ruled out"
     return f"{text}. Not ruled out: {_named([compared_option(decision, name) for name in ties])}"
 
 
@@ -162,11 +186,14 @@ def cost_headline(decision: Decision) -> str | None:
     if chosen is None or chosen.cost is None:
         return None
     sentence = cost_sentence(decision, chosen.option, chosen.cost)
+    if decision.storage_effects is not None:
+        sentence += " This is the mean over the storage classes, and the effect depends on them."
+    cheaper = chosen.cost.verdict is CostVerdict.CHEAPER
+    exceptions = _exceptions(decision, chosen.option) if cheaper else ""
     if sum(option.cost is not None for option in decision.options) == 1:
-        return sentence
-    if cheapest is not None and cheapest.option == chosen.option and not cheapest.ties:
-        return cheapest_sentence(decision)
+        return f"{sentence}{exceptions}"
+    leads = cheapest is not None and cheapest.option == chosen.option
     undecided = chosen.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER)
-    if undecided and cheapest is not None and cheapest.option == chosen.option:
-        return cheapest_sentence(decision)
-    return f"{sentence} {cheapest_sentence(decision)}"
+    if leads and (undecided or not (cheapest and cheapest.ties)):
+        return f"{cheapest_sentence(decision)}{exceptions}"
+    return f"{sentence}{exceptions} {cheapest_sentence(decision)}"

@@ -245,7 +245,7 @@ def remarks(decision: Decision) -> tuple[str, ...]:
     texts = (
         _spread(decision, best.option) if named else "",
         _storage_means(decision.storage_effects) if decision.storage_effects else "",
-        _left_out(decision),
+        _left_out(decision, best.option if named else None),
         _disks(decision),
         price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",
     )
@@ -285,16 +285,18 @@ def _spread(decision: Decision, option: str) -> str:
     return f"{on}{f', slower on {slower}' if faster and slower else ''}{more}."
 
 
-def _left_out(decision: Decision) -> str:
-    """Return the compared workloads that are not part of the headline, and the reason for each."""
+def _left_out(decision: Decision, option: str | None) -> str:
+    """Return the compared workloads that are not part of the headline, with the option's ratio, and why."""
     if len(decision.shared_workloads) < 2:
         return ""
     by_reason: dict[str, list[str]] = {}
     for name in compared_workloads(decision):
         if name not in decision.shared_workloads:
-            by_reason.setdefault(_reason_left_out(decision, name), []).append(workload_title(name))
-    texts = [f"{joined(names)} ({reason})" for reason, names in by_reason.items()]
-    return f"Not in the mean: {joined(texts)}." if texts else ""
+            times = [r.time for r in decision.results if (r.workload, r.option) == (name, option)]
+            known = "".join(f" ({format_ratio(time.ratio)}×)" for time in times if time)
+            by_reason.setdefault(_reason_left_out(decision, name), []).append(f"{workload_title(name)}{known}")
+    texts = [f"{joined(names)}: {reason}" for reason, names in by_reason.items()]
+    return f"Not in the mean: {'; '.join(texts)}." if texts else ""
 
 
 def _reason_left_out(decision: Decision, workload: str) -> str:

@@ -5,7 +5,7 @@ from shlex import quote
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import Verdict
-from assay.model import CONTAINERS
+from assay.model import NODE_MEMORY
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
 from assay.questions.decisions.decision import Decision
@@ -27,7 +27,7 @@ from assay.questions.decisions.sentences.decision_sentences import (
 )
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
-from assay.questions.decisions.sentences.option_words import option_text, options_text
+from assay.questions.decisions.sentences.option_words import COUNTED, option_text, options_text
 from assay.text import capitalised, column_title, joined, level_text, plural, workload_title
 
 STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
@@ -47,7 +47,7 @@ def answer_sentence(answer: QuestionAnswer) -> str:
 
 
 def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
-    subject = answer.question.subject
+    subject = "memory for containers" if why.factor == NODE_MEMORY and why.levels else answer.question.subject
     levels = joined([_level(why.factor, level) for level in why.levels[:LEVELS_NAMED]])
     if len(why.levels) > LEVELS_NAMED:
         levels += f" and {len(why.levels) - LEVELS_NAMED} more"
@@ -70,17 +70,23 @@ def _unanswered_sentence(answer: QuestionAnswer, why: MissingAnswer) -> str:
         case Obstacle.ONE_LEVEL if why.unrecorded:
             have = "has" if why.runs == 1 else "have the same"
             records = "records" if why.unrecorded == 1 else "record"
-            return (
-                f"Not measured: {plural(why.runs, 'run')} {have} {subject} ({levels}), and "
-                f"{plural(why.unrecorded, 'run')} {records} none."
-            )
+            parts = [
+                f"{plural(why.runs, 'run')} {have} {subject} ({levels})",
+                f"{plural(why.unrecorded, 'run')} {records} none",
+            ]
+            if why.not_counted:
+                verb = "does" if why.not_counted == 1 else "do"
+                parts.append(f"{plural(why.not_counted, 'invalid or failed run')} {verb} not count")
+            return f"Not measured: {joined(parts)}."
         case Obstacle.ONE_LEVEL:
             return f"Not measured: all runs have the same {subject} ({levels})."
 
 
 def _level(factor: str, level: str) -> str:
     """Return a level without its factor (``3``, not ``3 workers``); a parameter of an engine keeps its name."""
-    if factor in parallelism_factors() and factor != CONTAINERS:
+    if factor == NODE_MEMORY and level.isdecimal():
+        return f"{int(level):,} MiB per worker"
+    if factor in parallelism_factors() and factor not in COUNTED:
         return f"{factor} = {level}"
     return level if level.isdecimal() else option_text(factor, level)
 
