@@ -61,6 +61,16 @@ def test_sides_are_drawn_on_the_same_axes(browser: Browser, server: str, width_p
         watched.check()
 
 
+def test_an_empty_comparison_offers_pairs_of_the_storage_question(watched: ObservedRun) -> None:
+    page = watched.open("/compare")
+    links = page.locator("#suggested a")
+    assert "against" in links.first.inner_text()
+    links.first.click()
+    page.wait_for_url("**/compare?run=*")
+    assert page.get_by_role("region", name="Sides").locator("tbody tr").count() == 2
+    watched.check()
+
+
 def test_another_baseline_turns_the_ratio_round(watched: ObservedRun) -> None:
     page = watched.open(f"/compare?run={HD2}&run={SS2}")
     before = page.locator("tbody tr").nth(1).locator("td").nth(4).inner_text()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from assay.analysis.cost.job_cost import JobCostRow
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.web.pages.cost import PriceField
 from assay.interfaces.web.pages.cost_asked import asked_from
 from assay.interfaces.web.server.app import create_app
+from assay.questions.costs.years_of_use import compared_jobs_first
 from assay.specs.prices import prices_of
 from assay.store import Repository
 from browser_support import DRAWN_MS, ObservedRun, watched_page
@@ -199,6 +202,31 @@ def test_columns_without_a_value_and_equal_ranks_are_left_out(tmp_path: Path) ->
     headers = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page[page.index('id="results"') :])
     assert "Cost per run" in headers
     assert not {"95 % interval", "Pareto front in", "Rank"} & set(headers)
+
+
+@pytest.mark.browser
+def test_a_card_leads_to_the_costs_of_each_row_and_over_years(watched: ObservedRun) -> None:
+    for name, address in (("cost of a run", "/cost"), ("cost over years", "/cost?view=years")):
+        page = watched.open("/")
+        card = page.locator('[data-question="storage"]')
+        card.get_by_role("link", name=name).first.click()
+        page.wait_for_url(f"**{address}")
+        page.locator("#answer .answer").first.wait_for()
+    watched.check()
+
+
+def test_of_costs_over_years_compared_jobs_come_first() -> None:
+    def row(workload: str, layout: str) -> JobCostRow:
+        times = (100.0, None, None)
+        return JobCostRow(workload, layout, 1, *times, 864.0, 3.0, 946_728.0, Decimal(1), "USD", 0.1, None, None)
+
+    rows = [row("a", "SS2"), row("b", "SS2"), row("b", "HD2"), row("c", "HD2")]
+    assert [(item.workload, item.layout) for item in compared_jobs_first(rows)] == [
+        ("b", "SS2"),
+        ("b", "HD2"),
+        ("a", "SS2"),
+        ("c", "HD2"),
+    ]
 
 
 @pytest.mark.browser

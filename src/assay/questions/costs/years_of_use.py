@@ -7,11 +7,12 @@ every run by its own hardware, so they need no added conditions. Tables and deci
 implausible data size.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.comparison.baselines import baseline_of
-from assay.analysis.cost.job_cost import Rounding
+from assay.analysis.cost.job_cost import JobCostRow, Rounding
 from assay.analysis.statistics import RunTable, counts_by, table_of
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
@@ -118,3 +119,9 @@ def most_common(table: RunTable, name: str) -> str:
     """Return the level of a column that most runs have; empty where none has one."""
     counts = {level: number for level, number in counts_by(table, name).items() if level}
     return max(counts, key=lambda level: counts[level], default="")
+
+
+def compared_jobs_first(rows: Sequence[JobCostRow]) -> tuple[JobCostRow, ...]:
+    """Return rows with the jobs that ran on several layouts first, because only these can be compared."""
+    layouts = Counter(row.workload for row in rows)
+    return tuple(sorted(rows, key=lambda row: layouts[row.workload] < 2))

@@ -20,7 +20,7 @@ from assay.interfaces.web.api import compare as api_compare
 from assay.interfaces.web.api import profiles as api_profiles
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.api.why import reasons_of
-from assay.interfaces.web.pages.why import observed_pairs
+from assay.interfaces.web.pages.why import observed_pairs, suggested_pairs
 from assay.interfaces.web.rendering.shown_decisions import ShownDecision, shown_decisions
 from assay.interfaces.web.state.answering import Text, Texts, page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
@@ -66,6 +66,7 @@ def compare(
             chosen=len(ids),
             least=SIDES_MIN,
             most=SIDES_MAX,
+            suggested=suggested_pairs(context),
             elsewhere=observed_pairs(context),
         )
     sides = api_compare.sides(context, ids, of)

@@ -32,7 +32,7 @@ from assay.model.clusters.price_book import UNKNOWN
 from assay.questions.costs.changed_prices import changed_book, items_by_name, prices_in
 from assay.questions.costs.cost_rows import CostEffectivenessRow, JobCostEffectiveness, SwitchingPriceRow
 from assay.questions.costs.job_cost import CostView
-from assay.questions.costs.years_of_use import most_common
+from assay.questions.costs.years_of_use import compared_jobs_first, most_common
 from assay.questions.decisions.buyer import levels_of_factor
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.option_words import context_text
@@ -277,7 +277,8 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
     )
     costs = api_views.job_costs_answer(context, question)
     view = costs.view
-    shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    rows = compared_jobs_first(view.rows)
+    shown = replace(view, rows=rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
     changed = changed_book(book, question.changes)
     return {

@@ -15,12 +15,15 @@ from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.why import AskedWhy, cached_pair, has_explanation, required_pair
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.comparisons.why import WhyQuestion, of_result, of_speedup
+from assay.questions.decisions.decision import Decision, WorkloadResult
 from assay.questions.decisions.sentences.option_words import compared_option
 from assay.text import titles
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 OBSERVED_MAX = 6
 """Maximum number of pairs that :func:`observed_pairs` returns."""
+SUGGESTED_MAX = 3
+"""Maximum number of pairs that :func:`suggested_pairs` returns."""
 
 
 @router.get("/why")
@@ -51,6 +54,29 @@ def of_speedups(
     ]
 
 
+def suggested_pairs(context: Context) -> list[tuple[str, str, str]]:
+    """Return comparisons of the storage question, of the workloads with the most runs first.
+
+    Each is the compared options, the origin, and the address.
+    """
+    of_storage = [
+        (result.time.runs_baseline + result.time.runs_option, decision, result)
+        for decision in decisions_on(context, "")[:1]
+        for result in decision.results
+        if result.time is not None and result.time.groups
+    ]
+    most_runs = sorted(of_storage, key=lambda item: -item[0])[:SUGGESTED_MAX]
+    return [_link(decision, result) for _, decision, result in most_runs]
+
+
+def _link(decision: Decision, result: WorkloadResult) -> tuple[str, str, str]:
+    """Return the compared options of a result, its origin, and the address that compares two of its runs."""
+    options = (compared_option(decision, level) for level in (result.option, decision.baseline))
+    what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
+    address = f"/why?{urlencode(of_result(decision, result).pairs)}"
+    return what, titles.origin_badge(decision.origin, decision.lab_scale), address
+
+
 def observed_pairs(
     context: Context, workload: str | None = None, *, without: Sequence[str] = ()
 ) -> list[tuple[str, str, str]]:
@@ -63,11 +89,7 @@ def observed_pairs(
         for result in decision.results:
             if result.time is None or workload not in (None, result.workload):
                 continue
-            question = of_result(decision, result)
-            pair = cached_pair(context, question)
+            pair = cached_pair(context, of_result(decision, result))
             if pair is not None and pair.observed and not set(pair.runs) & set(without):
-                options = (compared_option(decision, level) for level in (result.option, decision.baseline))
-                what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
-                badge = titles.origin_badge(decision.origin, decision.lab_scale)
-                pairs.append((what, badge, f"/why?{urlencode(question.pairs)}"))
+                pairs.append(_link(decision, result))
     return pairs[:OBSERVED_MAX]
