@@ -90,7 +90,7 @@ def test_a_wide_interval_has_no_time_in_words(repository: Repository) -> None:
     wide = replace(answer, low_s=17.5, high_s=50_352.0)
     assert not wide.known
     assert prediction_sentence(wide) == (
-        "Not known: the 90 % interval of a single run, 17.5 to 50,352 s, spans a factor of 2,877."
+        "Unknown: the 90 % interval of a single run, 17.5 to 50,352 s, spans a factor of 2,877."
     )
 
 

@@ -180,8 +180,8 @@ def test_wrong_requests_are_refused(store: Repository, tmp_path: Path) -> None:
         (("import", "profile", good, tmp_path / "b.pb.gz", "--run", first), "several formats"),
         (("import", "profile", good, good, "--run", first), "two files have this name"),
         (("import", "profile", tmp_path / "b.pb.gz", "--run", first, "--kind", "wall"), "profiles of cpu, not of wall"),
-        (("import", "profile", good, "--run", first, "--strict"), "a profile does not take it"),
-        (("import", good, "--run", first), "it is for profiles"),
+        (("import", "profile", good, "--run", first, "--strict"), "this option does not apply to profiles"),
+        (("import", good, "--run", first), "this option applies to profiles only"),
     ):
         done = command(store, *words)
         assert message in str(done.exception), (words, done.exception)

@@ -57,7 +57,7 @@ def test_many_runs_are_bounded_with_the_extremes_and_the_rest_is_stated(
     assert len(view.points) <= 4
     assert (view.points[0].x, view.points[-1].x) == (10.0, 19.0)
     assert OTHER_LEVELS in {point.colour for point in view.points}
-    assert f"{view.not_drawn} left out" in counts_text(view)
+    assert f"{view.not_drawn} not drawn" in counts_text(view)
 
 
 @pytest.mark.parametrize("wrong", [ScatterRequest("cpu"), ScatterRequest(y="no"), ScatterRequest(by="no")])

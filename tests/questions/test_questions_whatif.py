@@ -314,7 +314,7 @@ def test_a_plan_runs_in_virtual_time_and_every_view_shows_it(measured: Path, tmp
     assert "measured" not in compared
     shown = _asked("show", rows[0]["run_id"], "--repository", target).output
     assert "disks of 3 workers" in shown
-    assert "nine of ten run times lie between" in shown
+    assert "90 % interval of the run time:" in shown
     assert "no speculative attempts" in shown
     assert _asked("show", rows[0]["run_id"], "--limits", "--repository", target).exit_code == 0
 

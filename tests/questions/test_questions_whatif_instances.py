@@ -102,7 +102,7 @@ def test_the_speed_of_a_core_of_another_or_unrecorded_architecture_is_not_known(
     x86 = make_run(environment={"nodes": {"w": {"kernel": {"machine": "x86_64"}}}})
     for run, changes, words in (
         (x86, arm, "measured on x86_64"),
-        (make_run(environment={}), dict(I4I), "do not record theirs"),
+        (make_run(environment={}), dict(I4I), "do not record their architecture"),
     ):
         with pytest.raises(SpecificationError) as error:
             rented_cores([run], changes)

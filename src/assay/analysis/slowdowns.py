@@ -1,11 +1,12 @@
 """Test whether configurations became slower than permitted since a baseline in time.
 
 In: a table of runs, the time of the baseline (Unix seconds) and the permitted slowdown. Out: a
-:class:`SlowdownResult` for each configuration. Its ratio compares the level since the baseline with the level at the
-baseline: of each side, the runs after the last change that :mod:`assay.analysis.changes` finds there. The ratio and its
-interval come from the comparison of matched groups (:mod:`assay.analysis.comparison.matched`), which allows for
-sessions. A slowdown exceeds the limit if a one-sided t test rejects every smaller slowdown, with Holm's correction
-over all configurations. docs/measurements/error-rates.md has the error rates.
+:class:`SlowdownResult` for each configuration. A slowdown is its ratio minus 1: 0.05 is 5 % slower. The ratio compares
+the level since the baseline with the level at the baseline: of each side, the runs after the last change that
+:mod:`assay.analysis.changes` finds there. The ratio and its interval come from the comparison of matched groups
+(:mod:`assay.analysis.comparison.matched`), which allows for sessions. A slowdown exceeds the limit if a one-sided t
+test rejects every smaller slowdown, with Holm's correction over all configurations. docs/measurements/error-rates.md
+has the error rates.
 """
 
 from collections.abc import Collection

@@ -67,7 +67,8 @@ def _is_special(path: Path) -> bool:
         raise OSError("this is a block device, and its content would be lost")
     if not stat.S_ISREG(mode):
         return True
-    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # checks permissions and links in other users' folders
+    # Opening checks the write permission, and the links that the kernel's protected_symlinks forbids.
+    opened = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         return not os.path.samestat(os.fstat(opened), Path(os.path.realpath(path)).stat())
     except FileNotFoundError:

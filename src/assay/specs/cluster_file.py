@@ -64,7 +64,7 @@ class DeviceKeys(Section):
     write: ByteRate
     """Sequential write bandwidth of one device."""
     iops: Positive | None = None
-    """Requests per second, for reads and for writes. Without this key, read_iops and write_iops, there is no limit."""
+    """Sets both read_iops and write_iops. No limit if iops, read_iops and write_iops are all absent."""
     read_iops: Positive | None = None
     """Read requests per second."""
     write_iops: Positive | None = None
@@ -147,7 +147,7 @@ class CpuSection(Section):
 
 
 class RacksSection(Section):
-    """Racks, for simulation only: the effect of racks of real hosts is measured."""
+    """Racks, for simulation only. On real hosts, their effect is part of the measured time."""
 
     nodes: Count
     """Nodes in each rack, in the file's order."""
@@ -263,7 +263,7 @@ class AttachedSection(Section):
     authorities: Directory | None = None
     """CA certificates (PEM) on the edge node that sign the daemons' certificates; the system's when absent."""
     spark: SparkClientSection | None = None
-    """Spark's client for plans with 'engine: spark', if it is not in the usual places."""
+    """Spark's client for plans with 'engine: spark', if it is not at the default paths."""
     only_edge: bool = False
     """true: assay logs in to the edge node only. Other nodes are known from the REST APIs of their daemons."""
 

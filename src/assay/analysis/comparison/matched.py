@@ -6,13 +6,17 @@ their errors.
 Runs are in one **matched group** when every factor but the compared factor is equal. Within a group, the ratio is the
 geometric mean time of the baseline / that of the candidate: above 1, the candidate is faster. Over groups it is the
 geometric mean of the groups' ratios. So a level that mostly ran with more containers, or on an easier workload, has no
-advantage, unlike in averages over all runs of a level (``published.py`` has these definitions by name). Only valid runs
-count, and no warm run if others of its group are cold. Origins and lab scales are never mixed in one figure.
+advantage, unlike in averages over all runs of a level, as published studies compute them (``claims/published.py``).
+Only valid runs count, and no warm run if others of its group are cold. Origins and lab scales are never mixed in one
+figure.
 
-The interval is Student's t on the groups' log ratios; with fewer than :data:`GROUPS_MIN` groups, all with repetitions
-on both sides, it is Welch's within the groups and covers these configurations only (docs/adr/0005). A single group has
-Welch's interval, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003).
-Every mean has its :class:`InferenceScope`.
+The interval of a mean depends on the number of groups. Every mean has its :class:`InferenceScope`.
+
+- One group: Welch's t within the group, or Student's t on the log ratios of pairs if its runs pair within blocks
+  (docs/adr/0003).
+- Fewer than :data:`GROUPS_MIN` groups, all with repetitions on both sides: Welch's t within the groups. It covers the
+  tested settings only (docs/adr/0005).
+- Otherwise: Student's t on the groups' log ratios.
 """
 
 from collections.abc import Sequence
@@ -79,7 +83,7 @@ DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
 _SESSION_COLUMNS = (DEPLOYMENT, CLUSTER)
 _EVEN = 1e-9
-"""Maximum multiple of the variance between sessions that counts as zero."""
+"""Multiples of the variance between sessions up to this count as zero."""
 STRATA = ("origin", "lab_scale")
 """Columns whose levels are never mixed in one figure."""
 

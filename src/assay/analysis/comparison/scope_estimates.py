@@ -140,9 +140,9 @@ def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
 def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None = None) -> tuple[ScopeEstimate, ...]:
     """Return an estimate for each scope, narrowest first; a wider scope never has a narrower interval.
 
-    The interval of the result's own scope does not change. If that scope is similar settings, a wider interval for the
-    tested settings is omitted, because similar settings include them. ``depends``: the factor that the gain depends on,
-    with its level in each group. Empty within deployments, whose result covers one scope only.
+    The interval of the result's own scope does not change. The estimate for tested settings is omitted if it is wider
+    than the result for similar settings, which include them. ``depends``: the factor that the gain depends on, with its
+    level in each group. Empty if groups are within deployments: they have one scope.
     """
     m = len(both.groups)
     if m == 0 or len(both.deployment):
@@ -202,7 +202,10 @@ def cluster_estimates(matched: MatchedGroups, both: GroupRatios) -> tuple[Cluste
 
 
 def trimmed(both: GroupRatios) -> Estimate | None:
-    """Return the ratio without the smallest and largest fifth of the groups; None for too few to exclude any."""
+    """Return the ratio without the smallest and largest fifth of the groups.
+
+    None with fewer than :data:`TRIMMED_MIN` groups, or if groups are within deployments.
+    """
     if len(both.groups) < TRIMMED_MIN or len(both.deployment):
         return None
     mean = trimmed_mean(both.log_ratio)

@@ -47,7 +47,7 @@ class ComparedNames:
 
 
 def text_of_difference(compared: ComparedNames, ratio: float) -> str:
-    """Return how many times as fast the option is, and that it is slower where it is."""
+    """Return the speedup as text; below 1, the text says "slower"."""
     option, baseline, verb, where = compared.option, compared.baseline, compared.verb, compared.where
     how = f"{format_ratio(ratio)}×"
     if ratio < 1:
@@ -56,7 +56,7 @@ def text_of_difference(compared: ComparedNames, ratio: float) -> str:
 
 
 def chance_text(comparisons: int) -> str:
-    """Return why a difference that its own interval shows is not a verdict; ``comparisons``: how many were made."""
+    """Return why a significant difference gets no verdict; ``comparisons``: the number of comparisons."""
     return f"among {plural(comparisons, 'comparison')}, chance alone can show it"
 
 

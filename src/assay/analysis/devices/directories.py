@@ -29,9 +29,9 @@ class Bandwidth:
 
 
 def bandwidths(cluster: Cluster, baseline: DeviceBaseline | None) -> dict[str, Bandwidth]:
-    """Return device name to bandwidth over all workers, if each byte is written once and read once.
+    """Return the bandwidth of each device, by name, for a load that reads and writes equally.
 
-    The bandwidth is the harmonic mean of the sequential read and write rates, over the workers if they were measured.
+    It is the harmonic mean of the sequential read and write rates, and over the workers if they were measured.
     """
     workers = {node.name for node in cluster.workers}
     rates_by_name: dict[str, Bandwidth] = {}
@@ -82,9 +82,8 @@ def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySp
     candidates = sorted({rate / count for rate in rates.values() for count in range(1, most + 1)}, reverse=True)
     best: DirectorySplit | None = None
     for smallest in candidates:
-        counts = {
-            name: min(most, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()
-        }  # the most directories whose bandwidth is at least ``smallest``
+        # The most directories whose bandwidth is at least ``smallest``.
+        counts = {name: min(most, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()}
         fewer = {name: max(1, _ceil(rate / smallest / (1 + error))) for name, rate in rates.items()}
         for tried in (fewer, counts):
             if max(tried.values()) > most:
@@ -114,8 +113,8 @@ class DirectoryUse:
 class DeviceFill:
     """The order in which devices become full.
 
-    ``full_after``: device name to the data per worker, in bytes, at which it is full. ``ends_at``: the data at which
-    some kind of data has no room left.
+    ``full_after``: device name to the data per worker, in bytes, at which it is full. ``ends_at``: the data per worker,
+    in bytes, at which one kind of data has no device with room.
     """
 
     shares: dict[str, float]

@@ -1,7 +1,7 @@
 """Define what a host check is: a row with a criterion, a probe that reads a survey, and a rule that grades the value.
 
-In: the survey of a host and its description in the cluster file. Out: findings with a grade
-(``model/clusters/host_checks.py``). Pure.
+In: the survey of a host and its description in the cluster file. Out: findings with a grade. Pure. The classes
+``Criterion`` and ``Grade`` are in ``model/clusters/host_checks.py``.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,8 +1,8 @@
-"""Execute a plan on a lab, on this machine, on hosts, or in simulation.
+"""Execute a campaign: one execution of a plan, on a lab, on this machine, on hosts, or in simulation.
 
 In: a :class:`CampaignRequest` and a repository. :func:`prepare_campaign` returns the schedule, :func:`execute_campaign`
-makes its remaining runs and returns the :class:`CampaignSummary` of the whole call. If a lab that the campaign made
-loses disks or nodes, it is rebuilt; one call makes at most :data:`LABS_MAX` labs.
+makes its remaining runs, also after an interruption, and returns the :class:`CampaignSummary` of the whole call. If a
+lab that the campaign made loses disks or nodes, it is rebuilt; one call makes at most :data:`LABS_MAX` labs.
 """
 
 from collections.abc import Callable

@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 Show = Callable[[str], None]
-"""Receives the current step as text; the next call replaces it."""
+"""Shows the current step; each text replaces the previous text."""
 
 
 class ProviderKind(StrEnum):
@@ -241,7 +241,8 @@ class Provider(Protocol):
     async def open(self, show: Show) -> None:
         """Lock the cluster, copy the needed files to its hosts, and end processes that an interrupted assay left.
 
-        Raises EngineError if another assay process uses the cluster or it can't run this engine; it is unlocked then.
+        Raises EngineError if another assay process uses the cluster, or the cluster can't run this engine. The cluster
+        is then unlocked.
         """
 
     async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:

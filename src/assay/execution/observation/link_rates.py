@@ -1,4 +1,4 @@
-"""Measure the throughput between each pair of hosts, a second per direction, on request.
+"""Measure the throughput between each pair of hosts, for one second in each direction, on request.
 
 In: names with addresses. Out: sender to receiver to bits/s as counted by the receiver, and the reason for each pair
 that could not be measured. A host is in at most one pair per round, so its link carries one measurement at a time.
@@ -94,7 +94,7 @@ async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
             to = {**options, "host": host, "port": port}
             sent = await run_script(sender, "link_rate", to, timeout_s=PAIR_TIMEOUT_S)
             if "error" in sent:
-                words = f"port {port} of {host} can't be reached from it: {sent['error']}"
+                words = f"can't connect to port {port} of {host}: {sent['error']}"
                 raise HostError(words, where=sender.name, hint="a firewall between the hosts?")
             took = _parse_line(await anext(lines, b""), receiver)
     except TimeoutError as error:
@@ -108,7 +108,7 @@ def _parse_line(line: bytes, host: Transport) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = json.loads(line)
     except ValueError as error:
-        raise HostError("it does not listen", where=f"{host.name}: link_rate") from error
+        raise HostError("the measuring program ended without an answer", where=f"{host.name}: link_rate") from error
     if "error" in answer:
         raise HostError(str(answer["error"]), where=f"{host.name}: link_rate")
     return answer

@@ -43,7 +43,7 @@ class PlannedRun:
 
     @property
     def title(self) -> str:
-        """``terasort on layout=HD2, repetition 1``."""
+        """Text for progress: ``terasort on layout=HD2, repetition 1``."""
         return f"{self.workload.key} on {self.configuration.key}, repetition {self.repetition}"
 
 
@@ -108,8 +108,8 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
 
 
 def _applies_to(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
-    """Return whether ``workload`` runs in this configuration: only if options of other workloads have their first
-    level."""
+    """Return whether ``workload`` runs in this configuration. It ignores the options of other workloads, so it runs
+    only at their first level."""
     for factor in plan.factors:
         varied = workload_option(factor.name, plan.workloads)
         if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:

@@ -20,5 +20,6 @@ class Factor:
 
     name: str
     levels: tuple[str, ...]
+    """Values of the factor, as text."""
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
     """For a joined factor: level to its settings. Empty: the level is the value of the factor."""

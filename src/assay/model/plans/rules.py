@@ -33,7 +33,7 @@ class Mistake:
 
 
 Spread = tuple[tuple[tuple[Directories, ...], int], ...]
-"""Directories, and the number of copies of each block that are spread over them."""
+"""Pairs of a set of directories and the number of copies of each block stored in that set."""
 
 
 class Rules(Protocol):

@@ -7,6 +7,10 @@ class Origin(StrEnum):
     """Origin of a number; origins are never mixed and always shown."""
 
     MEASURED = "measured"
+    """Observed on the hosts of a real cluster or a lab."""
     SIMULATED = "simulated"
+    """Computed by the simulator."""
     PREDICTED = "predicted"
+    """Computed by a prediction model."""
     PUBLISHED = "published"
+    """Taken from a publication, without the run's own records."""

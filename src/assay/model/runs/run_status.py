@@ -16,7 +16,7 @@ class FailureClass(StrEnum):
     """Class of the cause if a run is not valid. Each class has its own number of retries."""
 
     INFRASTRUCTURE = "infrastructure"
-    """An unreachable host, a link that was down, a full or failing disk, a lab that is gone."""
+    """An unreachable host, a link that was down, a full or failing disk, a lost lab."""
     ENGINE = "engine"
     """Daemons, executors or a client that died, daemons that did not start, an input that could not be generated, a
     check that could not run, an incomplete job history."""

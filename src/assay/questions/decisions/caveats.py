@@ -1,6 +1,7 @@
 """List the limits of a decision, with numbers, the most harmful first.
 
-In: a decision and the runs behind it. Out: caveats in the order of :class:`~.values.CaveatKind`.
+In: a decision and the runs behind it. Out: caveats in the order of
+:class:`~assay.questions.decisions.decision.CaveatKind`.
 """
 
 from collections.abc import Iterator, Sequence

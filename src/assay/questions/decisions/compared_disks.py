@@ -1,8 +1,8 @@
 """Count the runs behind a decision on numbers of disks by kind of disk.
 
 In: matched groups of runs with the factor ``disks`` (``analysis/comparison/factors/disk_counts.py``), and the rows of
-the decision. Out: :class:`~.values.ComparedDisks`. Runs are equal in the kind of their disks within a matched group, so
-a kind that was measured with one number of disks has no ratio.
+the decision. Out: :class:`~assay.questions.decisions.decision.ComparedDisks`. Runs are equal in the kind of their disks
+within a matched group, so a kind that was measured with one number of disks has no ratio.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ In: a table of runs and a :class:`DecisionRequest`. Out: one :class:`Decision` f
 group of options, the one with most runs first.
 
 - *Runs*: every valid run counts. Callers exclude runs with an implausible data size (``ask.py``). Outlier flags
-  exclude nothing; a verdict that changes without them gets a caveat.
+  exclude nothing; a verdict that changes when flagged runs are excluded gets a caveat.
 - *Estimate*: one per workload and option (``analysis/comparison/option_estimates.py``).
 - *Headline*: see ``headline.py``.
 - *Errors*: Holm's correction over every time estimate against the baseline in one decision, and separately over every
@@ -51,7 +51,8 @@ def decide(
     if not column.levels:  # no run records all factors that are joined
         return ()
     if request.baseline is not None:
-        baseline_of(joined, factor, requested=request.baseline)  # it exists, if only in another group of options
+        # Raises if no run has the baseline. It may be in another group of options.
+        baseline_of(joined, factor, requested=request.baseline)
     ignore = frozenset(request.ignore)
     spread = session_spread(table) if spread is None else spread
     times = OptionEstimates.of(match(joined, factor, ignore, spread=spread))

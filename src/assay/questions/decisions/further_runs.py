@@ -1,6 +1,7 @@
 """Propose runs that would settle the open rows of a decision: at most three proposals, each possible on its clusters.
 
-In: the estimates of a decision, and its rows with their verdicts. Out: :class:`~.values.FurtherRuns`.
+In: the estimates of a decision, and its rows with their verdicts. Out:
+:class:`~assay.questions.decisions.decision.FurtherRuns`.
 
 A row is open when it has not enough runs or is not distinguishable, and its 95 % interval is wider than the margin of
 equivalence on either side: a narrower one is precise enough. Further runs narrow the interval. They settle the

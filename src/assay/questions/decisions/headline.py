@@ -46,7 +46,7 @@ class OptionRow:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The fields of :class:`~.values.Decision` that follow from the estimates."""
+    """The fields of :class:`~assay.questions.decisions.decision.Decision` that follow from the estimates."""
 
     options: tuple[OptionResult, ...]
     results: tuple[WorkloadResult, ...]

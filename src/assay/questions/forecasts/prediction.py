@@ -159,7 +159,7 @@ def prediction_sentence(answer: Prediction) -> str:
         return "Unknown: the run time can't be predicted."
     if not answer.known and answer.span:
         return (
-            f"Not known: the {100 * answer.level:.0f} % interval of a single run, "
+            f"Unknown: the {100 * answer.level:.0f} % interval of a single run, "
             f"{interval_s(answer.low_s, answer.high_s)} s, spans a factor of {answer.span:,.0f}."
         )
     within = f"{100 * answer.level:.0f} % interval of a single run: {interval_s(answer.low_s, answer.high_s)} s"

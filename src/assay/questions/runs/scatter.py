@@ -157,7 +157,7 @@ def counts_text(view: ScatterView) -> str:
         (view.without_metrics, "without one of the metrics"),
         (
             view.not_drawn,
-            "left out: of many runs, those evenly spaced in the order of x and the extremes of y are drawn",
+            f"not drawn: at most {POINTS_MAX:,} are drawn, evenly spaced in the order of x, with the extremes of y",
         ),
     ]
     return "; ".join([text, *(f"{number:,} {reason}" for number, reason in reasons if number)]) + "."

@@ -85,8 +85,8 @@ class _Stored(msgspec.Struct):
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
     """Return the columns of ``runs`` as arrays, and add their codes to ``coding``.
 
-    If ``bundle`` is None, each run belongs to the bundle with its id. Runs share values by sharing objects: each object
-    is encoded only once.
+    If ``bundle`` is None, each run belongs to the bundle with its id. An object that runs share, such as their
+    environment, is encoded once.
     """
     kinds: dict[tuple[Any, ...], int] = {}
     examples: list[_RunGroup] = []
@@ -152,7 +152,7 @@ class _RunGroup:
 
     @staticmethod
     def of(run: Run, coding: Coding, environments: dict[int, str]) -> _RunGroup:
-        """Return a run's group; ``environments`` are encoded environments by identity."""
+        """Return a run's group; ``environments``: cache from the id() of an environment to its JSON."""
         codes = {}
         for name, level in described(run).items():
             levels = coding.columns.setdefault(name, {})
@@ -217,7 +217,7 @@ def write_runs(
     before: Sequence[tuple[str, int]] = (),
     row_group: int = queries.ROW_GROUP,
 ) -> None:
-    """Write the rows of ``query`` as a file of runs. In arbitrary order, a million rows need not fit into memory.
+    """Write the rows of ``query`` as a file of runs, in any order, so that DuckDB can stream them.
 
     ``before``: the preceding files with the same codes, each with its number of rows.
     """

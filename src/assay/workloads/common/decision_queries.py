@@ -1,9 +1,9 @@
 """The twenty-two questions of the decision-support workload, as SQL that both Spark and DuckDB accept.
 
-Each query answers a business question of the TPC Benchmark H specification (revision 3.0.1, clause 2.4) with that
-clause's substitution parameters for validation. The SQL is assay's own: joins are written as JOIN, the view of question
-15 is a subquery, and every answer has a complete order, so that it can be compared row by row. Results are not
-comparable with published TPC-H results.
+Each query answers a business question of the TPC Benchmark H specification (revision 3.0.1, clause 2.4) with the
+parameter values that the clause gives for validation. The SQL is assay's own: joins are written as JOIN, the view of
+question 15 is a subquery, and the position of every row is determined, so that answers can be compared row by row.
+Results are not comparable with published TPC-H results.
 """
 
 _REVENUE = "l_extendedprice * (1 - l_discount)"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from assay.foundation.errors import FormatError
 
 _HEADER = re.compile(r"----- TestDFSIO ----- :(?P<operation>.*)$")
+# The lookbehind excludes the line "Seq Test exec time sec" of the sequential mode.
 _FIELD = re.compile(
     r"(?<!Seq )\b(?P<label>Date & time|Number of files|Total MBytes processed|Throughput mb/sec|Average IO rate mb/sec"
     r"|IO rate std deviation|Test exec time sec):(?P<value>.*)$"

@@ -20,7 +20,9 @@ _UNNAMED: Final = "default codec"
 
 
 def with_compression(table: RunTable) -> RunTable:
-    """Return ``table`` with the factor ``compression`` for the two parameters; unchanged without the switch.
+    """Return ``table`` with the factor ``compression`` for the two parameters.
+
+    The table is unchanged if no run records whether it compressed.
 
     A run that does not record whether it compressed has no level. A run with a level keeps it.
     """

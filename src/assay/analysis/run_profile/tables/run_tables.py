@@ -52,7 +52,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
     sections = {
         "configuration": TextTable.of_pairs("configuration", _configuration(run)),
         "simulation": simulation_table(run),
-        "phases": TextTable("phases", ("phase (s)", "begins", "ends", "takes"), tuple(map(_phase_cells, run.phases))),
+        "phases": TextTable("phases", ("phase (s)", "start", "end", "time"), tuple(map(_phase_cells, run.phases))),
         "time": phase_table(detail.breakdown, "where the time went"),
         "jobs": jobs_table(detail),
         "stages": stages_table(run),
@@ -67,7 +67,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "metrics": metrics_table(run, detail),
         "caches": TextTable(f"caches before the run: {cold_text(run)}", notes=tuple(map(_cache_line, run.caches))),
         "warnings": TextTable("warnings", notes=tuple(str(warning) for warning in run.warnings)),
-        "sources": TextTable.of_pairs("where it came from", _other_sources(run, detail)),
+        "sources": TextTable.of_pairs("sources", _other_sources(run, detail)),
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
     }
     return {name: table for name, table in sections.items() if table}
@@ -79,7 +79,7 @@ def simulation_table(run: Run) -> TextTable:
     if not isinstance(facts, dict):
         return TextTable("simulated")
     low, high = run.metrics.get(SIMULATED_LOW_S), run.metrics.get(SIMULATED_HIGH_S)
-    notes = [f"nine of ten run times lie between {tenths(low)} and {tenths(high)} s"] if low and high else []
+    notes = [f"90 % interval of the run time: {tenths(low)} to {tenths(high)} s"] if low and high else []
     notes.append(f"profile {facts.get('profile')}: {facts.get('learned')}; seed {facts.get('seed')}")
     return TextTable("simulated", notes=(*notes, *(str(words) for words in facts.get("assumptions", ()))))
 
@@ -167,7 +167,7 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
     hidden = len(breakdown.overlaps) - len(shown)
     if overlaps and hidden:
         notes.append(f"and {hidden} shorter overlap{'s' if hidden > 1 else ''}")
-    headers = ("phase (s)", "begins", "ends", "active", "alone", "attributed", "share of run time")
+    headers = ("phase (s)", "start", "end", "active", "alone", "attributed", "share of run time")
     return TextTable(title, headers, tuple(rows), tuple(notes))
 
 
@@ -185,7 +185,7 @@ def jobs_table(detail: RunDetail) -> TextTable:
         )
         for job_detail in detail.jobs
     )
-    headers = ("job", "name", "at (s)", "took (s)", "maps", "reduces", "")
+    headers = ("job", "name", "start (s)", "time (s)", "maps", "reduces", "")
     return TextTable("jobs", headers, rows if len(rows) > 1 else ())
 
 
@@ -222,7 +222,7 @@ def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
         duration = format_duration(straggler.duration_s)
         yield f"slow: {name}{where} took {duration}, {straggler.ratio:.1f} times its kind's median"
     if len(stragglers) > _STRAGGLERS_MAX:
-        yield f"and {len(stragglers) - _STRAGGLERS_MAX} more slow ones: --tasks lists all attempts"
+        yield f"and {len(stragglers) - _STRAGGLERS_MAX} more stragglers: --tasks lists all attempts"
 
 
 def _short(name: str) -> str:
@@ -237,7 +237,7 @@ def data_table(detail: RunDetail) -> TextTable:
     copies = f", times {detail.replication} copies" if detail.replication and detail.replication > 1 else ""
     spilled = None if f.spilled_records is None else f"{f.spilled_records:,} records"
     if spilled and f.spill_ratio is not None:
-        spilled += f", {f.spill_ratio:.2f} times what the maps gave out"
+        spilled += f", {f.spill_ratio:.2f} × the map output"
     placed = None
     if f.node_local_share is not None:
         placed = (
@@ -267,7 +267,7 @@ def disks_table(detail: RunDetail) -> TextTable:
     """Return the traffic of each device over all workers, reads above writes."""
     rows = [row for use in detail.devices for row in _device_rows(use)]
     nodes = max((use.nodes for use in detail.devices), default=0)
-    headers = ("disk", "holds", "way", "bytes", "B/request", "merged", "await", "busy", "queue")
+    headers = ("disk", "holds", "I/O", "bytes", "B/request", "merged", "await", "busy", "queue")
     return TextTable(f"disks of {nodes} worker{'s' if nodes != 1 else ''}", headers, tuple(rows))
 
 
@@ -325,7 +325,7 @@ def purposes_table(detail: RunDetail) -> TextTable:
                 size(wanted.write_bytes if wanted else None),
             )
         )
-    headers = ("what for", "read", "B/request", "written", "B/request", "asked: read", "written")
+    headers = ("purpose", "read", "B/request", "written", "B/request", "requested: read", "written")
     return TextTable(
         "disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(measured, detail, bool(rows)))
     )
@@ -337,7 +337,7 @@ def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown:
     if Purpose.UNKNOWN in measured:
         yield "The run did not record its layout."
     if shown:
-        yield "Asked: by the jobs' counters, with replicas, before the page cache."
+        yield "Requested: bytes in the jobs' counters, with replicas; the page cache serves some of them."
         yield from filter(None, [request_limits_note([detail])])
 
 
@@ -357,7 +357,7 @@ def nodes_table(detail: RunDetail) -> TextTable:
     )
     words = {"cpu_imbalance": "CPU", "disk_imbalance": "disks", "nic_imbalance": "network"}
     uneven = ", ".join(f"{words[name]} {value:.2f}" for name, value in detail.imbalances.items())
-    notes = (f"The busiest worker over the mean one: {uneven}.",) if uneven else ()
+    notes = (f"Busiest worker / mean of the workers: {uneven}.",) if uneven else ()
     headers = ("node", "attempts", "CPU (s)", "disk read", "disk written", "received", "sent")
     return TextTable("nodes", headers, rows, notes)
 
@@ -379,8 +379,8 @@ def tasks_table(tasks: Sequence[TaskAttempt], detail: RunDetail) -> TextTable:
         )
         for task in tasks
     )
-    headers = ("attempt", "node", "kind", "ended", "at", "took", "copied", "merged", "GC")
-    notes = ("Seconds; at, copied, merged: from the run's start. Everything: --json.",) if rows else ()
+    headers = ("attempt", "node", "kind", "status", "start", "time", "copied", "merged", "GC")
+    notes = ("Seconds; start, copied, merged: from the run's start. Everything: --json.",) if rows else ()
     return TextTable("task attempts", headers, rows, notes)
 
 

@@ -29,7 +29,7 @@ def stages_table(run: Run) -> TextTable:
         )
         for stage in _longest_stages(run)
     )
-    headers = ("stage", "reads stages", "begins (s)", "ends", "tasks", "what it does")
+    headers = ("stage", "reads stages", "start (s)", "end", "tasks", "what it does")
     return TextTable("stages", headers, rows, _left(run))
 
 

@@ -173,7 +173,7 @@ class HealthMonitor:
             return error
         watch.transport.abandon()
         name = watch.transport.name
-        words = f"{name} does not answer: no sign of life for {silent_s:.0f} s"
+        words = f"{name} does not answer: its last check was {silent_s:.0f} s ago"
         return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
 
     def _pair_error(self) -> HostError | None:

@@ -95,6 +95,6 @@ def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> 
     if parts.scheme == "hdfs" and (not parts.netloc or f"hdfs://{parts.netloc}" == default):
         return EventLogs(directory, parts.path, in_hdfs=True, ours=False, edge=entered.edge, storage=storage)
     path = f"{entered.attachment.directory}/{_LOGS_FOLDER}"
-    reason = f"{directory} can not be read from here" if directory else "no other folder is configured"
+    reason = f"assay can't read {directory}" if directory else "no other folder is configured"
     show(f"event logs go to {path}: {reason}")
     return EventLogs(f"{default}{path}", path, in_hdfs=True, ours=True, edge=entered.edge, storage=storage)

@@ -148,7 +148,7 @@ def all_mounts() -> List[Dict[str, Any]]:
 
 
 def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
-    """Return the mount of a directory: the longest matching mount point; of equal mount points, the last mount."""
+    """Return the mount of a directory: the deepest mount point above it; if mounts share it, the newest."""
     path = os.path.realpath(directory)
     above = [entry for entry in mounts if (path + "/").startswith(entry["mount_point"].rstrip("/") + "/")]
     return max(reversed(above), key=lambda entry: len(entry["mount_point"])) if above else None

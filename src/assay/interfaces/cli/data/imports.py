@@ -99,8 +99,8 @@ def import_results(
     is_profile = words[:1] == (PROFILE,) and not Path(PROFILE).exists()
     other = ("mapping", "defaults", "origin", "label", "strict", "replace", "again")
     if refused := given_options(context, other if is_profile else ("run", "kind", "interval_ms")):
-        words_for = "a profile does not take it" if is_profile else "it is for profiles"
-        raise SpecificationError(words_for, where=refused[0], hint="assay import profile FILE… --run RUN")
+        message = f"this option {'does not apply to profiles' if is_profile else 'applies to profiles only'}"
+        raise SpecificationError(message, where=refused[0], hint="assay import profile FILE… --run RUN")
     if is_profile:
         import_profile_command(repository, words[1:], run, kind, interval_ms, as_json)
         return
@@ -168,7 +168,8 @@ def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
     doubled: dict[str, str] = {}
     for source in sources:
         digest = source.digest()
-        if source.name.endswith("_conf.xml"):  # the job in the name needs its file, even if another job's is equal
+        # Each job needs its own configuration file, even if another job's is identical.
+        if source.name.endswith("_conf.xml"):
             kept.append(source)
         elif digest in first:
             doubled[source.name if source.name != first[digest] else str(source.path)] = (

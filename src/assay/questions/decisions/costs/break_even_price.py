@@ -1,7 +1,8 @@
 """Compute the ratio of an option's cost per job to the baseline's, and the price at which both cost the same.
 
-In: the joint estimates of time and of cost, as log ratios baseline / option. Out: a :class:`~.values.CostRatio`. A job
-on an option costs its time times the price per hour of the option's cluster. The break-even price, as a multiple of the
+In: the joint estimates of time and of cost, as log ratios baseline / option. Out: a
+:class:`~assay.questions.decisions.decision.CostRatio`; its ``break_even_price_ratio`` is the break-even price. A job on
+an option costs its time times the price per hour of the option's cluster. The break-even price, as a multiple of the
 baseline's price, is therefore the speedup.
 """
 

@@ -6,7 +6,7 @@ from assay.text import NO_VALUE, TextTable, column_title, interval, ratio
 
 
 def curve_table(factor: str, curve: Curve) -> TextTable:
-    """Return speed, 95 % interval, parallel efficiency and cost at each level of ``factor``, all columns numbers."""
+    """Return speed, 95 % interval, parallel efficiency and cost at each level of ``factor``."""
     rows = [
         (
             f"{point.level:g}",
@@ -19,4 +19,4 @@ def curve_table(factor: str, curve: Curve) -> TextTable:
     ]
     title = column_title(factor)
     headers = (title, "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
-    return TextTable(f"By {title.lower()}, relative to the smallest", headers, tuple(rows))
+    return TextTable(f"By {title.lower()}, relative to the smallest level", headers, tuple(rows))

@@ -1,7 +1,7 @@
 """Compare the cores of an instance type with those of measured workers, for a what-if question.
 
 In: measured runs, and changes with ``worker.type``. Out: :class:`CoreRatio`, the uncertainty of the core speed and
-the assumptions in words. The ratio of two core speeds is in no table. Between processors of one architecture, it is
+the assumptions in words. No catalogue lists relative core speeds. Between processors of one architecture, it is
 assumed to be 1 with a wide interval. Between architectures it is not known: the question has to state it.
 """
 
@@ -43,10 +43,10 @@ def rented_cores(runs: Sequence[Run], changes: Mapping[str, str]) -> CoreRatio:
         return CoreRatio(0.0, tuple(words))
     measured = measured_architectures(runs)
     if measured != {instance.architecture}:
-        known = f"the runs were measured on {joined(sorted(measured))}" if measured else "the runs do not record theirs"
+        recorded = f"were measured on {joined(sorted(measured))}" if measured else "do not record their architecture"
         raise SpecificationError(
             f"the speed of a core of {instance.name} ({instance.architecture}) relative to the measured cores is not "
-            f"known: {known}",
+            f"known: the runs {recorded}",
             where="worker.type",
             hint=f"state the ratio, measured or published: --set {CORE_SPEED}=RATIO",
         )

@@ -1,8 +1,8 @@
 """Import HiBench's ``hibench.report``: one line per benchmark, in columns, appended after each run.
 
 Format: ``gen_report`` in HiBench's ``bin/functions/workload_functions.sh`` (the same columns since version 2): Type,
-Date, Time, Input_data_size (bytes), Duration(s) (wall time of the client program, three decimals, ``.512`` below one
-second), Throughput(bytes/s) (size over duration, cut to an integer), Throughput/node. Headings may repeat.
+Date, Time, Input_data_size (bytes), Duration(s) (wall time of the client program, three decimals, no leading zero below
+1 s: ``.512``), Throughput(bytes/s) (size over duration, cut to an integer), Throughput/node. Headings may repeat.
 
 Imported: type as workload and engine (``ScalaSparkTerasort``: terasort on Spark), bytes, duration, throughput over the
 job's wall time. Not imported: throughput per node, because HiBench divides by the workers that its script could find,
@@ -43,7 +43,7 @@ _DECIMAL = re.compile(r"-?[0-9]{0,9}\.?[0-9]{1,6}")
 def _problem(fields: list[str]) -> str | None:
     """Return why a row is not a result; None if it is a result."""
     if len(fields) != len(COLUMNS):
-        return f"has {len(fields)} fields where {len(COLUMNS)} belong ({', '.join(COLUMNS)})"
+        return f"has {len(fields)} fields, expected {len(COLUMNS)} ({', '.join(COLUMNS)})"
     kind, _, _, size, duration, rate, node_rate = fields
     patterns = (_TYPE, _DATE, _TIME, _WHOLE, _DECIMAL, _WHOLE, _WHOLE)
     for column, text, pattern in zip(COLUMNS, fields, patterns, strict=True):
@@ -104,7 +104,7 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         wrong = _problem(fields)
         yield SkippedItem(where, wrong) if wrong else _row(fields, where)
     if not rows:
-        raise FormatError("holds no result, only headings or nothing", where=source.name)
+        raise FormatError("contains no results", where=source.name)
 
 
 def _recognises(name: str, head: bytes) -> bool:

@@ -28,7 +28,7 @@ class ConfigurationRow:
     levels: Mapping[str, str]
     """Column to level, as written."""
     problem: str = ""
-    """Why the row can't be used; empty for most rows."""
+    """Why the row can't be used; empty if it can be used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ checks, in seconds."""
 DISTURBED_SHARE = 0.05
 """Maximum mean share of other users' containers without a warning that the run was disturbed."""
 _JAVA = "java"
-"""The program on the workers' paths that tries profilers and converts recordings. Daemons may use another Java."""
+"""Java on the workers' PATH, used to test profilers and to convert recordings. Daemons may use another Java."""
 _JAVA_OPTIONS_OF_ALL_TASKS = "mapred.child.java.opts"
 """Parameter that Hadoop uses where the Java options of map or reduce tasks are not set."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
@@ -102,8 +102,8 @@ class _ForeignContainers:
         if theirs <= (theirs + ours) * DISTURBED_SHARE:
             return metrics, ()
         words = (
-            f"disturbed by others: {theirs:.1f} containers on average and {max(self.theirs)} at most were not this "
-            f"run's, which had {ours:.1f} ({len(self.theirs)} looks)"
+            f"disturbed by others: {theirs:.1f} containers on average, at most {max(self.theirs)}; this run had "
+            f"{ours:.1f} on average ({len(self.theirs)} checks)"
         )
         return metrics, (CodedWarning(WarningCode.DISTURBED, words),)
 
@@ -440,7 +440,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         await self.on_reuse(engine, configuration, show)
 
     async def on_reuse(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
-        """Record the requested profiler. It needs a login on every host that runs a NodeManager."""
+        """Set the engine's profiler. Profiling needs a login on every host that runs a NodeManager."""
         engine.profiler = await self._entered.recorders.recorder(configuration.parameters.get(PROFILED), show)
         if engine.profiler and engine.profiler.method:
             nodes = (await self._entered.resourcemanager.get("/ws/v1/cluster/nodes?states=RUNNING")).get("nodes") or {}

@@ -246,7 +246,8 @@ class Daemons:
             await asyncio.sleep(_POLL_S)
 
     async def history_server_again(self) -> bool:
-        """Restart a history server that ended because the NameNode was still starting."""
+        """Restart a history server that ended because the NameNode was still starting. Return whether it was
+        restarted."""
         master = self.deployment.cluster.master
         alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
         if not alone or _STARTING_MESSAGE not in await self.error_line(master.name, _HISTORY):
@@ -386,4 +387,4 @@ def _advice(words: str) -> str:
         return "the device is full: free space or use a larger one"
     if "UnsupportedClassVersionError" in words:
         return "this Hadoop needs a newer Java: set java_home in the cluster file"
-    return "read that log; the same command tries again"
+    return "read that log, fix the cause and run the same command again"
