@@ -191,7 +191,7 @@ def test_charts_keep_a_device_that_has_a_chart_s_name(tmp_path: Path) -> None:
 
 
 WRITES = re.compile(r"\.write_(?:text|bytes)\(|open\([^)]*[\"'][wax]b?[\"']|copyfile|\.rename\(")
-WRITING = re.compile(r" *(with made\.open|made\.|\(folder / |main\.write_text)")
+WRITING = re.compile(r" *(with new_file\.open|new_file\.|\(folder / |main\.write_text)")
 """Writing into what `written` hands out, and into a folder that the command has made for itself."""
 
 
