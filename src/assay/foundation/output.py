@@ -29,10 +29,10 @@ def written(path: Path) -> Iterator[Path]:
     Raises :class:`AssayError` for any OSError, and leaves ``path`` unchanged.
     """
     try:
-        with _in_place(path) if _is_special(path) else _replaced(path) as new_file:
+        with _in_place(path) if _must_write_in_place(path) else _replaced(path) as new_file:
             yield new_file
     except OSError as error:
-        raise _refused(path, error) from error
+        raise _write_error(path, error) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -45,17 +45,17 @@ def check_output(path: Path) -> None:
     """Raise :class:`AssayError` if it is certain that ``path`` can't be written. Call it before long work."""
     folder = Path(os.path.realpath(path)).parent
     try:
-        if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
+        if not _must_write_in_place(path) and not os.access(folder, os.W_OK | os.X_OK):
             raise OSError("its folder is not writable" if folder.is_dir() else "its folder does not exist")
     except OSError as error:
-        raise _refused(path, error) from error
+        raise _write_error(path, error) from error
 
 
-def _refused(path: Path, error: OSError) -> AssayError:
+def _write_error(path: Path, error: OSError) -> AssayError:
     return AssayError(f"the file can't be written: {error.strerror or error}", where=str(path))
 
 
-def _is_special(path: Path) -> bool:
+def _must_write_in_place(path: Path) -> bool:
     """Return whether ``path`` must be written in place. Raises OSError if it must not be written at all."""
     if _process_descriptor(path) is not None:
         return True

@@ -100,8 +100,8 @@ class HealthMonitor:
         self._watches = watches
         self._engine = engine
         self._lab = lab
-        self._asked_s = time.monotonic()
-        self._engine_words = ""
+        self._engine_checked_s = time.monotonic()
+        self._engine_message = ""
 
     @property
     def seen(self) -> tuple[NodeObservations, ...]:
@@ -111,7 +111,7 @@ class HealthMonitor:
     async def guard(self, work: Awaitable[T], report_problem: Callable[[str], None]) -> T:
         """Await ``work`` and return its result. If something that it needs is lost, pass the message to
         ``report_problem``, cancel ``work`` and raise the error."""
-        task, watch = asyncio.ensure_future(work), asyncio.create_task(self._until_trouble())
+        task, watch = asyncio.ensure_future(work), asyncio.create_task(self._first_error())
         try:
             await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -131,23 +131,23 @@ class HealthMonitor:
         """End all watches."""
         await asyncio.gather(*(watch.end() for watch in self._watches.values()))
 
-    async def _until_trouble(self) -> AssayError:
+    async def _first_error(self) -> AssayError:
         while True:
-            if (error := await self._trouble()) is not None:
+            if (error := await self._check()) is not None:
                 return error
             await asyncio.sleep(_POLL_S)
 
-    async def _trouble(self) -> AssayError | None:
+    async def _check(self) -> AssayError | None:
         if error := await self._lab_error(0.0):
             return error
         for watch in self._watches.values():
-            if wrong := await self._host_error(watch) or _part_error(watch.seen):
+            if wrong := await self._host_error(watch) or _link_or_device_error(watch.seen):
                 return wrong
         if wrong := self._pair_error():
             return wrong
-        if stuck := [daemon for watch in self._watches.values() for daemon in _daemons(watch.seen)]:
-            return EngineError(", ".join(stuck))
-        return await self._of_engine()
+        if problems := [daemon for watch in self._watches.values() for daemon in _daemon_problems(watch.seen)]:
+            return EngineError(", ".join(problems))
+        return await self._engine_error()
 
     async def _lab_error(self, wait_s: float) -> LabError | None:
         """Return the lab's health problem as an error; None if no problem appears within ``wait_s``."""
@@ -179,17 +179,17 @@ class HealthMonitor:
     def _pair_error(self) -> HostError | None:
         """Return an error if two nodes can't reach each other, although assay can reach both."""
         now_s = time.monotonic()
-        here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
+        reachable = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
         for watch in self._watches.values():
             for peer, looks in watch.seen.silent_checks.items():
-                if looks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= here:
+                if looks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= reachable:
                     return HostError(contact_losses(self.seen)[0].message)
         return None
 
-    async def _of_engine(self) -> AssayError | None:
+    async def _engine_error(self) -> AssayError | None:
         """Return an error if an externally managed engine had a problem in two checks in a row,
         :data:`ENGINE_INTERVAL_S` apart."""
-        if self._engine.pid_files or time.monotonic() - self._asked_s < ENGINE_INTERVAL_S:
+        if self._engine.pid_files or time.monotonic() - self._engine_checked_s < ENGINE_INTERVAL_S:
             return None
         try:
             async with asyncio.timeout(ENGINE_ANSWER_S):
@@ -198,12 +198,12 @@ class HealthMonitor:
             words = f"{self._engine.facts.name} does not answer"
         except AssayError as error:
             words = error.message
-        self._asked_s = time.monotonic()
-        before, self._engine_words = self._engine_words, words
+        self._engine_checked_s = time.monotonic()
+        before, self._engine_message = self._engine_message, words
         return EngineError(words) if words and before else None
 
 
-def _part_error(observations: NodeObservations) -> AssayError | None:
+def _link_or_device_error(observations: NodeObservations) -> AssayError | None:
     """Return an error if a link is down or a device has errors."""
     for name, looks in observations.down.items():
         if looks >= _DOWN_CHECKS_MIN:
@@ -211,7 +211,7 @@ def _part_error(observations: NodeObservations) -> AssayError | None:
     return HostError(observations.devices[0].message) if observations.devices else None
 
 
-def _daemons(observations: NodeObservations) -> list[str]:
+def _daemon_problems(observations: NodeObservations) -> list[str]:
     """Return messages about a node's daemons that died or are stopped."""
     dead = [f"{observations.node}: {name} died" for name, state in observations.daemons.items() if state == "dead"]
     return [*dead, *(f"{observations.node}: {name} is stopped (SIGSTOP)" for name in observations.stuck)]

@@ -63,7 +63,7 @@ from assay.model import (
     WarningCode,
 )
 from assay.store.formats.hadoop.configuration import Property
-from assay.store.formats.hadoop.configuration import parameters as telling
+from assay.store.formats.hadoop.configuration import parameters as performance_parameters
 
 QUEUE = "mapreduce.job.queuename"
 TAGS = "mapreduce.job.tags"
@@ -143,7 +143,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the performance parameters in the client's configuration, overridden by the job's parameters."""
         site = self.entered.site
-        set_there = telling(Property(name, site.get(name), ()) for name in site.settings)
+        set_there = performance_parameters(Property(name, site.get(name), ()) for name in site.settings)
         return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
     async def health_check(self) -> str | None:
