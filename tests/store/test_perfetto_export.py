@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from assay.analysis.run_profile.series import WINDOWS_MAX, series_of
+from assay.analysis.statistics import started_unix_s
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.store import Repository
 from builders import make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from profile_support import BURN, add_run
 from protobuf_support import Fields, fields, message
 
 
@@ -139,3 +141,33 @@ def test_a_run_without_tasks_or_trace_has_its_duration(tmp_path: Path) -> None:
     ((name, start, end),) = decoded(target.read_bytes()).intervals[1]
     assert name == "run"
     assert (end - start) / 1e9 == pytest.approx(make_run(1).duration_s)
+
+
+def test_samples_are_in_their_second_and_have_their_stacks(tmp_path: Path) -> None:
+    store = Repository.create(tmp_path / "repository")
+    run_id = add_run(store, 1, "HDD", 50, timed=True)
+    target = tmp_path / "run.pftrace"
+    command = ["export", "perfetto", "--run", run_id, "-o", str(target), "--repository", str(store.root)]
+    assert CliRunner().invoke(assay, command, catch_exceptions=False).exit_code == 0
+    packets = [packet for packet in map(message, fields(target.read_bytes())[1]) if packet[10] == [2]]
+    assert [packet[13] for packet in packets[:3]] == [[0], [1], [2]], (
+        "processes, then names, then samples that need them"
+    )
+    tree, interned = message(packets[0][2][0]), message(packets[1][12][0])
+    ((pid,), (recording,)) = (message(tree[1][0])[number] for number in (1, 3))
+    thread = message(tree[2][0])
+    assert (recording, thread[2], thread[3]) == (b"attempt_2", [b"reduce"], [pid])
+    functions = {item[1][0]: text(item, 2) for item in map(message, interned[5])}
+    frames = {item[1][0]: functions[item[2][0]] for item in map(message, interned[6])}
+    stacks = {item[1][0]: tuple(frames[frame] for frame in item[2]) for item in map(message, interned[7])}
+    started_s = int(started_unix_s(store.run(run_id)))
+    drawn = Counter[tuple[tuple[str, ...], int]]()
+    for packet in packets[2:]:
+        sample = message(packet[66][0])
+        assert (sample[2], sample[3]) == ([pid], thread[1])
+        drawn[stacks[sample[4][0]], int(packet[8][0]) // 1_000_000_000 - started_s] += 1
+    assert drawn == {
+        (("a", BURN), 3): 50,
+        (("a", "org/apache/hadoop/hdfs/DFS.read"), 2): 100,
+        (("a", "b</script>_method", "c"), 2): 7,
+    }

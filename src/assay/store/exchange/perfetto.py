@@ -1,15 +1,20 @@
-"""Write a run as a trace for Perfetto (ui.perfetto.dev): phases, task attempts by node, and counters of devices.
+"""Write a run as a trace for Perfetto (ui.perfetto.dev): phases, task attempts by node, counters of devices, stacks.
 
-In: a run, its task attempts and its trace. Out: a message ``Trace`` of Protocol Buffers (``protos/perfetto/trace`` of
-github.com/google/perfetto). Each node has one track for each container, which is the first free one when an attempt
-starts. Reduces contain their shuffle, merge and reduce. Times are nanoseconds of Unix time, or from one day if the
-start of the run is unknown. Counters are rates per second, gauges are unchanged.
+In: a run, its task attempts, its trace and the stacks of its profile by second. Out: a message ``Trace`` of Protocol
+Buffers (``protos/perfetto/trace`` of github.com/google/perfetto). Each node has one track for each container, which is
+the first free one when an attempt starts. Reduces contain their shuffle, merge and reduce. Times are nanoseconds of
+Unix time, or from one day if the start of the run is unknown. Counters are rates per second, gauges are unchanged. Each
+recording of a profile is a process, and each of its parts a thread with samples of its stacks. The samples of a second
+are spread evenly over it, because a bundle has the counts of a second, not the times of samples.
 """
 
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from math import isnan
+from types import MappingProxyType
 
+from assay.analysis.code_profile.categories import plain_frame
+from assay.analysis.code_profile.seconds import StackTimes
 from assay.analysis.run_profile.series import WINDOWS_MAX, series_of
 from assay.analysis.statistics import started_unix_s
 from assay.model import Run, TaskAttempt, Trace
@@ -18,7 +23,10 @@ from assay.store.formats.protobuf import bytes_field, double_field, number_field
 
 _BEGIN, _END, _COUNTER = 1, 2, 4
 """Types of a track event."""
-_SEQUENCE = 1
+_SEQUENCE, _SAMPLES_SEQUENCE = 1, 2
+"""Sequences of packets: of tracks, and of samples, which refer to names that are written once."""
+_CLEARED, _NEEDED = 1, 2
+"""Flags of a sequence: its names begin here, and its names are needed."""
 _NS_PER_S = 1_000_000_000
 _UNKNOWN_START_S = 86_400.0
 """Start of a run whose time is unknown; after 0, because traces may begin before the run."""
@@ -62,8 +70,13 @@ class _Tracks:
         self.packets += bytes_field(1, content + number_field(10, _SEQUENCE))
 
 
-def perfetto_bytes(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> bytes:
-    """Return the run as a trace for Perfetto."""
+def perfetto_bytes(
+    run: Run,
+    tasks: Sequence[TaskAttempt],
+    trace: Trace,
+    stacks: Mapping[tuple[str, str], StackTimes] = MappingProxyType({}),
+) -> bytes:
+    """Return the run as a trace for Perfetto. ``stacks``: by recording and part of its profile."""
     started_s = started_unix_s(run)
     tracks = _Tracks(_UNKNOWN_START_S if isnan(started_s) else started_s)
     whole = tracks.add(f"{run.workload} {run.layout} {run.run_id}".replace("  ", " "))
@@ -82,4 +95,50 @@ def perfetto_bytes(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> byte
         track = tracks.add(f"{series.subject} {series.metric}", nodes[series.node], unit)
         for t_s, value in zip(series.t_s, series.values, strict=True):
             tracks.value(track, t_s, value)
-    return bytes(tracks.packets)
+    return bytes(tracks.packets) + (_sample_packets(stacks) if stacks else b"")
+
+
+def _sample_packets(stacks: Mapping[tuple[str, str], StackTimes]) -> bytes:
+    """Return the processes and threads, the names of functions, frames and stacks, and a packet for each sample."""
+    processes = {recording: number for number, recording in enumerate(dict.fromkeys(name for name, _ in stacks), 1)}
+    threads = {names: number for number, names in enumerate(stacks, len(processes) + 1)}
+    tree = b"".join(
+        bytes_field(1, number_field(1, pid) + text_field(3, recording)) for recording, pid in processes.items()
+    )
+    tree += b"".join(
+        bytes_field(2, number_field(1, tid) + text_field(2, part) + number_field(3, processes[recording]))
+        for (recording, part), tid in threads.items()
+    )
+    callstacks: dict[tuple[str, ...], int] = {}
+    samples = bytearray()
+    for names, times in stacks.items():
+        thread = number_field(2, processes[names[0]]) + number_field(3, threads[names])
+        for start_unix_s, counts in times.stacks.items():
+            step_ns, at = times.interval_s * _NS_PER_S / counts.total(), 0.5
+            for stack in counts.elements():
+                time_ns = start_unix_s * _NS_PER_S + round(at * step_ns)
+                sample = thread + number_field(4, callstacks.setdefault(stack, len(callstacks) + 1))
+                samples += _sample_packet(number_field(8, time_ns) + bytes_field(66, sample), _NEEDED)
+                at += 1
+    names_packet = bytes_field(12, _interned(callstacks))
+    return _sample_packet(bytes_field(2, tree)) + _sample_packet(names_packet, _CLEARED) + bytes(samples)
+
+
+def _sample_packet(content: bytes, flags: int = 0) -> bytes:
+    return bytes_field(1, content + number_field(10, _SAMPLES_SEQUENCE) + number_field(13, flags))
+
+
+def _interned(callstacks: Mapping[tuple[str, ...], int]) -> bytes:
+    """Return the names of functions, one frame for each, and the stacks, outermost frame first; all in one mapping."""
+    names = dict.fromkeys(map(plain_frame, chain.from_iterable(callstacks)))
+    functions = {name: number for number, name in enumerate(names, 1)}
+    content = bytes_field(17, number_field(1, 1) + text_field(2, "JVM"))
+    content += bytes_field(19, number_field(1, 1) + number_field(7, 1))
+    for name, number in functions.items():
+        content += bytes_field(5, number_field(1, number) + text_field(2, name))
+        frame = number_field(1, number) + number_field(2, number) + number_field(3, 1) + number_field(4, number)
+        content += bytes_field(6, frame)
+    for stack, number in callstacks.items():
+        frames = b"".join(number_field(2, functions[plain_frame(name)]) for name in stack)
+        content += bytes_field(7, number_field(1, number) + frames)
+    return content

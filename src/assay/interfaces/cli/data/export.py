@@ -13,7 +13,7 @@ from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import repository_option, where_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Run
-from assay.questions.runs.code_profiles.code_profile import stacks_of_run
+from assay.questions.runs.code_profiles.code_profile import has_times, stacks_of_run, times_of_run
 from assay.questions.runs.runs import in_order_of_start, levels_in, selected
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit
@@ -32,7 +32,8 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 
 def _perfetto(opened: Repository, prefix: str) -> bytes:
     run = opened.run(prefix)
-    return perfetto_bytes(run, opened.tasks(run.run_id), opened.trace(run.run_id))
+    stacks = times_of_run(opened, run) if run.started_at and has_times(opened.logs(run.run_id)) else {}
+    return perfetto_bytes(run, opened.tasks(run.run_id), opened.trace(run.run_id), stacks)
 
 
 _RUN_WRITERS: dict[str, Callable[[Repository, str], bytes]] = {
@@ -71,8 +72,8 @@ def export(
     repository: Path,
 ) -> None:
     """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or one
-    run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto or
-    Paraver.
+    run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto,
+    with the stacks, or for Paraver.
     """
     opened = Repository.open(repository)
     if dataset is not None:
