@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -275,3 +276,21 @@ def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_p
     assert "with 2 hard disks per worker (HD2) and 4 hard disks per worker (HD4)" in steps["disks"]
     assert "simulate" not in steps["disks"]  # a worker of this cluster has two hard disks
     assert commands["disks"] is None
+
+
+def test_of_two_equally_cheap_options_the_shared_level_is_the_cheapest_and_the_other_stays_open(tmp_path: Path) -> None:
+    runs, number = [], 0
+    for _ in range(8):
+        for layout, duration_s in (("HD2", 200.0), ("SS2", 60.0)):
+            for network in ("ETH", "IB"):
+                number += 1
+                levels = {"layout": layout, "network": network}
+                time_s = duration_s + (number * 7) % 5
+                runs.append(make_run(number, workload="sort", layout=layout, levels=levels, duration_s=time_s))
+    text = answer_sentence(answers(runs, tmp_path / "r", prices=price_book())["cheapest"])
+    assert re.match(
+        r"2 SSDs per worker \(SS2\) are the cheapest per job on Sort: "
+        r"0\.\d\d× \(with (\w+)\) and 0\.\d\d× \(with (\w+)\) the cost of 2 hard disks per worker \(HD2\) "
+        r"with \w+\. Between \1 and \2, no difference in cost is shown\.$",
+        text,
+    ), text

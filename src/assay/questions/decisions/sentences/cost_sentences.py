@@ -72,9 +72,14 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         else ""
     )
     if ties and (shared := shared_by_leaders(decision)):
+        names = _other_levels(decision, shared)
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
-        text = f"{_shared_text(shared)}{where}: {format_ratio(min(ratios))}× to {format_ratio(max(ratios))}× the cost "
-        text += f"of {baseline}; {_undecided_text(decision, shared)}"
+        if len(names) <= OPTIONS_NAMED:
+            each = joined([f"{format_ratio(cost)}× (with {name})" for cost, name in zip(ratios, names, strict=True)])
+        else:
+            each = f"{format_ratio(min(ratios))}× to {format_ratio(max(ratios))}×"
+        text = f"{_shared_text(shared)}{where}: {each} the cost of {baseline}. "
+        text += f"Between {_named(names)}, no difference in cost is shown"
     elif ties:
         text = _undecided_cheapest(decision, costs, where_text(decision))
     else:
@@ -166,15 +171,15 @@ def _shared_text(shared: Mapping[str, str]) -> str:
     return f"{option_text(factor, level)} {verb} the cheapest per job"
 
 
-def _undecided_text(decision: Decision, shared: Mapping[str, str]) -> str:
-    """Return what stays open: ``with it, no difference in cost between InfiniBand and Ethernet is shown``."""
+def _other_levels(decision: Decision, shared: Mapping[str, str]) -> list[str]:
+    """Return the levels in which the cheapest option and its ties differ, in words: ``InfiniBand``, ``Ethernet``."""
     assert decision.cheapest is not None
     factors = decision.factor.split(" + ")
     names = []
     for option in (decision.cheapest.option, *decision.cheapest.ties):
         levels = dict(zip(factors, option.split(" + "), strict=True))
         names.append(joined([option_text(name, levels[name]) for name in factors if name not in shared]))
-    return f"with it, no difference in cost between {_named(names)} is shown"
+    return names
 
 
 def cost_headline(decision: Decision) -> str | None:
