@@ -75,10 +75,10 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         names = _other_levels(decision, shared)
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
         if len(names) <= OPTIONS_NAMED:
-            each = joined([f"{format_ratio(cost)}× (with {name})" for cost, name in zip(ratios, names, strict=True)])
+            figures = joined([f"{format_ratio(cost)}× (with {name})" for cost, name in zip(ratios, names, strict=True)])
         else:
-            each = f"{format_ratio(min(ratios))}× to {format_ratio(max(ratios))}×"
-        text = f"{_shared_text(shared)}{where}: {each} the cost of {baseline}. "
+            figures = f"{format_ratio(min(ratios))}× to {format_ratio(max(ratios))}×"
+        text = f"{_shared_text(shared)}{where}: {figures} the cost of {baseline}. "
         text += f"Between {_named(names)}, no difference in cost is shown"
     elif ties:
         text = _undecided_cheapest(decision, costs, where_text(decision))
