@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,21 @@ def test_a_misspelt_name_gets_a_suggestion(arguments: tuple[str, ...], hint: str
 def test_a_dissimilar_name_gets_no_suggestion() -> None:
     assert "Did you mean" not in run("xyzzy").output
     assert did_you_mean("zzz", ["HD2", "SS2"]) == ""
+
+
+def test_a_suggested_command_has_the_options_of_the_call_and_runs(stored: Path) -> None:
+    prices = stored.parent / "my book.yaml"
+    prices.write_text(BOOK)
+    options = ["--where", "workload=terasort", "--prices", str(prices), "--repository", str(stored)]
+    for question, before in (("layout", ["--baseline", "SS2"]), ("storage", [])):
+        brief = run("decide", question, *before, *options)
+        assert brief.exit_code == 0, brief.exception
+        [suggested] = [line.partition(": ")[2] for line in brief.stdout.splitlines() if line.startswith("In full")]
+        words = shlex.split(suggested)
+        assert words[:2] == ["assay", "decide"]
+        assert words[3:] == [*before, "--details", *options]
+        full = run(*words[1:])
+        assert full.exit_code == 0, full.exception
+        assert full.stdout.splitlines()[0] == brief.stdout.splitlines()[0]
+    everything = run("decide", *options).stdout.splitlines()[-1]
+    assert everything == f"More: assay decide QUESTION {shlex.join(options)}"

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -88,6 +89,21 @@ def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
     options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     source = click.core.ParameterSource.COMMANDLINE
     return [options[name] for name in names if context.get_parameter_source(name) is source]
+
+
+def repeated_options(context: click.Context, names: Sequence[str]) -> str:
+    """Return the options ``names`` with their values, to be appended to a command; empty where all have their default.
+
+    Options that another command passed count as given.
+    """
+    options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    words: list[str] = []
+    for name in names:
+        value = context.params[name]
+        if value and context.get_parameter_source(name) in (click.core.ParameterSource.COMMANDLINE, None):
+            items = value if isinstance(value, tuple) else (value,)
+            words += [word for item in items for word in (options[name], str(item))]
+    return f" {shlex.join(words)}" if words else ""
 
 
 def row_limit(all_rows: bool, limit: int | None = None) -> int | None:

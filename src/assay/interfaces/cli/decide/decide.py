@@ -1,5 +1,6 @@
 """``assay decide``: print which option is faster and what it costs, in brief or with details."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,6 +17,7 @@ from assay.interfaces.cli.common import (
     given_options,
     json_option,
     print_json,
+    repeated_options,
     repository_option,
     row_limit,
     say,
@@ -129,7 +131,8 @@ def decide(
     if question is None and (details or of_options or fields["baseline"] or fields["ignore"]):
         question = "storage"
     request = DecisionRequest(question or "", fields["baseline"], where, fields["ignore"], _book(prices))
-    output = _Output(row_limit(all_rows), as_json, full=chosen is not Details.NONE)
+    given = repeated_options(context, ("where", "prices", "repository"))
+    output = _Output(row_limit(all_rows), as_json, chosen is not Details.NONE, given)
     if fields["dataset"] is not None or fields["on"] is not None:
         table = _dataset_table(fields["dataset"], fields["on"], where)
         _show_options(None, None, table, request, fields, output)
@@ -154,6 +157,8 @@ class _Output:
     as_json: bool
     full: bool
     """Whether to print decisions with their details."""
+    given: str
+    """Options of this call that a further command needs, too."""
 
 
 def _answered(
@@ -179,10 +184,11 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
     elif decisions:
         print_brief(decisions[0], view)
         more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
-        click.echo(f"\nIn full{more}: assay decide {request.factor} --details")
+        baseline = f" --baseline {shlex.quote(request.baseline)}" if request.baseline else ""
+        click.echo(f"\nIn full{more}: assay decide {request.factor}{baseline} --details{output.given}")
     elif view is not None:
         click.echo(view.answer)
-        _print_next(view, "")
+        _print_next(view, "", output.given)
     else:
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
 
@@ -197,8 +203,8 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
         width = max(len(view.name) for view in views)
         for view in views:
             click.echo(f"{view.name:<{width}}  {view.summary}")
-            _print_next(view, f"{'':<{width}}  ")
-        click.echo("\nMore: assay decide QUESTION")
+            _print_next(view, f"{'':<{width}}  ", output.given)
+        click.echo(f"\nMore: assay decide QUESTION{output.given}")
 
 
 def _show_groups(
@@ -258,12 +264,13 @@ def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) ->
     return dataset_table(dataset, on, where, say)
 
 
-def _print_next(view: QuestionView, indent: str) -> None:
+def _print_next(view: QuestionView, indent: str, given: str) -> None:
     """Print the next step, and below it the command that answers the question without new runs."""
     if view.next_step:
         click.echo(f"{indent}next: {view.next_step}")
     if view.next_command:
-        click.echo(f"{indent}      {view.next_command}")
+        command = view.next_command
+        click.echo(f"{indent}      {command}{'' if '--repository' in command else given}")
 
 
 def _book(prices: Path | None) -> PriceBook | None:
