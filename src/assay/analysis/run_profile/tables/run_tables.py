@@ -337,7 +337,7 @@ def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown:
     if Purpose.UNKNOWN in measured:
         yield "The run did not record its layout."
     if shown:
-        yield "Requested: bytes in the jobs' counters, with replicas; the page cache serves some of them."
+        yield "Requested: bytes in the jobs' counters, with replicas, before the page cache."
         yield from filter(None, [request_limits_note([detail])])
 
 
