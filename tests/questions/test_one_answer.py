@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -157,10 +158,19 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def printed(case: Case, command: str, *arguments: str) -> str:
-    prices = ["--prices", str(case.prices)] if case.prices and command in ("decide", "cost") else []
-    result = CliRunner().invoke(assay, [command, *arguments, *prices, "--repository", str(case.root)])
+    options = options_of(case) if command in ("decide", "cost") else ["--repository", str(case.root)]
+    result = CliRunner().invoke(assay, [command, *arguments, *options])
     assert result.exit_code == 0, result.output
     return result.output
+
+
+def options_of(case: Case) -> list[str]:
+    return [*(["--prices", str(case.prices)] if case.prices else []), "--repository", str(case.root)]
+
+
+def suggested(command: str, case: Case) -> str:
+    """Return a command as the terminal suggests it: with the options of the call, unless it names a repository."""
+    return command if "--repository" in command else f"{command} {shlex.join(options_of(case))}"
 
 
 def figures(decision: Decision) -> list[list[str]]:
@@ -222,7 +232,7 @@ def test_every_interface_lists_the_six_questions_with_the_same_sentences(case: C
             assert f"next: {view.next_step}\n" in listing
             assert f"Next: {view.next_step}" in case.overview
         if view.next_command:
-            assert f"      {view.next_command}\n" in listing
+            assert f"      {suggested(view.next_command, case)}\n" in listing
             assert f"{view.next_command} Copy" in re.sub(r" +", " ", case.overview)
 
 
@@ -235,7 +245,7 @@ def test_every_interface_prints_the_same_decisions(case: Case, name: str) -> Non
     assert case.client.get("/api/v1/decisions", params={"factor": name}).json() == answers
     if not answer.decisions:
         view = view_of(answer)
-        command = f"      {view.next_command}\n" if view.next_command else ""
+        command = f"      {suggested(view.next_command, case)}\n" if view.next_command else ""
         assert shown == f"{view.answer}\nnext: {view.next_step}\n{command}"
         return
     for number, decision in enumerate(answer.decisions):
@@ -265,7 +275,7 @@ def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: C
     steps = [line.removeprefix("next: ") for line in brief.splitlines() if line.startswith("next: ")]
     assert steps == ([view.next_step] if view.next_step else [])
     more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
-    assert brief.endswith(f"In full{more}: assay decide {name} --details\n")
+    assert brief.endswith(f"In full{more}: {suggested(f'assay decide {name} --details', case)}\n")
 
 
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
