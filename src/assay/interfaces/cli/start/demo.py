@@ -62,6 +62,8 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     else:
         plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
         prices = examples / "lab" / "prices.yaml"
+        # The answer suggests a command with this path.
+        prices = prices.relative_to(Path.cwd()) if prices.is_relative_to(Path.cwd()) else prices
     request = replace(campaign_request(load_plan(plan)), again=True)
     run_campaign_request(request, repository, first_runs=FirstRuns(factor, baseline))
     click.echo()
