@@ -126,7 +126,7 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     assert f", mean of 3 matched runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
     assert facts["Cost over years of use"].startswith(
         "Cost of the cluster over 3 years, used 24 h a day: $37,561 with 2 hard disks per worker (HD2), $46,567 with "
-        "2 SSDs per worker (SS2). The jobs that the cluster with 2 hard disks per worker (HD2) runs in this time cost "
+        "2 SSDs per worker (SS2). The same work costs $37,561 on 2 hard disks per worker (HD2) and "
         f"${46567 / 2:,.0f} ("
     )
     assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
@@ -179,7 +179,7 @@ def test_a_setting_has_no_price_and_no_break_even_price() -> None:
     amounts = amount_sentences(decision)
     assert amounts is not None
     assert amounts.over_years.startswith(
-        "Cost of the cluster over 3 years, used 24 h a day: $37,561 with both. The jobs that "
+        "Cost of the cluster over 3 years, used 24 h a day: $37,561 with both. The same work costs $37,561 on "
     )
     assert amounts.break_even == (
         "The price of a cluster is the same with 4 containers per worker, so there is no break-even price."

@@ -82,8 +82,8 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         f"A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
         f"({known}mean of {plural(job.runs, 'matched run')}) on {baseline}, and {on_option} on {name}."
     )
-    work = f" The jobs that the cluster with {baseline} runs in this time cost "
-    work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} with {name}."
+    work = f" The same work costs {money(costs.hardware, currency)} on {baseline} and "
+    work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} on {name}."
     if decision.lab_scale:
         scale = scale_text(float(decision.lab_scale))
         per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
