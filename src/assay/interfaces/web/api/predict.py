@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.analysis.statistics import counts_by
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.web.api.recommend import SearchState
 from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
+from assay.interfaces.web.state.search_state import SearchState
 from assay.interfaces.web.state.searches import Search
 from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map

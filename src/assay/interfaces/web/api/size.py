@@ -1,6 +1,5 @@
 """Serve sizes from logs: the upload of a log, the start of a computation, its progress and its answer."""
 
-import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -9,11 +8,12 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api.models import Model
-from assay.interfaces.web.api.recommend import SearchState, state_of
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, DeniedError
-from assay.interfaces.web.state.searches import KEPT_MAX
+from assay.interfaces.web.state.search_state import SearchState, search_state, start_once
+from assay.interfaces.web.state.searches import KEPT_MAX, Answering
 from assay.questions.recommendation.catalogues import UploadedLogRequest, prepare_size, stored_catalogues
+from assay.questions.recommendation.size import SizeAnswer
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 _BINARY = "application/octet-stream"
@@ -28,26 +28,23 @@ class UploadedLog(Model):
     size_bytes: int
 
 
-def size_key(request: UploadedLogRequest) -> str:
-    """Return the key of a request. Equal requests have equal keys."""
-    return hashlib.sha256(repr(request).encode("utf-8", "replace")).hexdigest()[:16]
-
-
 def start_size(context: Context, request: UploadedLogRequest) -> str:
     """Start the computation of a request, unless it was started before, and return its key.
 
     Raises SpecificationError for an invalid request, and NotFoundError if the server no longer has the log.
     """
-    key = size_key(request)
-    if (known := context.sizes.known(key)) is None or known.problem is not None:
+
+    def prepare() -> Answering[SizeAnswer]:
         folder = context.logs.folder(request.upload)
         if folder is None:
             raise NotFoundError("this server does not have the log, or newer logs displaced it", hint="send it again")
-        context.sizes.start(key, prepare_size(request, folder, stored_catalogues(context.cluster_folders)))
-        with context.starting:
-            context.size_requests[key] = request
-            while len(context.size_requests) > KEPT_MAX:
-                del context.size_requests[next(iter(context.size_requests))]
+        return prepare_size(request, folder, stored_catalogues(context.cluster_folders))
+
+    key = start_once(context.sizes, request, prepare)
+    with context.starting:
+        context.size_requests[key] = request
+        while len(context.size_requests) > KEPT_MAX:
+            del context.size_requests[next(iter(context.size_requests))]
     return key
 
 
@@ -87,7 +84,4 @@ def post_size(context: ContextOf, request: UploadedLogRequest) -> SearchState:
 @router.get("/size/{key}")
 def get_size(context: ContextOf, key: str) -> SearchState:
     """Return the progress, and the answer after the end, as `assay size --json` prints it."""
-    search = context.sizes.known(key)
-    if search is None:
-        raise NotFoundError("there is no such computation on this server", hint="POST /api/v1/size starts one")
-    return state_of(key, search)
+    return search_state(context.sizes, key, "/api/v1/size")

@@ -22,6 +22,7 @@ from assay.interfaces.web.api import recommend as api_recommend
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
+from assay.interfaces.web.state.search_state import key_of
 from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
@@ -142,7 +143,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     if form and not key:
         try:
             search_request = _request_of(form)
-            key = api_recommend.key_of(search_request)
+            key = key_of(search_request)
         except SpecificationError as error:
             problem = error
     first = not form and bool(catalogues) and context.first_search

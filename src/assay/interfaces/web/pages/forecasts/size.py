@@ -19,6 +19,7 @@ from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import size as api_size
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
+from assay.interfaces.web.state.search_state import key_of
 from assay.interfaces.web.state.uploaded_logs import FILE_BYTES_MAX
 from assay.questions.recommendation import size_sentences
 from assay.questions.recommendation.catalogues import UploadedLogRequest, stored_catalogues
@@ -140,7 +141,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     if form and not key:
         try:
             asked = _request_of(form)
-            key = api_size.size_key(asked) if asked.upload else ""
+            key = key_of(asked) if asked.upload else ""
         except SpecificationError as error:
             problem = error
     elif key:
