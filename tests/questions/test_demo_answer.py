@@ -11,16 +11,13 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -32,6 +29,7 @@ from assay.interfaces.web.server.app import create_app
 from assay.specs import load_prices
 from browser_support import watched_page
 from paths import EXAMPLES, ROOT, TESTS
+from prometheus_support import prometheus, queried, waited_for
 from question_table import printed
 from simulator_support import EXAMPLE, needs_simulator
 from web_support import served
@@ -173,51 +171,6 @@ def test_a_documented_pipeline_has_the_answer(
     assert verdict.startswith("**Failed: " if failed else "**Passed: ")
     if number == 0:
         assert (tmp_path / "summary.md").read_text() == verdict
-
-
-@contextmanager
-def prometheus(folder: Path, target: str) -> Iterator[str]:
-    """Run Debian's Prometheus, which scrapes ``target`` twice a second, and yield its address."""
-    program = shutil.which("prometheus")
-    if program is None:
-        pytest.skip("prometheus is not installed: tools/setup.sh test")
-    config = f"""scrape_configs:
-  - job_name: assay
-    scrape_interval: 500ms
-    scrape_timeout: 500ms
-    static_configs: [{{targets: ["{target.removeprefix("http://")}"]}}]
-"""
-    (folder / "prometheus.yml").write_text(config)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    address = f"127.0.0.1:{port}"
-    words = [f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}"]
-    with (folder / "prometheus.log").open("wb") as log:
-        process = subprocess.Popen([program, *words, f"--web.listen-address={address}"], stdout=log, stderr=log)
-        try:
-            yield f"http://{address}"
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
-
-
-def queried(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
-    """Return the result of a query: labels and value of each series; empty while Prometheus starts."""
-    try:
-        with urllib.request.urlopen(f"{server}/api/v1/query?{urlencode({'query': expression})}", timeout=10) as reply:
-            result = json.load(reply)["data"]["result"]
-    except OSError:
-        return []
-    return [(series["metric"], float(series["value"][1])) for series in result]
-
-
-def waited_for(server: str, expression: str) -> list[tuple[dict[str, str], float]]:
-    """Return the result of a query as soon as it has one."""
-    end_s = time.monotonic() + 120
-    while not (result := queried(server, expression)):
-        assert time.monotonic() < end_s, expression
-        time.sleep(0.25)
-    return result
 
 
 @pytest.mark.slow

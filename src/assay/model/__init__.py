@@ -90,6 +90,7 @@ from assay.model.runs.run import RUN_SCHEMA_VERSION, SIMULATED_HIGH_S, SIMULATED
 from assay.model.runs.run_status import FailureClass, RunStatus
 from assay.model.runs.spreadsheet import escaped_cell, unescaped_text
 from assay.model.runs.task_attempt import TaskAttempt
+from assay.model.runs.traces.host_sample import HostSample
 from assay.model.runs.traces.stream import CountedStream
 from assay.model.runs.traces.trace import CPU_BUSY, CPU_FREE, Trace
 from assay.model.runs.warning import CodedWarning, WarningCode

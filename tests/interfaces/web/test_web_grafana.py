@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from assay.analysis.statistics import InferenceScope, table_of
 from assay.interfaces.web.api.metrics import MonitoringCollector
+from assay.model import HostSample
 from assay.questions.decisions.decision import CostRatio, CostVerdict, TimeRatio
 from assay.questions.decisions.option_figures import OptionFigures
 from assay.questions.runs.monitoring import DecisionFigures, monitoring
@@ -37,10 +38,16 @@ def exported() -> dict[str, set[str]]:
     time = TimeRatio(1.5, 1.4, 1.6, InferenceScope.TESTED, "", 3, 9, 9, None, None)
     cost = CostRatio(0.7, 0.6, 0.8, 1.1, 1.5, None, CostVerdict.CHEAPER)
     option = OptionFigures("storage", "layout", "HD2", "SS2", "measured", "", time, cost)
-    view = replace(monitoring(table_of([make_run(1)]), [RUNNING]), decisions=DecisionFigures((option,), 1.0))
+    host = HostSample("n1", 1.0, 4.0, {"user": 1.0}, 2.0, {"d1": (1.0, 2.0, 3.0)}, {"eth0": (1.0, 2.0)})
+    view = replace(
+        monitoring(table_of([make_run(1)]), [RUNNING]), decisions=DecisionFigures((option,), 1.0), hosts=(("c1", host),)
+    )
     registry.register(MonitoringCollector(view))
     families = text_string_to_metric_families(generate_latest(registry).decode())
-    return {family.name: {label for sample in family.samples for label in sample.labels} for family in families}
+    labels: dict[str, set[str]] = {}
+    for sample in (sample for family in families for sample in family.samples):
+        labels.setdefault(sample.name, set()).update(sample.labels)
+    return labels
 
 
 @pytest.mark.parametrize("query", QUERIES)

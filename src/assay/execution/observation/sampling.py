@@ -15,7 +15,8 @@ from typing import Any, Self
 from assay.execution.hosts.transport import RemoteProcess, Transport
 from assay.execution.observation.stream import NodeStream
 from assay.foundation.errors import HostError
-from assay.model import CodedWarning, Trace, WarningCode
+from assay.model import CodedWarning, HostSample, Trace, WarningCode
+from assay.model.runs.traces.host_sample import DEVICES_MAX
 
 STOP_TIMEOUT_S = 5.0
 """Maximum wait for a sampler to end by itself, and then for its termination, in seconds."""
@@ -94,6 +95,17 @@ class Sampler(NodeStream):
     def ended(self, error: HostError | None) -> None:
         """Record that the sampler has ended; its lines stay."""
 
+    @property
+    def hostname(self) -> str:
+        """The node's own host name; empty before its header."""
+        with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+            return str(json.loads(self._lines[0])["hostname"])
+        return ""
+
+    def latest(self) -> HostSample | None:
+        """Return the values of the newest line; None if it is no complete sample."""
+        return host_sample(self.transport.name, [self._lines[0], self._lines[-1]]) if self._lines else None
+
     async def stop(self) -> bytes:
         """Stop sampling and return all lines. Never raises: lines of a dead sampler or node just end early."""
         await self.end()
@@ -145,6 +157,35 @@ def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> l
     elif reading.damaged:
         reading.warn(f"{node}: {reading.damaged} lines of the sampler are damaged and left out")
     return reading.warnings
+
+
+def host_sample(node: str, lines: Sequence[bytes]) -> HostSample | None:
+    """Return the counters of the last sample in a node's header and samples; None if it has none."""
+    trace = Trace()
+    parse_samples(node, b"\n".join(lines), 0.0, trace)
+    if not len(trace):
+        return None
+    values: dict[str, dict[str, float]] = {}
+    for subject, metric, value in zip(trace.subject, trace.metric, trace.value, strict=True):
+        values.setdefault(subject, {})[metric] = value
+    cpu = values.get("cpu", {})
+    disks: dict[str, tuple[float, float, float]] = {}
+    nics: dict[str, tuple[float, float]] = {}
+    for subject, counters in values.items():
+        kind, _, name = subject.partition(":")
+        if kind == "disk" and len(disks) < DEVICES_MAX:
+            disks[name] = (counters["read_bytes"], counters["write_bytes"], counters["busy_s"])
+        elif kind == "nic" and len(nics) < DEVICES_MAX:
+            nics[name] = (counters["receive_bytes"], counters["transmit_bytes"])
+    return HostSample(
+        node,
+        trace.t_s[-1],
+        cores=cpu.get("cores"),
+        cpu_s={metric.removesuffix("_s"): cpu[metric] for metric in _CPU if metric in cpu},
+        cgroup_cpu_s=values.get("cgroup", {}).get("cpu_s"),
+        disks=disks,
+        nics=nics,
+    )
 
 
 def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, reading: _Reading) -> None:

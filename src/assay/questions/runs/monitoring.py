@@ -1,7 +1,6 @@
 """Answer what a monitoring system asks: runs by status, the newest time of each kind of run, and running campaigns.
 
-In: the runs as columns, the campaigns, and the options of decisions. Out: :class:`Monitoring`. Host samples of a
-running job are not in it: they are in the run's trace, once the run has ended.
+In: the runs as columns, the campaigns, and the options of decisions. Out: :class:`Monitoring`.
 """
 
 from collections.abc import Iterable
@@ -10,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import RunTable, counts_by, groups_by, has_level
-from assay.model import RunStatus
+from assay.model import HostSample, RunStatus
 from assay.questions.decisions.option_figures import OptionFigures
+from assay.store import Repository
+from assay.store.campaigns.host_samples import HostSamplesFile
 from assay.store.campaigns.status import CampaignStatus
 
 LAST_RUNS_MAX = 1_000
@@ -50,6 +51,8 @@ class Monitoring:
     last_runs: tuple[LastRun, ...]
     running: tuple[CampaignStatus, ...]
     """Campaigns that are being executed."""
+    hosts: tuple[tuple[str, HostSample], ...] = ()
+    """Campaign id and latest sample of each node of the running jobs."""
     decisions: DecisionFigures | None = None
     """None before they were computed."""
 
@@ -61,6 +64,16 @@ def monitoring(table: RunTable, campaigns: Iterable[CampaignStatus] = ()) -> Mon
         tuple((str(status), counts.get(status, 0)) for status in RunStatus),
         last_runs(table),
         tuple(campaign for campaign in campaigns if campaign.running),
+    )
+
+
+def host_samples(repository: Repository, campaigns: Iterable[CampaignStatus]) -> tuple[tuple[str, HostSample], ...]:
+    """Return the latest sample of each node of the jobs that the running ``campaigns`` execute."""
+    running = (campaign.campaign_id for campaign in campaigns if campaign.running)
+    return tuple(
+        (campaign_id, sample)
+        for campaign_id in running
+        for sample in HostSamplesFile(repository.folders.campaigns / campaign_id).read()
     )
 
 

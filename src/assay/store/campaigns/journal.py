@@ -1,8 +1,8 @@
 """A campaign's folder in the repository: its plan, the runs that were started, and the process that executes it.
 
 ``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (the executing
-process), ``now.json`` (the current step) and ``journal.jsonl``, one JSON object per line with ``at_unix_s`` and
-``event``::
+process), ``now.json`` (the current step), ``samples.json`` (:mod:`assay.store.campaigns.host_samples`) and
+``journal.jsonl``, one JSON object per line with ``at_unix_s`` and ``event``::
 
     connect a call of `assay run` connects to the hosts
     start   this call: runs planned, done and left, restarts; the process that makes them
@@ -29,6 +29,7 @@ from assay.foundation.errors import RepositoryError
 from assay.foundation.process import Lock, lock_holder
 from assay.model import Plan, Run
 from assay.store.bundles.ids import new_run_id
+from assay.store.campaigns.host_samples import HostSamplesFile
 
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
@@ -42,6 +43,11 @@ class CampaignJournal:
 
     folder: Path
     campaign_id: str
+
+    @property
+    def host_samples(self) -> HostSamplesFile:
+        """The latest samples of the nodes of the running job."""
+        return HostSamplesFile(self.folder)
 
     def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
         """Append one event as a new line, also after a half-written line; sync the file to disk if ``synced``."""
@@ -93,6 +99,7 @@ class CampaignJournal:
                 hint="wait for it, or end that process; `assay campaign status` shows it",
             )
         try:
+            self.host_samples.remove()
             yield
         finally:
             (self.folder / NOW).unlink(missing_ok=True)

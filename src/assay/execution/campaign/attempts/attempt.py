@@ -15,7 +15,7 @@ from assay.execution.campaign.attempts.before_job import configure, ensure_input
 from assay.execution.campaign.attempts.health_watch import watching
 from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
 from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
-from assay.execution.campaign.attempts.sampling import drop_all, sampling
+from assay.execution.campaign.attempts.sampling import drop_all, publishing, sampling
 from assay.execution.campaign.attempts.validation import reference_answers, run_checks, validate_run
 from assay.execution.engines.contract import Engine, ProgramResult
 from assay.execution.observation.sampling import parse_samples
@@ -132,6 +132,11 @@ class _Attempt:
                     await engine.storage.delete(path)
                 watched = sampling(run_context.transports, run_context.samplers, self._keep)
                 samplers = await stack.enter_async_context(watched)
+                directories = {
+                    name: [*options.disks.values(), *engine.data_directories.get(name, ())]
+                    for name, options in run_context.samplers.items()
+                }
+                await stack.enter_async_context(publishing(samplers, directories, run_context.host_samples))
             with context.step("caches"):
                 if run_context.transports:
                     run_context.show("dropping caches")

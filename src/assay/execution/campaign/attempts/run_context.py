@@ -15,6 +15,7 @@ from assay.execution.observation.sampling import SamplerOptions
 from assay.execution.planning.forecast.call_limits import NO_HISTORY, TimeLimit
 from assay.foundation.errors import UnusableHostError
 from assay.model import CacheState, Cluster, CodedWarning, DeviceBaseline, Environment, Plan, Run, TaskAttempt, Trace
+from assay.store.campaigns.host_samples import HostSamplesFile
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import ValidationResult, Workload
 
@@ -34,6 +35,8 @@ class RunContext:
     show: Show
     links: LabLinks | None = None
     """The lab's links; None on other hosts."""
+    host_samples: HostSamplesFile | None = None
+    """Receives the nodes' latest samples while a job runs; None: they are not written."""
     health: LabHealth | None = None
     """The lab's health; None on other hosts."""
     workloads: Mapping[str, Workload] = field(default_factory=workloads)

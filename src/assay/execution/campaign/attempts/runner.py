@@ -112,7 +112,7 @@ class _ConnectedCluster:
         plan: Plan,
         cluster: Cluster,
         lab: LabFacts | None,
-        campaign_id: str,
+        journal: CampaignJournal,
         watcher: ProgressObserver,
         provide: MakeProvider,
     ) -> None:
@@ -122,7 +122,7 @@ class _ConnectedCluster:
         self._lab = lab
         self._health = LabHealth(lab_directory(lab.name)) if lab else None
         self._device_errors: tuple[str, ...] = ()
-        self._campaign_id = campaign_id
+        self._journal = journal
         self._watcher = watcher
         self._stack = AsyncExitStack()
         self._run_context: RunContext | None = None
@@ -150,11 +150,12 @@ class _ConnectedCluster:
                 transports=transports,
                 provider=provider,
                 samplers={node.name: sampler_options(node, groups.get(node.name)) for node in cluster.nodes},
-                campaign_id=self._campaign_id,
+                campaign_id=self._journal.campaign_id,
                 environment=environment,
                 baseline=self.baseline,
                 show=watcher.step,
                 links=LabLinks(self._lab, lab_directory(self._lab.name)) if self._lab else None,
+                host_samples=self._journal.host_samples,
                 health=self._health,
             )
             self._stack = stack.pop_all()
@@ -216,7 +217,7 @@ async def run_campaign(
         schedule = update_schedule(plan, schedule, repository.runs(environment=False))
         observer = _JournalingObserver(watcher, schedule.journal)
         schedule.journal.write("connect")
-        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal.campaign_id, observer, provide)
+        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal, observer, provide)
         try:
             await executor.open(with_baseline=with_baseline)
             outcome = await RunSequence(CampaignWork(plan, repository, schedule, observer), executor).run()

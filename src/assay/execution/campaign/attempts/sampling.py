@@ -5,20 +5,26 @@ trace from them.
 """
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.execution.hosts.transport import Transport
 from assay.execution.observation.caches import drop_caches
 from assay.execution.observation.sampling import Sampler, SamplerOptions
-from assay.foundation.cancellation import finish
+from assay.foundation.block_devices import block_devices
+from assay.foundation.cancellation import end_tasks, finish
 from assay.model import CacheState, Cluster, CodedWarning, Node, WarningCode
+from assay.store.campaigns.host_samples import HostSamplesFile
 
 _CACHE_TIMEOUT_S = 120.0
 """Maximum time for dropping and counting a node's caches, in seconds."""
 STOP_S = 60.0
 """Maximum time for ending all samplers, in seconds. Ending a sampler takes at most twice its ``stop_timeout_s``."""
+PUBLISH_INTERVAL_S = 2.0
+"""Time between two writes of the nodes' latest samples, in seconds."""
 
 
 def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:
@@ -88,3 +94,37 @@ async def sampling(
         yield samplers
     finally:
         keep(await finish(samplers.stop(), "ending the samplers", STOP_S))
+
+
+@asynccontextmanager
+async def publishing(
+    samplers: Samplers, directories: Mapping[str, Sequence[str]], file: HostSamplesFile | None
+) -> AsyncIterator[None]:
+    """Write each node's latest sample to ``file`` every :data:`PUBLISH_INTERVAL_S` until the block ends, and remove it.
+
+    ``directories``: each node's directories on measured devices. Write nothing if the file is on one of these devices.
+    """
+    if file is None or await asyncio.to_thread(_is_measured, file.folder, samplers, directories):
+        yield
+        return
+    writing = asyncio.create_task(_publish(samplers, file))
+    try:
+        yield
+    finally:
+        await end_tasks(writing)
+        file.remove()
+
+
+def _is_measured(folder: Path, samplers: Samplers, directories: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether ``folder`` is on a measured device of a node that is this machine."""
+    here = [name for name, sampler in samplers.running.items() if sampler.hostname == socket.gethostname()]
+    devices = block_devices(folder)
+    return any(devices & block_devices(Path(path)) for name in here for path in directories.get(name, ()))
+
+
+async def _publish(samplers: Samplers, file: HostSamplesFile) -> None:
+    while True:
+        await asyncio.sleep(PUBLISH_INTERVAL_S)
+        latest = [sampler.latest() for sampler in samplers.running.values()]
+        if samples := [sample for sample in latest if sample]:
+            await asyncio.to_thread(file.write, samples)

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from assay.interfaces.web.api.decisions import question_answers_on
@@ -18,7 +19,7 @@ from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.questions.decisions.decision import CostRatio, TimeRatio
 from assay.questions.decisions.option_figures import option_figures
 from assay.questions.runs.campaigns import campaigns
-from assay.questions.runs.monitoring import KIND, DecisionFigures, Monitoring, monitoring
+from assay.questions.runs.monitoring import KIND, DecisionFigures, Monitoring, host_samples, monitoring
 
 router = APIRouter(include_in_schema=False, dependencies=READERS)
 CAMPAIGNS_MAX = 20
@@ -28,12 +29,12 @@ OPTION = ("question", "factor", "baseline", "option", "origin", "lab_scale")
 
 
 class MonitoringCollector(Collector):
-    """Metrics of one answer. Every metric is a gauge: runs can be deleted, and campaigns end."""
+    """Metrics of one answer. Numbers of runs are gauges: runs can be deleted. Counters of nodes are counters."""
 
     def __init__(self, view: Monitoring) -> None:
         self.view = view
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """Yield the metric families."""
         runs = GaugeMetricFamily("assay_runs", "Number of runs by status.", labels=["status"])
         for status, number in self.view.runs:
@@ -51,6 +52,7 @@ class MonitoringCollector(Collector):
             valid.add_metric(levels, last.runs)
         yield from (duration, started, valid)
         yield from self._campaigns()
+        yield from self._hosts()
         yield from self._decisions()
 
     def _campaigns(self) -> Iterator[GaugeMetricFamily]:
@@ -68,6 +70,34 @@ class MonitoringCollector(Collector):
                 left.add_metric(names, campaign.left_s)
         yield from (planned, done, failed, left)
 
+    def _hosts(self) -> Iterator[Metric]:
+        node = ["campaign", "node"]
+        sampled = GaugeMetricFamily("assay_host_sample_timestamp_seconds", "Time of the latest sample.", labels=node)
+        cores = GaugeMetricFamily("assay_host_cores", "Cores of the node.", labels=node)
+        cpu = _counter("cpu_seconds", "CPU time of all cores of the node.", "mode")
+        group = _counter("cgroup_cpu_seconds", "CPU time of the control group of a lab's node.")
+        read = _counter("disk_read_bytes", "Bytes read from the disk.", "disk")
+        written = _counter("disk_written_bytes", "Bytes written to the disk.", "disk")
+        busy = _counter("disk_busy_seconds", "Time in which the disk was busy.", "disk")
+        received = _counter("network_receive_bytes", "Bytes received by the NIC.", "nic")
+        sent = _counter("network_transmit_bytes", "Bytes sent by the NIC.", "nic")
+        for campaign_id, sample in self.view.hosts:
+            names = [campaign_id, sample.node]
+            sampled.add_metric(names, sample.at_unix_s)
+            if sample.cores is not None:
+                cores.add_metric(names, sample.cores)
+            if sample.cgroup_cpu_s is not None:
+                group.add_metric(names, sample.cgroup_cpu_s)
+            for mode, spent_s in sample.cpu_s.items():
+                cpu.add_metric([*names, mode], spent_s)
+            for disk, values in sample.disks.items():
+                for family, value in zip((read, written, busy), values, strict=True):
+                    family.add_metric([*names, disk], value)
+            for nic, counted in sample.nics.items():
+                for family, value in zip((received, sent), counted, strict=True):
+                    family.add_metric([*names, nic], value)
+        yield from (sampled, cores, cpu, group, read, written, busy, received, sent)
+
     def _decisions(self) -> Iterator[GaugeMetricFamily]:
         as_of = GaugeMetricFamily("assay_decisions_timestamp_seconds", "Time at which the decisions' runs were read.")
         speedup = _ratio_families("assay_decision_speedup", "Time of the baseline / time of the option")
@@ -81,6 +111,11 @@ class MonitoringCollector(Collector):
             _add_ratio(cost, labels, figures.cost)
             runs.add_metric(labels, figures.time.runs_baseline + figures.time.runs_option)
         yield from (as_of, *speedup, *cost, runs)
+
+
+def _counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
+    """Return a counter of a node of the running job since the node's start."""
+    return CounterMetricFamily(f"assay_host_{name}", meaning, labels=["campaign", "node", *labels])
 
 
 def _ratio_families(name: str, meaning: str) -> tuple[GaugeMetricFamily, ...]:
@@ -113,6 +148,7 @@ def metrics(context: ContextOf) -> Response:
     view = replace(
         store.answer(("monitoring",), monitoring),
         running=tuple(campaign for campaign in newest if campaign.running),
+        hosts=host_samples(store.repository, newest),
         decisions=decided,
     )
     registry = CollectorRegistry(auto_describe=False)
