@@ -36,8 +36,9 @@ repository.import_runs('any', lambda: iter([imported]), [('x.csv', Path(sys.argv
 ATTACH = """
 repository.publish(make_run(1))
 Path(sys.argv[1]).parent.joinpath('x.collapsed').write_text('a;b 1\\n' * 100)
-from assay.questions.runs.code_profiles.profile_import import import_profile
-import_profile(repository, make_run(1).run_id, [Path(sys.argv[1]).parent / 'x.collapsed'])
+from assay.questions.runs.code_profiles.profile_import import ProfileImportRequest, import_profile
+files = [Path(sys.argv[1]).parent / 'x.collapsed']
+import_profile(repository, files, ProfileImportRequest(make_run(1).run_id))
 """
 INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); assert len(repository.runs()) == 2"
 UNSYNCED = "module.sync_tree = lambda folder: None; "

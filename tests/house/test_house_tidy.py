@@ -18,6 +18,8 @@ TESTED = sorted(TESTS.rglob("*.py"))
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 MODULES_MAX = 15
+OPTIONS_MAX = 7
+"""Maximum number of parameters of a function of the terminal; further options are passed on to a request as one."""
 DOCSTRING_CHARACTERS_MIN = 25
 # Hosts of package registries must not be named: they come from the machine's own configuration.
 _HOSTS = (
@@ -109,6 +111,14 @@ def formatter_exemptions(text: str) -> list[str]:
 def test_no_folder_of_sources_holds_more_than_fifteen_modules() -> None:
     counts = Counter(path.parent.relative_to(ROOT).as_posix() for path in SOURCES if path.name != "__init__.py")
     assert {folder: count for folder, count in counts.items() if count > MODULES_MAX} == {}
+
+
+def test_commands_pass_their_options_to_requests() -> None:
+    for path in (ROOT / "src/assay/interfaces/cli").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                number = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
+                assert number <= OPTIONS_MAX, f"{shown(path)}:{node.lineno} {node.name}: {number} parameters"
 
 
 def test_no_code_is_exempt_from_the_formatter() -> None:

@@ -25,7 +25,7 @@ from assay.questions.comparisons.code_difference import difference_of_sides, pro
 from assay.questions.comparisons.flame_graphs import flame_graphs_of_run
 from assay.questions.runs.code_profiles.code_over_time import code_over_time
 from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, code_profile
-from assay.questions.runs.code_profiles.profile_import import import_profile
+from assay.questions.runs.code_profiles.profile_import import ProfileImportRequest, import_profile
 from assay.store import Repository
 from assay.store.exchange.exchange import copy_bundles
 from assay.store.exchange.package import bundles_with
@@ -96,7 +96,7 @@ def test_collapsed_stacks_are_shown_as_a_profile_of_an_imported_run(
 def test_two_attached_profiles_are_compared(store: Repository, tmp_path: Path) -> None:
     for run_id, count in ((make_run(1).run_id, 100), (imported_id(store), 900)):
         path = written(tmp_path, "x.collapsed", f"main;{BURN} {count}\nmain;a 50\n")
-        import_profile(store, run_id, [path], interval_ms=10.0)
+        import_profile(store, [path], ProfileImportRequest(run_id, interval_ms=10.0))
     pair = (make_run(1).run_id, imported_id(store))
     answer = difference_of_sides(profiled_sides(store, store.table(), pair, "runs"))
     top = max(answer.difference.frames, key=lambda row: row.difference_s_per_gb)
@@ -108,7 +108,7 @@ def test_without_an_interval_counts_are_samples_and_have_no_time(store: Reposito
     done = command(store, "import", "profile", written(tmp_path, "a.txt", COLLAPSED), "--run", run_id)
     assert "need --interval-ms" in done.output
     assert "100 samples: whole 100" in command(store, "profile", run_id).output
-    import_profile(store, imported_id(store), [tmp_path / "a.txt"])
+    import_profile(store, [tmp_path / "a.txt"], ProfileImportRequest(imported_id(store)))
     with pytest.raises(FormatError, match="does not count samples of time") as error:
         profiled_sides(store, store.table(), (run_id, imported_id(store)), "runs")
     assert "--interval-ms" in str(error.value.hint)
@@ -116,19 +116,19 @@ def test_without_an_interval_counts_are_samples_and_have_no_time(store: Reposito
 
 def test_exports_of_assay_are_imported_with_the_parts_of_the_run(store: Repository, tmp_path: Path) -> None:
     command(store, "export", "pprof", "--run", make_run(2).run_id, "-o", tmp_path / "run.pb.gz")
-    done = import_profile(store, make_run(1).run_id, [tmp_path / "run.pb.gz"])
+    done = import_profile(store, [tmp_path / "run.pb.gz"], ProfileImportRequest(make_run(1).run_id))
     first, second = (code_profile(store, make_run(number).run_id) for number in (2, 1))
     assert second.phases == first.phases
     assert (second.attempts, second.frames, second.interval_ms) == (first.attempts, first.frames, 10.0)
     assert done.facts.method == "imported pprof profile"
     for number, file in enumerate(sorted(store.folders.bundles.rglob("*.map.collapsed.gz"))[:1]):
-        import_profile(store, imported_id(store), [file])
+        import_profile(store, [file], ProfileImportRequest(imported_id(store)))
         assert code_profile(store, imported_id(store)).phases == (("map", 402),), number
 
 
 def test_a_profile_goes_with_its_run_to_other_repositories(store: Repository, tmp_path: Path) -> None:
     run_id = imported_id(store)
-    bundle = import_profile(store, run_id, [written(tmp_path, "a.txt", COLLAPSED)]).bundle
+    bundle = import_profile(store, [written(tmp_path, "a.txt", COLLAPSED)], ProfileImportRequest(run_id)).bundle
     assert bundle in bundles_with(store, [run_id])
     copied, received = (Repository.create(tmp_path / name) for name in ("copied", "received"))
     assert copy_bundles(store, copied, lambda *_: None).refused == ()
@@ -161,7 +161,7 @@ def test_a_wrong_file_is_refused_with_its_name_and_what_to_do(
     store: Repository, tmp_path: Path, name: str, content: bytes, words: str, hint: str
 ) -> None:
     with pytest.raises(FormatError) as error:
-        import_profile(store, make_run(1).run_id, [written(tmp_path, name, content)])
+        import_profile(store, [written(tmp_path, name, content)], ProfileImportRequest(make_run(1).run_id))
     assert words in error.value.message
     assert error.value.where == name
     assert hint in str(error.value.hint)
@@ -185,7 +185,7 @@ def test_wrong_requests_are_refused(store: Repository, tmp_path: Path) -> None:
     ):
         done = command(store, *words)
         assert message in str(done.exception), (words, done.exception)
-    import_profile(store, first, [good])
+    import_profile(store, [good], ProfileImportRequest(first))
     done = command(store, "import", "profile", good, "--run", first)
     assert "delete the folder bundles/" in str(getattr(done.exception, "hint", ""))
 
@@ -195,7 +195,7 @@ def test_too_many_bytes_are_refused_before_they_are_read(store: Repository, tmp_
     with path.open("wb") as file:
         file.truncate(10 * 10**9)
     with pytest.raises(FormatError, match="10 GB, and a run stores 200 MB"):
-        import_profile(store, make_run(1).run_id, [path])
+        import_profile(store, [path], ProfileImportRequest(make_run(1).run_id))
 
 
 def test_frames_have_the_form_that_categories_know() -> None:
@@ -225,7 +225,7 @@ def test_an_async_profiler_recording_is_cut_into_the_phases_of_its_attempt(store
     where = ("job_1", "task_1", "attempt_1_r_0", "reduce", "worker1", "succeeded")
     task = TaskAttempt(*where, 0.0, 99.0, middle_s, middle_s, 0, 0, 0, 0, None, None, None)
     run_id = with_run(store, 10, started_s, [task])
-    done = import_profile(store, run_id, [target])
+    done = import_profile(store, [target], ProfileImportRequest(run_id))
     assert done.facts.interval_ms == (5.0 if shutil.which("jfr") else None)
     by_phase = {phase: code_profile(store, run_id, CodeProfileRequest(phase=phase)) for phase, _ in done.parts}
     assert set(by_phase) == {"shuffle", "reduce"}
@@ -254,7 +254,7 @@ def test_a_flight_recorder_file_is_cut_into_the_stages_of_its_run(store: Reposit
         Stage(number, 0, "s", (), 1, start_s, end_s, None, 0, 0, 0, 0, 0, 0.0, 0) for number, start_s, end_s in ends
     )
     run_id = with_run(store, 11, started_s, stages=stages)
-    done = import_profile(store, run_id, [target], interval_ms=10.0)
+    done = import_profile(store, [target], ProfileImportRequest(run_id, interval_ms=10.0))
     assert {part for part, _ in done.parts} <= {"stage-0", "stage-1", "no-stage"}
     graphs = flame_graphs_of_run(store, run_id)
     frames = {graph.phase: {graphs.names[frame] for frame in graph.frames} for graph in graphs.graphs}
@@ -262,7 +262,7 @@ def test_a_flight_recorder_file_is_cut_into_the_stages_of_its_run(store: Reposit
     assert "Slow.second" not in frames.get("stage-0", ())
     assert "Slow.first" not in frames.get("stage-1", ())
     with pytest.raises(FormatError, match="no samples of lock"):
-        import_profile(store, make_run(1).run_id, [target], kind="lock")
+        import_profile(store, [target], ProfileImportRequest(make_run(1).run_id, "lock"))
 
 
 @has_profiler
@@ -271,11 +271,11 @@ def test_a_truncated_recording_or_one_of_another_time_is_refused(store: Reposito
     library = CACHED / agent.LIBRARIES[os.uname().machine]
     run_two_methods(tmp_path, f"-agentpath:{library}=start,event=ctimer,interval=5ms,jfr,file={target}")
     with pytest.raises(FormatError) as error:
-        import_profile(store, make_run(1).run_id, [target])
+        import_profile(store, [target], ProfileImportRequest(make_run(1).run_id))
     assert "after the run's start, and the run took 60 s" in error.value.message
     for kept in (4, 60, 1000):
         cut = written(tmp_path, "cut.jfr", target.read_bytes()[:kept])
         with pytest.raises(FormatError) as error:
-            import_profile(store, make_run(1).run_id, [cut])
+            import_profile(store, [cut], ProfileImportRequest(make_run(1).run_id))
         assert "not a whole JFR recording" in error.value.message
         assert "jcmd PID JFR.dump" in str(error.value.hint)

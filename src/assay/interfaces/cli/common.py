@@ -8,9 +8,11 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -27,6 +29,7 @@ _GAP = 2
 """Number of spaces between two columns."""
 _INDENT = "    "
 F = TypeVar("F", bound=Callable[..., Any])
+Request = TypeVar("Request")
 
 
 class RenamedOption(click.Option):
@@ -104,6 +107,33 @@ def repeated_options(context: click.Context, names: Sequence[str]) -> str:
             items = value if isinstance(value, tuple) else (value,)
             words += [word for item in items for word in (options[name], str(item))]
     return f" {shlex.join(words)}" if words else ""
+
+
+def request_of(kind: type[Request], options: Mapping[str, Any], **values: Any) -> Request:
+    """Return a request of the dataclass ``kind``: options give the fields of their names, ``values`` the others."""
+    names = {field.name for field in fields(cast(Any, kind))}
+    return kind(**{name: value for name, value in options.items() if name in names} | values)
+
+
+def profile_option(default: str = "the one shipped with assay") -> Callable[[F], F]:
+    """Return a decorator that adds ``--profile FILE``, passed on as ``profile: tuple[Path, ...]``."""
+    return click.option(
+        "--profile",
+        type=click.Path(path_type=Path),
+        callback=lambda _context, _parameter, file: () if file is None else (file,),
+        help=f"Simulation profile. Default: {default}.",
+    )
+
+
+def until_option(help_text: str) -> Callable[[F], F]:
+    """Return a decorator that adds ``--until``, passed on as ``stop: Stop | None``."""
+
+    def parsed(_context: click.Context, _parameter: click.Parameter, text: str | None) -> object:
+        from assay.execution.planning.forecast.call_limits import parse_stop
+
+        return parse_stop(text, datetime.now().astimezone()) if text else None
+
+    return click.option("--until", "stop", metavar="TIME|DURATION|N runs", callback=parsed, help=help_text)
 
 
 def row_limit(all_rows: bool, limit: int | None = None) -> int | None:

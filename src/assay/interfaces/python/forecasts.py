@@ -57,14 +57,14 @@ class Forecasts:
         """
         from assay.execution.planning.plan_files.changed_plan import parse_question
         from assay.interfaces.python.charts import whatif_charts
-        from assay.questions.forecasts.learning import profile_from
+        from assay.questions.forecasts.learning import ProfileRequest, profile_from
         from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
         from assay.specs.document import read_document
 
         described = read_document(file_path(cluster, "cluster")).text if cluster is not None else ""
         parsed = parse_question(conditions(changes))
         question = WhatIfQuestion(parsed, conditions(where), text(target, "target"), described)
-        known = profile_from([file_path(profile, "profile")], None, ()) if profile is not None else None
+        known = profile_from(ProfileRequest((file_path(profile, "profile"),))) if profile is not None else None
         book = price_book(prices) if prices is not None else None
         answer = what_if(self._store, question, book, known)
         simulated = answer.configurations
@@ -128,7 +128,7 @@ class Forecasts:
         """
         from assay.estimation.simulator.pool import SimulatorPool
         from assay.execution.planning.plan_files.hardware_file import load_catalogue
-        from assay.questions.forecasts.learning import profile_from
+        from assay.questions.forecasts.learning import ProfileRequest, profile_from
         from assay.questions.recommendation.recommend import recommend
         from assay.questions.recommendation.request import Objective, RecommendRequest
         from assay.questions.recommendation.sentences import headline, sentences
@@ -146,7 +146,7 @@ class Forecasts:
             seed=whole(seed, 0, SEED_MAX, "seed"),
         )
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
-        profile = profile_from([], self._store.root if learn else None, conditions(where))
+        profile = profile_from(ProfileRequest((), self._store.root if learn else None, conditions(where)))
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             recommendation = recommend(request, hardware, book, profile, pool, None)
         first, *more = headline(recommendation)

@@ -79,7 +79,7 @@ def run_plan(
     from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.plan_reader import load_plan
     from assay.interfaces.telemetry.sending import spans_sent
-    from assay.questions.forecasts.learning import profile_from
+    from assay.questions.forecasts.learning import ProfileRequest, profile_from
     from assay.store import Repository
 
     _refuse_event_loop(plan)
@@ -87,9 +87,9 @@ def run_plan(
     simulated = simulate or described.cluster.simulated
     if not simulated and (profile is not None or learn_from is not None or conditions(where)):
         raise SpecificationError("a profile applies to simulations", where="profile", hint="add simulate=True")
-    files = [file_path(profile, "profile")] if profile is not None else []
+    files = (file_path(profile, "profile"),) if profile is not None else ()
     learned = file_path(learn_from, "learn_from") if learn_from is not None else None
-    costs = profile_from(files, learned, conditions(where)) if simulated else None
+    costs = profile_from(ProfileRequest(files, learned, conditions(where))) if simulated else None
     stop = parse_stop(text(until, "until"), datetime.now().astimezone()) if until is not None else None
     request = replace(
         campaign_request(described, costs), again=again, only=texts(only, "only"), stop=stop, baseline=baseline

@@ -173,10 +173,10 @@ def _readme(document: ReportDocument, report: Report, files: Mapping[str, bytes]
 
 
 def package_files(
-    document: ReportDocument, report: Report, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
+    document: ReportDocument, report: Report, given: Mapping[str, bytes], bundles: int
 ) -> dict[str, bytes]:
-    """Return all files of the package except its runs, the README first."""
-    files = dict(plans) | ({PRICES: prices} if prices is not None else {}) | table_files(document)
+    """Return all files of the package except its runs, the README first. ``given``: plans and price book, by name."""
+    files = dict(given) | table_files(document)
     return {
         "README.md": _readme(document, report, files, bundles),
         "report.html": html(document).encode(),

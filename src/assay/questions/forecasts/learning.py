@@ -4,7 +4,7 @@ In: a repository and conditions on its runs. Out: a :class:`~assay.model.plans.w
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
@@ -15,7 +15,7 @@ from assay.questions.runs.runs import selected
 from assay.specs.profiles import load_profile, shipped_profile
 from assay.store import Repository
 
-__all__ = ["learn_profile", "profile_from", "profile_of", "shipped_profile"]
+__all__ = ["ProfileRequest", "learn_profile", "profile_from", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
 """Maximum number of runs that a profile is learned from (the newest)."""
@@ -47,18 +47,35 @@ def _observed_run(repository: Repository, run: Run) -> ObservedRun:
     return ObservedRun(replace(complete_run.run, metrics=run.metrics), complete_run.tasks, complete_run.trace)
 
 
-def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:
-    """Return the profile in ``files``, the profile learned from a repository, or the shipped profile.
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """Where the profile of a simulation comes from. Without files and repository, it is the shipped profile."""
 
-    Raises SpecificationError if ``files`` and ``learn_from`` are both given, or for two files for the same engine.
+    profile: tuple[Path, ...] = ()
+    """Files, one for each engine."""
+    learn_from: Path | None = None
+    """Folder of a repository to learn from."""
+    where: tuple[str, ...] = ()
+    """Learn only from runs that match every ``COLUMN=LEVEL``."""
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it is the shipped profile."""
+        return not self.profile and self.learn_from is None
+
+
+def profile_from(request: ProfileRequest) -> CostProfile:
+    """Return the profile in the files, the profile learned from a repository, or the shipped profile.
+
+    Raises SpecificationError for files together with a repository, or for two files for the same engine.
     """
-    if files and learn_from is not None:
+    if request.profile and request.learn_from is not None:
         raise SpecificationError("--profile and --learn-from exclude each other")
-    if files:
-        profiles = [load_profile(file) for file in files]
+    if request.profile:
+        profiles = [load_profile(file) for file in request.profile]
         if len({profile.engine for profile in profiles}) < len(profiles):
             raise SpecificationError(
                 "two of the files after --profile are for one engine", hint="give one for each engine"
             )
         return profiles[0].together_with(profiles[1:])
-    return learn_profile(learn_from, where) if learn_from is not None else shipped_profile()
+    return shipped_profile() if request.learn_from is None else learn_profile(request.learn_from, request.where)

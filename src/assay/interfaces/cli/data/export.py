@@ -3,24 +3,25 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.output import write_whole, written
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import repository_option, where_option
+from assay.interfaces.cli.common import repository_option, request_of, where_option
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Run
 from assay.questions.runs.code_profiles.code_profile import has_times, stacks_of_run, times_of_run
-from assay.questions.runs.runs import in_order_of_start, levels_in, selected
+from assay.questions.runs.runs import in_order_of_start, selected
+from assay.questions.trust.listed_runs import RunsRequest, chosen_runs
 from assay.store import Repository
 from assay.store.exchange.exchange import write_csv, write_json_lines, write_otava, write_parquet, write_perfkit
 from assay.store.exchange.paraver import paraver_files
 from assay.store.exchange.perfetto import perfetto_bytes
 from assay.store.exchange.profiles import collapsed_bytes, pprof_bytes
-from assay.text import plural, workload_named
+from assay.text import plural
 
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,
@@ -62,22 +63,17 @@ _RUN_FORMS = (*_RUN_WRITERS, _PARAVER)
 @click.option("--layout", help="Only runs on this layout.")
 @repository_option
 def export(
-    form: str | None,
-    dataset: str | None,
-    run: str | None,
-    output: Path | None,
-    where: tuple[str, ...],
-    workload: str | None,
-    layout: str | None,
-    repository: Path,
+    form: str | None, dataset: str | None, run: str | None, output: Path | None, repository: Path, **options: Any
 ) -> None:
     """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker samples or Apache Otava CSV, or as a dataset; or one
     run: its profile's stacks as collapsed text or for pprof, or its phases, tasks and device counters for Perfetto,
     with the stacks, or for Paraver.
     """
     opened = Repository.open(repository)
+    request = request_of(RunsRequest, options)
+    filtered = request != RunsRequest()
     if dataset is not None:
-        if form or run or output or where or workload or layout:
+        if form or run or output or filtered:
             raise SpecificationError("a dataset takes all runs; leave out the other options", where="--dataset")
         _export_dataset(opened, dataset)
         return
@@ -86,7 +82,7 @@ def export(
             "no output format", hint=f"choose one of {', '.join([*_WRITERS, 'parquet', *_RUN_FORMS])}, or --dataset"
         )
     if form in _RUN_FORMS or run:
-        if form not in _RUN_FORMS or not run or where or workload or layout:
+        if form not in _RUN_FORMS or not run or filtered:
             raise SpecificationError(
                 "this form is of one run, and takes no filter",
                 where=form,
@@ -94,13 +90,8 @@ def export(
             )
         _export_run(opened, form, run, output)
         return
-    table = opened.table()
-    named = {"workload": workload_named(workload, levels_in(table, "workload")) if workload else None, "layout": layout}
-    conditions = [f"{name}={level}" for name, level in named.items() if level]
-    if not all(level in levels_in(table, name) for name, level in named.items() if level):
-        raise RepositoryError("no run matches", where=str(repository), hint="`assay runs` lists the runs")
-    chosen = selected(table, (*where, *conditions), "--where")
-    runs = opened.runs_at(chosen, in_order_of_start(opened, chosen))
+    chosen = chosen_runs(selected(opened.table(), ()), request)
+    runs = opened.runs_at(chosen, in_order_of_start(opened, chosen)) if chosen is not None else []
     if not runs:
         raise RepositoryError("no run matches", where=str(repository), hint="`assay runs` lists the runs")
     if output is None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -13,7 +13,14 @@ import msgspec
 from assay.analysis.code_profile.recorded import ProfileKind
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import given_options, json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.common import (
+    given_options,
+    json_option,
+    print_json,
+    print_table,
+    repository_option,
+    request_of,
+)
 from assay.interfaces.cli.data.profile_import import PROFILE, import_profile_command
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Origin, SkippedItem
@@ -52,7 +59,7 @@ _LEFT_SHOWN = 20
     show_default=True,
     help="For a table: the origin of its numbers.",
 )
-@click.option("--as", "label", default="", metavar="NAME", help="Name of the import, used as the plan of its runs.")
+@click.option("--as", "plan", default="", metavar="NAME", help="Name of the import, used as the plan of its runs.")
 @click.option(
     "--strict",
     is_flag=True,
@@ -75,18 +82,10 @@ def import_results(
     context: click.Context,
     /,
     words: tuple[str, ...],
-    mapping: tuple[str, ...],
-    defaults: tuple[str, ...],
-    origin: str,
-    label: str,
-    strict: bool,
-    run: str | None,
-    kind: ProfileKind | None,
-    interval_ms: float | None,
     list_formats: bool,
     as_json: bool,
     repository: Path,
-    **fields: Any,
+    **options: Any,
 ) -> None:
     """Import results from files and folders. Without FORMAT, the format of each file is detected.
 
@@ -97,16 +96,17 @@ def import_results(
         _list(as_json)
         return
     is_profile = words[:1] == (PROFILE,) and not Path(PROFILE).exists()
-    other = ("mapping", "defaults", "origin", "label", "strict", "replace", "again")
+    other = ("mapping", "defaults", "origin", "plan", "strict", "replace", "again")
     if refused := given_options(context, other if is_profile else ("run", "kind", "interval_ms")):
         message = f"this option {'does not apply to profiles' if is_profile else 'applies to profiles only'}"
         raise SpecificationError(message, where=refused[0], hint="assay import profile FILE… --run RUN")
     if is_profile:
-        import_profile_command(repository, words[1:], run, kind, interval_ms, as_json)
+        import_profile_command(repository, words[1:], options, as_json)
         return
-    job = _job(words, mapping, defaults, Origin(origin))
+    job = _import_job(words, request_of(_TableOptions, options))
+    request = request_of(ImportRequest, options)
     opened = Repository.create(repository)
-    if strict and job.unknown:
+    if request.strict and job.unknown:
         job.by_format.clear()
     for format_, sources in job.by_format:
         with _Bar(f"importing {format_.name}", quiet=as_json) as bar:
@@ -114,17 +114,26 @@ def import_results(
                 format_.name,
                 partial(format_.items, sources),
                 [(source.name, source.path) for source in sources],
-                ImportRequest(format_.variant, label or format_.name, strict, by_rows=format_.by_rows, **fields),
+                replace(request, variant=format_.variant, plan=request.plan or format_.name, by_rows=format_.by_rows),
                 bar.show,
             )
         job.summaries.append(summary)
-    _print(job, strict, as_json)
+    _print(job, request.strict, as_json)
     taken = sum(summary.taken + summary.already_there for summary in job.summaries)
-    sys.exit(0 if taken and not (strict and job.left) else FormatError.exit_code)
+    sys.exit(0 if taken and not (request.strict and job.left) else FormatError.exit_code)
+
+
+@dataclass(frozen=True, slots=True)
+class _TableOptions:
+    """The options for tables."""
+
+    mapping: tuple[str, ...]
+    defaults: tuple[str, ...]
+    origin: str
 
 
 @dataclass(slots=True)
-class _Job:
+class _ImportJob:
     by_format: list[tuple[Format, list[Source]]]
     unknown: dict[str, str]
     summaries: list[ImportSummary] = field(default_factory=list)
@@ -136,7 +145,7 @@ class _Job:
         return [*files, *(item for summary in self.summaries for item in summary.left)]
 
 
-def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
+def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
     """Return the files to import, by format.
 
     Raises SpecificationError for invalid arguments, and FormatError for a name that is neither a path nor a format.
@@ -152,13 +161,15 @@ def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], 
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
         chosen(str(missing), known)  # neither a path nor a format: the error lists the formats
     sources, doubled = _distinct(sources_in(paths))
-    if (mapping or defaults) and not (named and words[0] == TABLE):
+    if (table.mapping or table.defaults) and not (named and words[0] == TABLE):
         raise SpecificationError("--map and --set apply to tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if named:
-        format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else known[words[0]]
-        return _Job([(format_, sources)], doubled)
+        format_ = known.get(words[0]) or table_format(
+            _pairs(table.mapping), _pairs(table.defaults), Origin(table.origin)
+        )
+        return _ImportJob([(format_, sources)], doubled)
     by_name, unknown = sorted_by_format(sources, known)
-    return _Job([(known[name], files) for name, files in by_name.items()], {**doubled, **unknown})
+    return _ImportJob([(known[name], files) for name, files in by_name.items()], {**doubled, **unknown})
 
 
 def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
@@ -222,7 +233,7 @@ class _Bar:
         self._progress.update(self._task, completed=number)
 
 
-def _print(job: _Job, strict: bool, as_json: bool) -> None:
+def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:
     left = job.left
     if as_json:
         value: dict[str, Any] = {

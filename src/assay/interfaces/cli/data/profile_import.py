@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from assay.analysis.code_profile.recorded import ProfileKind
 from assay.foundation.errors import SpecificationError
-from assay.interfaces.cli.common import print_json, say
+from assay.interfaces.cli.common import print_json, request_of, say
 from assay.store import Repository
 from assay.text import plural
 
@@ -17,26 +17,19 @@ PROFILE = "profile"
 """The word that names the files as a profile."""
 
 
-def import_profile_command(
-    repository: Path,
-    files: Sequence[str],
-    run: str | None,
-    kind: ProfileKind | None,
-    interval_ms: float | None,
-    as_json: bool,
-) -> None:
-    """Attach ``files`` to ``run``, and print what they hold."""
-    if run is None or not files:
+def import_profile_command(repository: Path, files: Sequence[str], options: Mapping[str, Any], as_json: bool) -> None:
+    """Attach ``files`` to the run of ``--run``, and print what they hold."""
+    if options["run"] is None or not files:
         raise SpecificationError(
             "a profile needs its files and the run that it was recorded in",
             where=PROFILE,
             hint="assay import profile FILE… --run RUN; `assay runs` lists the runs",
         )
     from assay.questions.json_values import json_value
-    from assay.questions.runs.code_profiles.profile_import import import_profile
+    from assay.questions.runs.code_profiles.profile_import import ProfileImportRequest, import_profile
 
     paths = [Path(name) for name in files]
-    done = import_profile(Repository.open(repository), run, paths, kind=kind, interval_ms=interval_ms, progress=say)
+    done = import_profile(Repository.open(repository), paths, request_of(ProfileImportRequest, options), say)
     if as_json:
         print_json(json_value(done))
         return

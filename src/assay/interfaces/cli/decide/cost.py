@@ -14,6 +14,7 @@ from assay.interfaces.cli.common import (
     print_json,
     print_rows,
     repository_option,
+    request_of,
     row_limit,
     where_option,
 )
@@ -207,14 +208,11 @@ def cost(
     context: click.Context,
     /,
     prices: Path,
-    years: float | None,
-    workload: str | None,
     where: tuple[str, ...],
-    exclude_flagged: bool,
     all_rows: bool,
     repository: Path,
     as_json: bool,
-    **fields: Any,
+    **options: Any,
 ) -> None:
     """Decide which configuration costs least: per run, with the Pareto front and switching prices, or over years.
 
@@ -222,31 +220,32 @@ def cost(
     """
     from assay.specs import load_prices
 
-    where = (*([f"workload={workload}"] if workload else []), *where)
+    where = (*([f"workload={options['workload']}"] if options["workload"] else []), *where)
+    years = options["years"]
     per_run, over_years = ("by", "take", "on", "currency", "seed"), ("rounding", "baseline")
     for option in given_options(context, over_years if years is None else per_run):
         raise click.UsageError(f"{option} {'needs' if years is None else 'cannot be combined with'} --years.")
     book = load_prices(prices)
     if years is not None:
-        request = JobCostRequest(book, where, years, fields["rounding"], fields["baseline"], exclude_flagged)
+        request = request_of(JobCostRequest, options, prices=book, where=where)
         print_costs_over_years(repository, request, row_limit(all_rows), as_json=as_json)
         return
-    _print_costs_per_run(repository, book, where, _request(book, prices, fields, exclude_flagged), all_rows, as_json)
+    _print_costs_per_run(repository, book, where, _request(book, prices, options), all_rows, as_json)
 
 
-def _request(book: PriceBook, file: Path, fields: dict[str, Any], exclude_flagged: bool) -> CostEffectivenessRequest:
+def _request(book: PriceBook, file: Path, options: dict[str, Any]) -> CostEffectivenessRequest:
     """Return the request for the options. Prints a warning if ``--on`` is before the date of the price book."""
     from assay.specs.prices import checked_date
 
-    factors = tuple(part.strip() for part in fields["by"].split(",")) if fields["by"] else ()
-    day = checked_date(fields["on"], "--on") if fields["on"] else None
+    factors = tuple(part.strip() for part in options["by"].split(",")) if options["by"] else ()
+    day = checked_date(options["on"], "--on") if options["on"] else None
     if day and day < book.date:
         click.echo(
             f"warning: --on {day} is before {book.date}, the date of {file.name}: prices without a "
             "date may not have applied yet",
             err=True,
         )
-    return CostEffectivenessRequest(factors, fields["take"], day, fields["currency"], fields["seed"], exclude_flagged)
+    return request_of(CostEffectivenessRequest, options, by=factors, on=day)
 
 
 def _print_costs_per_run(

@@ -19,6 +19,7 @@ from assay.interfaces.cli.common import (
     print_json,
     repeated_options,
     repository_option,
+    request_of,
     row_limit,
     say,
     where_option,
@@ -99,15 +100,12 @@ def decide(
     context: click.Context,
     /,
     question: str | None,
-    details: str | None,
-    factor: str | None,
-    workload: str | None,
     where: tuple[str, ...],
     prices: Path | None,
     repository: Path,
     all_rows: bool,
     as_json: bool,
-    **fields: Any,
+    **options: Any,
 ) -> None:
     """Decide which option is faster, how much, and what it costs.
 
@@ -119,29 +117,30 @@ def decide(
     """
     of_options = given_options(context, ("group", "deployments", "method", "dataset", "on"))
     default = Details.OPTIONS if of_options else Details.FULL if all_rows else Details.NONE
-    chosen = Details(details) if details else default
+    chosen = Details(options["details"]) if options["details"] else default
     if chosen is not Details.OPTIONS and of_options:
         raise click.UsageError(f"{of_options[0]} applies to --details options.")
-    if chosen is Details.GROUPS and fields["ignore"]:
+    if chosen is Details.GROUPS and options["ignore"]:
         raise click.UsageError("--ignore and --details groups exclude each other.")
-    if factor:  # old syntax: --by FACTOR, with a workload as the argument
-        question, workload = factor, workload or question
+    workload = options["workload"]
+    if options["factor"]:  # old syntax: --by FACTOR, with a workload as the argument
+        question, workload = options["factor"], workload or question
     if workload:
         where = (*where, f"workload={workload}")
-    if question is None and (details or of_options or fields["baseline"] or fields["ignore"]):
+    if question is None and (options["details"] or of_options or options["baseline"] or options["ignore"]):
         question = "storage"
-    request = DecisionRequest(question or "", fields["baseline"], where, fields["ignore"], _book(prices))
+    request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
     given = repeated_options(context, ("where", "prices", "repository"))
     output = _Output(row_limit(all_rows), as_json, chosen is not Details.NONE, given)
-    if fields["dataset"] is not None or fields["on"] is not None:
-        table = _dataset_table(fields["dataset"], fields["on"], where)
-        _show_options(None, None, table, request, fields, output)
+    if options["dataset"] is not None or options["on"] is not None:
+        table = _dataset_table(options["dataset"], options["on"], where)
+        _show_options(None, None, table, request, options, output)
         return
     opened, flagged, table = read_flagged(repository, where)
     if question is None:
         _show_questions(opened, flagged, request, output)
     elif chosen is Details.OPTIONS:
-        _show_options(opened, flagged, table, request, fields, output)
+        _show_options(opened, flagged, table, request, options, output)
     elif chosen is Details.GROUPS:
         _show_groups(opened, flagged, table, request, output)
     else:
@@ -229,7 +228,7 @@ def _show_options(
     flagged: Flagged | None,
     table: RunTable,
     request: DecisionRequest,
-    fields: dict[str, Any],
+    options: dict[str, Any],
     output: _Output,
 ) -> None:
     """Print the details of options. ``opened`` and ``flagged``: None if ``table`` comes from a dataset."""
@@ -237,10 +236,10 @@ def _show_options(
     from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view, speedups_over
 
     names = tuple(name.strip() for name in factor_of_details(table, request.factor).split(","))
-    group = None if fields["group"] == "none" else fields["group"]
-    speedup_request = SpeedupRequest(names, request.baseline, group, request.ignore, fields["deployments"])
-    if fields["method"] != "matched":
-        print_published(table, names, request.baseline, fields["method"], output.as_json)
+    group = None if options["group"] == "none" else options["group"]
+    speedup_request = request_of(SpeedupRequest, options, factors=names, group=group)
+    if options["method"] != "matched":
+        print_published(table, names, request.baseline, options["method"], output.as_json)
         return
     view = speedup_view(opened, table, speedup_request) if opened else speedups_over(table, speedup_request)
     decisions, question = _answered(opened, flagged, request) if opened and flagged else ((), None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.foundation.output import check_output
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
+from assay.interfaces.cli.common import json_option, print_json, repository_option, request_of, where_option
 from assay.interfaces.cli.repository_runs import read_flagged
 
 if TYPE_CHECKING:
@@ -19,36 +20,6 @@ if TYPE_CHECKING:
     from assay.interfaces.report.output.document import ReportDocument
     from assay.questions.report.values import Report
     from assay.store import Repository
-
-
-def _packed(
-    path: Path,
-    repository: Repository,
-    table: RunTable,
-    document: ReportDocument,
-    report: Report,
-    plan: Path | None,
-    prices: Path | None,
-) -> None:
-    from assay.interfaces.report.package import campaign_files, package_files, plan_files
-    from assay.store.exchange.package import bundles_with, write_package
-    from assay.text import plural
-
-    given = None
-    if plan is not None:
-        from assay.execution.planning.plan_files.plan_reader import load_plan
-
-        given = load_plan(plan)
-    bundles = bundles_with(repository, repository.ids_at(table, range(len(table))))
-    plans = plan_files(repository.folders.campaigns, report.provenance.plans, given)
-    book = prices.read_bytes() if prices is not None else None
-    files = package_files(document, report, plans, book, len(bundles)) | campaign_files(
-        repository.folders.campaigns, report.provenance.plans
-    )
-    size = write_package(path, repository, bundles, files)
-    click.echo(
-        f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
-    )
 
 
 @click.command("report", cls=AssayCommand)
@@ -101,23 +72,14 @@ def _packed(
 @repository_option
 @json_option
 def report(
-    output: Path | None,
-    charts: Path | None,
-    bundle: Path | None,
-    prices: Path | None,
-    date: datetime | None,
-    plan: Path | None,
-    matched: bool | None,
-    where: tuple[str, ...],
-    repository: Path,
-    as_json: bool,
-    **fields: Any,
+    prices: Path | None, plan: Path | None, where: tuple[str, ...], repository: Path, as_json: bool, **options: Any
 ) -> None:
     """Write a report: the decision on page one, then its details, findings, threats to validity, and how to repeat it.
 
     --json prints the data of the report.
     """
-    _check_targets(output, charts, bundle, as_json)
+    targets = request_of(_ReportTargets, options)
+    targets.check(as_json)
     book = None
     if prices is not None:
         from assay.specs import load_prices
@@ -127,20 +89,22 @@ def report(
     from assay.questions.report.build import report_of
     from assay.questions.report.request import DetailLevel, ReportRequest
 
-    details = {None: None, True: DetailLevel.GROUPS, False: DetailLevel.CONFIGURATIONS}[matched]
-    request = ReportRequest(
+    details = {None: None, True: DetailLevel.GROUPS, False: DetailLevel.CONFIGURATIONS}[options["matched"]]
+    request = request_of(
+        ReportRequest,
+        options,
         prices=prices.name if prices else None,
-        date=date.date().isoformat() if date else None,
+        date=options["date"].date().isoformat() if options["date"] else None,
         details=details,
         conditions=where,
-        **fields,
     )
     opened, _, table = read_flagged(repository, request.where)
     answer = report_of(opened, table, request, book)
     document = compose(answer)
-    _write(document, output, charts, as_json)
-    if bundle is not None:
-        _packed(bundle, opened, table, document, answer, plan, prices)
+    targets.write(document, as_json)
+    if targets.bundle is not None:
+        given = _given_files(opened, answer, plan, prices)
+        _write_package(targets.bundle, opened, table, document, answer, given)
     if as_json:
         from assay.questions.decisions.sentences.decision_sentences import answer_of
         from assay.questions.json_values import json_value
@@ -150,29 +114,72 @@ def report(
         print_json({**sentences, **json_value(answer), "decisions": json_value(decisions)})
 
 
-def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None, as_json: bool) -> None:
-    """Raise SpecificationError for output files that can't be written, before the report is computed."""
-    from assay.interfaces.report.output.writing import form_of
+@dataclass(frozen=True, slots=True)
+class _ReportTargets:
+    """The files to write."""
 
-    if output is None and charts is None and bundle is None and not as_json:
-        raise SpecificationError("no output file for the report", hint="assay report -o report.html")
-    if output is not None:
-        form_of(output)
-    if bundle is not None and not bundle.name.endswith((".tar.gz", ".tgz")):
-        raise SpecificationError(
-            "the name of a package must end in .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz"
-        )
-    for path in (output, bundle):
-        if path is not None:
-            check_output(path)
+    output: Path | None
+    charts: Path | None
+    bundle: Path | None
+
+    def check(self, as_json: bool) -> None:
+        """Raise SpecificationError for files that can't be written, before the report is computed."""
+        from assay.interfaces.report.output.writing import form_of
+
+        if self.output is None and self.charts is None and self.bundle is None and not as_json:
+            raise SpecificationError("no output file for the report", hint="assay report -o report.html")
+        if self.output is not None:
+            form_of(self.output)
+        if self.bundle is not None and not self.bundle.name.endswith((".tar.gz", ".tgz")):
+            raise SpecificationError(
+                "the name of a package must end in .tar.gz",
+                where=str(self.bundle),
+                hint="assay report --bundle report.tar.gz",
+            )
+        for path in (self.output, self.bundle):
+            if path is not None:
+                check_output(path)
+
+    def write(self, document: ReportDocument, as_json: bool) -> None:
+        """Write the report and its charts."""
+        from assay.interfaces.report.output.writing import write_charts, write_document
+
+        if self.output is not None:
+            write_document(self.output, document)
+            click.echo(f"wrote {self.output}", err=as_json)
+        if self.charts is not None:
+            number = write_charts(self.charts, document)
+            click.echo(f"wrote {number} charts to {self.charts}", err=as_json)
 
 
-def _write(document: ReportDocument, output: Path | None, charts: Path | None, as_json: bool) -> None:
-    from assay.interfaces.report.output.writing import write_charts, write_document
+def _given_files(repository: Repository, report: Report, plan: Path | None, prices: Path | None) -> dict[str, bytes]:
+    """Return the plans of the report with their campaign files, and the price book, by name in the package."""
+    from assay.interfaces.report.package import PRICES, campaign_files, plan_files
 
-    if output is not None:
-        write_document(output, document)
-        click.echo(f"wrote {output}", err=as_json)
-    if charts is not None:
-        number = write_charts(charts, document)
-        click.echo(f"wrote {number} charts to {charts}", err=as_json)
+    given = None
+    if plan is not None:
+        from assay.execution.planning.plan_files.plan_reader import load_plan
+
+        given = load_plan(plan)
+    campaigns, plans = repository.folders.campaigns, report.provenance.plans
+    book = {} if prices is None else {PRICES: prices.read_bytes()}
+    return plan_files(campaigns, plans, given) | book | campaign_files(campaigns, plans)
+
+
+def _write_package(
+    path: Path,
+    repository: Repository,
+    table: RunTable,
+    document: ReportDocument,
+    report: Report,
+    given: Mapping[str, bytes],
+) -> None:
+    from assay.interfaces.report.package import package_files
+    from assay.store.exchange.package import bundles_with, write_package
+    from assay.text import plural
+
+    bundles = bundles_with(repository, repository.ids_at(table, range(len(table))))
+    size = write_package(path, repository, bundles, package_files(document, report, given, len(bundles)))
+    click.echo(
+        f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,14 +17,15 @@ from assay.interfaces.cli.common import (
     print_json,
     print_table,
     repository_option,
+    request_of,
     where_option,
 )
 from assay.interfaces.cli.explain.run_text import configuration_text
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
-from assay.questions.runs.runs import in_order_of_start, levels_in, run_json, selected
-from assay.questions.trust.flags import flagged_runs, flags_in, outlier_kinds
+from assay.questions.runs.runs import levels_in, run_json
+from assay.questions.trust.listed_runs import RunsRequest, listed_runs
 from assay.store import Repository, short_length
-from assay.text import layout_text, workload_named, workload_title
+from assay.text import layout_text, workload_title
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
 _FIRST = ("run", "workload", "configuration", "duration")
@@ -35,56 +37,32 @@ _START = _HEADERS[1]
 @click.option("--workload", help="Only runs of this workload.")
 @click.option("--layout", help="Only runs on this layout, by its code in brackets: HD2.")
 @click.option("--status", type=click.Choice([status.value for status in RunStatus]), help="Only runs with this status.")
-@click.option("--outliers", "--odd", "odd", is_flag=True, help="Only runs that are flagged as outliers.")
+@click.option("--outliers", "--odd", "outliers", is_flag=True, help="Only runs that are flagged as outliers.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only this many of the newest runs.")
 @all_option
 @json_option
 @repository_option
-def runs(
-    where: tuple[str, ...],
-    workload: str | None,
-    layout: str | None,
-    status: str | None,
-    odd: bool,
-    limit: int | None,
-    all_rows: bool,
-    as_json: bool,
-    repository: Path,
-) -> None:
+def runs(limit: int | None, all_rows: bool, as_json: bool, repository: Path, **options: Any) -> None:
     """List runs, newest last. Outliers are marked."""
     opened = Repository.open(repository)
-    flagged = flags_in(opened)
-    table = selected(flagged.table, where, "--where") if where else flagged.table
-    named = {"workload": workload_named(workload, levels_in(flagged.table, "workload")) if workload else None}
-    named |= {"layout": layout, "status": status}
-    conditions = [f"{name}={level}" for name, level in named.items() if level]
     rows = limit or (None if all_rows or as_json else ROWS_SHOWN)
-    shown: list[Run] = []
-    total = 0
-    if all(level in levels_in(table, name) for name, level in named.items() if level):
-        if odd:
-            outliers = flagged_runs(opened, flagged, (*where, *conditions), None)
-            total, shown = len(outliers), outliers[-rows if rows else 0 :]
-        else:
-            chosen = selected(table, conditions) if conditions else table
-            total = len(chosen)
-            shown = opened.runs_at(chosen, in_order_of_start(opened, chosen)[-rows if rows else 0 :])
-    kinds = outlier_kinds(opened, flagged)
+    answer = listed_runs(opened, request_of(RunsRequest, options, limit=rows))
+    shown = answer.runs
     if as_json:
-        print_json([run_json(run, kinds.get(run.run_id)) for run in shown])
+        print_json([run_json(run, answer.kinds.get(run.run_id)) for run in shown])
     elif shown:
         length = short_length(run.run_id for run in shown)
-        _print_runs([_row(run, length, kinds.get(run.run_id)) for run in shown])
-        if not limit and total > len(shown):
-            click.echo(f"… {total - len(shown):,} older (--all)")
-    elif not len(flagged.table):
+        _print_runs([_row(run, length, answer.kinds.get(run.run_id)) for run in shown])
+        if not limit and answer.total > len(shown):
+            click.echo(f"… {answer.total - len(shown):,} older (--all)")
+    elif not len(answer.table):
         click.echo(
             f"No runs in {repository} yet.\n"
             "  → `assay demo` measures hard disks against SSDs on this machine; `assay run PLAN` executes a plan."
         )
     else:
-        workloads = ", ".join(workload_title(name) for name in sorted(levels_in(flagged.table, "workload")))
-        layouts = ", ".join(layout_text(name) for name in sorted(levels_in(flagged.table, "layout")))
+        workloads = ", ".join(workload_title(name) for name in sorted(levels_in(answer.table, "workload")))
+        layouts = ", ".join(layout_text(name) for name in sorted(levels_in(answer.table, "layout")))
         click.echo(f"No run matches.\n  → There are runs of {workloads} on {layouts}.")
 
 

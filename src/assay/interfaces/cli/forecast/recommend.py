@@ -13,7 +13,17 @@ import click
 
 from assay.foundation.units import format_percent
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import F, RenamedOption, all_option, json_option, print_json, print_rows, row_limit
+from assay.interfaces.cli.common import (
+    F,
+    RenamedOption,
+    all_option,
+    json_option,
+    print_json,
+    print_rows,
+    profile_option,
+    request_of,
+    row_limit,
+)
 from assay.interfaces.cli.terminal import send_control
 from assay.questions.recommendation.request import (
     CONFIDENCE,
@@ -95,9 +105,7 @@ def search_options(command: F) -> F:
     help="Minimum share of draws in which every constraint is kept.",
 )
 @search_options
-@click.option(
-    "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: the one shipped with assay."
-)
+@profile_option()
 @click.option(
     "--learn-from",
     type=click.Path(path_type=Path, file_okay=False),
@@ -108,17 +116,7 @@ def search_options(command: F) -> F:
 )
 @all_option
 @json_option
-def recommend(
-    catalogue: Path,
-    prices: Path,
-    jobs: int | None,
-    profile: Path | None,
-    learn_from: Path | None,
-    where: tuple[str, ...],
-    all_rows: bool,
-    as_json: bool,
-    **fields: Any,
-) -> None:
+def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, as_json: bool, **options: Any) -> None:
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
     assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
@@ -126,16 +124,16 @@ def recommend(
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
-    from assay.questions.forecasts.learning import profile_from
+    from assay.questions.forecasts.learning import ProfileRequest, profile_from
     from assay.questions.json_values import json_value
     from assay.questions.recommendation.recommend import recommend as answer_to
     from assay.questions.recommendation.request import Objective, RecommendRequest
     from assay.specs.prices import load_prices
 
-    minimize = fields.pop("minimize")
-    request = RecommendRequest(minimize=Objective(minimize) if minimize else None, **fields)
+    minimize = Objective(options["minimize"]) if options["minimize"] else None
+    request = request_of(RecommendRequest, options, minimize=minimize)
     hardware, book = load_catalogue(catalogue), load_prices(prices)
-    costs = profile_from([profile] if profile else [], learn_from, where)
+    costs = profile_from(request_of(ProfileRequest, options))
     with SimulatorPool(jobs) as pool, search_progress() as progress:
         answer = answer_to(request, hardware, book, costs, pool, progress)
     if as_json:

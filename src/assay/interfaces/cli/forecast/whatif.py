@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,9 @@ from assay.interfaces.cli.common import (
     json_option,
     print_json,
     print_rows,
+    profile_option,
     repository_option,
+    request_of,
     row_limit,
     where_option,
 )
@@ -36,9 +38,7 @@ if TYPE_CHECKING:
 @where_option
 @all_option
 @click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML): adds the cost of a run.")
-@click.option(
-    "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: learned from these runs."
-)
+@profile_option("learned from these runs")
 @click.option(
     "--learn-from",
     type=click.Path(path_type=Path, file_okay=False),
@@ -52,16 +52,7 @@ if TYPE_CHECKING:
 @json_option
 @repository_option
 def whatif(
-    target: str,
-    changes: tuple[str, ...],
-    where: tuple[str, ...],
-    all_rows: bool,
-    prices: Path | None,
-    profile: Path | None,
-    learn_from: Path | None,
-    cluster: Path | None,
-    as_json: bool,
-    repository: Path,
+    all_rows: bool, prices: Path | None, cluster: Path | None, as_json: bool, repository: Path, **options: Any
 ) -> None:
     """Simulate measured runs on a changed cluster.
 
@@ -70,7 +61,7 @@ def whatif(
     prediction by the error of that simulation. Each time has a 90 % interval. The assumptions are below the table.
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
-    from assay.questions.forecasts.learning import profile_from
+    from assay.questions.forecasts.learning import ProfileRequest, profile_from
     from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
     from assay.questions.json_values import json_value
     from assay.specs.document import read_document
@@ -78,9 +69,10 @@ def whatif(
     from assay.store import Repository
 
     described = read_document(cluster).text if cluster else ""
-    question = WhatIfQuestion(parse_question(changes), where, target, described)
+    question = request_of(WhatIfQuestion, options, changes=parse_question(options["changes"]), cluster=described)
     book = load_prices(prices) if prices else None
-    known = profile_from([profile] if profile else [], learn_from, where) if profile or learn_from else None
+    source = request_of(ProfileRequest, options)
+    known = None if source.is_shipped else profile_from(source)
     answer = what_if(Repository.open(repository), question, book, known)
     if as_json:
         print_json(json_value(answer))

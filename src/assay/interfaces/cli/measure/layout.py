@@ -22,6 +22,17 @@ DIFFERENCE = 0.10
 """Default maximum relative difference between bandwidths per directory."""
 
 
+def _words(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _bytes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
+    try:
+        return float(parse_bytes(text)) if text else None
+    except ValueError as error:
+        raise SpecificationError(str(error), where="--data") from None
+
+
 @click.group(cls=AssayGroup)
 def layout() -> None:
     """Plan the directories of each device."""
@@ -29,9 +40,17 @@ def layout() -> None:
 
 @layout.command("plan")
 @click.argument("cluster", type=click.Path(path_type=Path))
-@click.option("--hdfs", metavar="DEVICES", help="Devices for HDFS, such as hdd1,hdd2,ssd1. Default: all.")
-@click.option("--intermediate", metavar="DEVICES", help="Devices for intermediate data. Default: all.")
-@click.option("--data", metavar="BYTES", help="Data per node, such as 33GB: shows how full each device gets.")
+@click.option(
+    "--hdfs", metavar="DEVICES", callback=_words, help="Devices for HDFS, such as hdd1,hdd2,ssd1. Default: all."
+)
+@click.option("--intermediate", metavar="DEVICES", callback=_words, help="Devices for intermediate data. Default: all.")
+@click.option(
+    "--data",
+    "data_bytes",
+    metavar="BYTES",
+    callback=_bytes,
+    help="Data per node, such as 33GB: shows how full each device gets.",
+)
 @click.option("--replication", type=click.IntRange(1), help="Replicas in HDFS. Default: 3, or the number of workers.")
 @click.option(
     "--intermediate-ratio",
@@ -64,15 +83,7 @@ def layout() -> None:
 @click.option("--name", default="split", show_default=True, help="Name of the layout.")
 @json_option
 def plan(
-    cluster: Path,
-    name: str,
-    as_json: bool,
-    baseline: Path | None,
-    repository: Path | None,
-    hdfs: str | None,
-    intermediate: str | None,
-    data: str | None,
-    **options: Any,
+    cluster: Path, name: str, as_json: bool, baseline: Path | None, repository: Path | None, **options: Any
 ) -> None:
     """Split the devices of a worker into directories in proportion to bandwidth, and print a layout for a plan.
 
@@ -86,23 +97,11 @@ def plan(
     if baseline is None and repository is not None:
         baseline = newest_baseline(Repository.open(repository), described.name)
     measured = read_baseline(baseline, described.name) if baseline else None
-    request = DirectoryRequest(_words(hdfs), _words(intermediate), data_bytes=_bytes(data), **options)
-    planned = directory_plan(described, measured, request)
+    planned = directory_plan(described, measured, DirectoryRequest(**options))
     if as_json:
         print_json({"name": name, **_json(planned)})
     else:
         _print(name, planned)
-
-
-def _words(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _bytes(text: str | None) -> float | None:
-    try:
-        return float(parse_bytes(text)) if text else None
-    except ValueError as error:
-        raise SpecificationError(str(error), where="--data") from None
 
 
 def _yaml(name: str, planned: DirectoryPlan) -> str:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,14 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.common import (
+    json_option,
+    print_json,
+    print_table,
+    repository_option,
+    request_of,
+    until_option,
+)
 from assay.text import plural
 
 if TYPE_CHECKING:
@@ -40,11 +46,7 @@ if TYPE_CHECKING:
     metavar="WORKLOAD|FACTOR=LEVEL",
     help="Execute only these runs; repeatable. Workloads are alternatives, and so are levels of the same factor.",
 )
-@click.option(
-    "--until",
-    metavar="TIME|DURATION|N runs",
-    help="Start no more runs after 18:30, 2h or '12 runs'. The same command resumes later.",
-)
+@until_option("Start no more runs after 18:30, 2h or '12 runs'. The same command resumes later.")
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
 @click.option("--simulate", is_flag=True, help="Simulate the runs. Needs no hosts, root or Java.")
 @click.option(
@@ -73,30 +75,20 @@ if TYPE_CHECKING:
     help="When the call ends, send its runs with their jobs and tasks as OpenTelemetry spans to this address.",
 )
 def run(
-    plan: Path,
-    repository: Path,
-    as_json: bool,
-    dry_run: bool,
-    until: str | None,
-    simulate: bool,
-    profile: tuple[Path, ...],
-    learn_from: Path | None,
-    where: tuple[str, ...],
-    trace_by: str,
-    otlp: str | None,
-    **choices: Any,
+    plan: Path, repository: Path, as_json: bool, dry_run: bool, simulate: bool, otlp: str | None, **options: Any
 ) -> None:
     """Execute PLAN, or resume an interrupted campaign. Finished runs are not repeated."""
     from assay.estimation.simulator.campaign import campaign_request
-    from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.plan_reader import load_plan
     from assay.interfaces.telemetry.sending import spans_sent
-    from assay.questions.forecasts.learning import profile_from
+    from assay.questions.forecasts.learning import ProfileRequest, profile_from
 
     described = load_plan(plan)
-    if profile and not (simulate or described.cluster.simulated):
-        described, profile = _profiled(described, profile), ()
-    choices["stop"] = parse_stop(until, datetime.now().astimezone()) if until else None
+    source = request_of(ProfileRequest, options)
+    trace_by = options["trace_by"]
+    if source.profile and not (simulate or described.cluster.simulated):
+        described, source = _profiled(described, source.profile), replace(source, profile=())
+    choices = {name: options[name] for name in ("again", "only", "stop", "baseline")}
     if dry_run:
         if simulate:
             described = replace(described, cluster=replace(described.cluster, simulated=True))
@@ -104,8 +96,8 @@ def run(
         return
     costs: CostProfile | None = None
     if simulate or described.cluster.simulated:
-        costs = profile_from(profile, learn_from, where)
-    elif learn_from or where or trace_by != "group":
+        costs = profile_from(source)
+    elif source.learn_from or source.where or trace_by != "group":
         raise SpecificationError("--learn-from, --where and --trace-by apply to simulations", hint="add --simulate")
     request = replace(campaign_request(described, costs, trace_by), **choices)
     with spans_sent(otlp, repository, partial(click.echo, err=True)) as collected:

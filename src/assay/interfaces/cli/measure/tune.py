@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,15 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_table, repository_option
+from assay.interfaces.cli.common import (
+    json_option,
+    print_json,
+    print_table,
+    profile_option,
+    repository_option,
+    request_of,
+    until_option,
+)
 from assay.text import plural
 
 if TYPE_CHECKING:
@@ -60,32 +67,14 @@ SHOWN = 10
     show_default=True,
     help="Start the search from comparable runs of the repository, predictions from its runs, or the simulator.",
 )
-@click.option(
-    "--until",
-    metavar="TIME|DURATION|N runs",
-    help="Start no more runs after this limit. The same command resumes later.",
-)
+@until_option("Start no more runs after this limit. The same command resumes later.")
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
 @click.option("--simulate", is_flag=True, help="Simulate the runs. Needs no hosts, root or Java.")
-@click.option(
-    "--profile", type=click.Path(path_type=Path), help="Simulation profile. Default: the one shipped with assay."
-)
+@profile_option()
 @click.option("--dry-run", is_flag=True, help="Print what would be tried. Nothing is run or written.")
 @json_option
 @repository_option
-def tune(
-    plan: Path,
-    at: tuple[str, ...],
-    budget: str,
-    until: str | None,
-    baseline: bool,
-    simulate: bool,
-    profile: Path | None,
-    dry_run: bool,
-    as_json: bool,
-    repository: Path,
-    **fields: Any,
-) -> None:
+def tune(plan: Path, simulate: bool, dry_run: bool, as_json: bool, repository: Path, **options: Any) -> None:
     """Search for the fastest configuration of PLAN for a workload; each run is chosen from the results so far.
 
     After the search, the best configuration and the plan's own are executed alternately. The result is the ratio of
@@ -95,30 +84,35 @@ def tune(
     from assay.estimation.simulator.campaign import campaign_request
     from assay.estimation.tuning.planned_tuning import TuningRequest, WarmStart, execute_tuning
     from assay.estimation.tuning.tuner import Strategy
-    from assay.execution.planning.forecast.call_limits import parse_stop
     from assay.execution.planning.plan_files.changed_plan import parse_changes
     from assay.execution.planning.plan_files.plan_reader import load_plan
     from assay.interfaces.cli.measure.progress import CampaignDisplay
     from assay.interfaces.cli.measure.run import summary_lines
     from assay.model import Origin
     from assay.questions.forecasts import tuning
-    from assay.questions.forecasts.learning import profile_from
+    from assay.questions.forecasts.learning import ProfileRequest, profile_from
     from assay.questions.json_values import json_value
     from assay.store import Repository
 
     described = load_plan(plan)
     simulate = simulate or described.cluster.simulated
-    fields |= {"strategy": Strategy(fields["strategy"]), "warm": WarmStart(fields["warm"])}
-    tuning_request = TuningRequest(budget=_budget(budget), at=dict(parse_changes(at, "--at")), **fields)
+    tuning_request = request_of(
+        TuningRequest,
+        options,
+        budget=_budget(options["budget"]),
+        at=dict(parse_changes(options["at"], "--at")),
+        strategy=Strategy(options["strategy"]),
+        warm=WarmStart(options["warm"]),
+    )
+    source = request_of(ProfileRequest, options)
     from_simulator = tuning_request.warm is WarmStart.SIMULATION
-    if profile is not None and not simulate and not from_simulator:
+    if source.profile and not simulate and not from_simulator:
         raise SpecificationError("--profile applies to simulations", hint="add --simulate or --warm simulation")
     if simulate and from_simulator:
         raise SpecificationError(
             "--simulate and --warm simulation ask the simulator the same question", where="--warm", hint="keep one"
         )
-    stop = parse_stop(until, datetime.now().astimezone()) if until else None
-    costs = profile_from([profile] if profile else [], None, ()) if simulate or from_simulator else None
+    costs = profile_from(source) if simulate or from_simulator else None
     opened = None if dry_run and not Repository.is_at(repository) else Repository.create(repository)
     origin = Origin.SIMULATED if simulate else Origin.MEASURED
     planned = tuning.planned_tuning(described, tuning_request, opened, costs, origin)
@@ -128,7 +122,7 @@ def tune(
         return
     request = campaign_request(planned.plan, costs if simulate else None)
     with CampaignDisplay() as display:
-        request = replace(request, stop=stop, baseline=baseline)
+        request = replace(request, stop=options["stop"], baseline=options["baseline"])
         campaign_id, summary = execute_tuning(planned, request, opened, display)
         state = tuning.tuning_state(opened, campaign_id)
         for line in summary_lines(summary) if summary else ["no runs left; the result so far:"]:

@@ -15,6 +15,7 @@ import click
 
 from assay.foundation.errors import HostError, SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
+from assay.interfaces.cli.common import request_of
 
 if TYPE_CHECKING:
     from assay.execution.observation.survey import SurveyedHosts
@@ -73,11 +74,8 @@ def discover(
     output: Path | None,
     from_hadoop: Path | None,
     inventory: Path | None,
-    name: str,
-    master: str | None,
-    below: str,
     force: bool,
-    **login_fields: Any,
+    **options: Any,
 ) -> None:
     """Inspect HOST… over SSH and write a cluster file. The hosts are not changed. `worker[01:12]` means twelve hosts.
 
@@ -89,7 +87,7 @@ def discover(
     if output and output.exists() and not force:
         raise SpecificationError("the file exists", where=str(output), hint="overwrite it with --force")
     listed = _listed(hosts, from_hadoop, inventory)
-    login = _common(listed, _Login(**login_fields))
+    login = _common(listed, request_of(_Login, options))
     survey = asyncio.run(_survey({host.name: _address(host, login) for host in listed}))
     for error in survey.failed.values():
         click.echo(f"left out: {error}", err=True)
@@ -97,11 +95,11 @@ def discover(
         raise HostError(
             "no host could be reached", hint="see the lines above; `ssh HOST true` must work without a password"
         )
-    if master and master not in survey.hosts:
-        raise SpecificationError(f"--master {master} is not among the hosts that answered")
+    if options["master"] and options["master"] not in survey.hosts:
+        raise SpecificationError(f"--master {options['master']} is not among the hosts that answered")
     addresses = {host.name: host.address for host in listed}
     reach = HostAccess(addresses, _ssh_section(login))
-    text, notes = cluster_text(list(survey.hosts.values()), reach, DiscoveryOptions(name, master, below))
+    text, notes = cluster_text(list(survey.hosts.values()), reach, request_of(DiscoveryOptions, options))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     if output:

@@ -43,6 +43,18 @@ _NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileImportRequest:
+    """The run of a profile, and facts that its files do not state."""
+
+    run: str
+    """Beginning of the run's id."""
+    kind: ProfileKind | None = None
+    """What was sampled, for JFR recordings with several kinds and for collapsed stacks; None: ``cpu``."""
+    interval_ms: float | None = None
+    """Time between two samples of a thread, where the files do not state it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileImport:
     """The result: the facts about the profile, its samples, and the lines that are not stacks."""
 
@@ -73,21 +85,15 @@ class _Content:
 
 def import_profile(
     repository: Repository,
-    prefix: str,
     paths: Sequence[Path],
-    *,
-    kind: ProfileKind | None = None,
-    interval_ms: float | None = None,
+    request: ProfileImportRequest,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ProfileImport:
-    """Attach the profile in ``paths`` to the run whose id begins with ``prefix``.
-
-    ``kind``: what was sampled, for JFR recordings with several kinds and for collapsed stacks; default ``cpu``.
-    ``interval_ms``: time between two samples of a thread, where the files do not state it.
+    """Attach the profile in ``paths`` to the run of the request.
 
     Raises RepositoryError if the run is unknown or has a profile, FormatError if a file is no profile or damaged.
     """
-    run = repository.run(prefix)
+    run, kind = repository.run(request.run), request.kind
     bundle = profile_bundle(repository.folders.bundles, run.run_id)
     if bundle.exists() or has_recordings(repository.logs(run.run_id)):
         hint = f"to replace it, delete the folder bundles/{bundle.name}" if bundle.exists() else "choose another run"
@@ -108,7 +114,7 @@ def import_profile(
             where=str(paths[0]),
             hint="import profiles of one kind",
         )
-    intervals = content.intervals_ms - {None} or {interval_ms}
+    intervals = content.intervals_ms - {None} or {request.interval_ms}
     if len(intervals) > 1:
         listed = ", ".join(f"{value:g} ms" for value in sorted(filter(None, intervals)))
         raise FormatError(f"the files have different sampling intervals: {listed}", where=str(paths[0]))
