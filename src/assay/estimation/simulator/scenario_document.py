@@ -1,14 +1,16 @@
 """Define the simulator's input as typed structs that encode to its JSON, field by field.
 
 The structs have the names and units of the reader in ``rust/simulate`` (``read.rs``, ``read_cluster.rs``,
-``read_jobs.rs``; docs/reference/simulator-scenarios.md). A field that is None or empty is left out, and the reader then
-takes its default. The reader refuses unknown fields, so a field that only the structs have fails at the first
-simulation.
+``read_jobs.rs``; docs/reference/simulator-scenarios.md). ``rust/simulate/scenario.schema.json`` is their JSON Schema:
+:func:`schema_text` writes it, and a test compares it with the structs and with what the reader accepts. A field that is
+None or empty is left out, and the reader then takes its default.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, field
 
 
@@ -198,12 +200,16 @@ class ScenarioDocument(Struct, frozen=True, omit_defaults=True):
     seed: int = 1
     id: str = ""
     fidelity: Literal["flows", "requests"] = "flows"
-    detail: str = "duration"
-    """``duration``, ``tasks`` or ``traces``."""
-    trace_by: str = "group"
+    detail: Literal["duration", "tasks", "traces"] = "duration"
+    trace_by: Literal["group", "node"] = "group"
     """``node`` observes each node alone; ``group`` observes the nodes of a rack or type of a large cluster together."""
     tasks_as: Literal["objects", "columns"] = "objects"
 
 
 SimulatorInput = ScenarioDocument | Mapping[str, Any]
 """A document, or plain values with its fields: a scenario that was written by hand."""
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of a document, as in ``rust/simulate/scenario.schema.json``."""
+    return json.dumps(msgspec.json.schema(ScenarioDocument), indent=2) + "\n"
