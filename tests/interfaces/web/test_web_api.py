@@ -440,7 +440,7 @@ def test_a_form_that_chooses_nothing_is_no_condition(client: TestClient) -> None
 
 def test_pages_of_an_empty_repository_say_what_to_do(tmp_path: Path) -> None:
     client = client_of(Repository.create(tmp_path / "empty").root)
-    for address in ("/", "/runs", "/speedup", "/cost", "/quality"):
+    for address in ("/", "/runs", "/speedup", "/cost", "/quality", "/changes", "/gate"):
         answer = client.get(address)
         assert answer.status_code == 200
         assert "assay demo" in answer.text
@@ -464,7 +464,7 @@ def test_every_link_of_every_page_leads_somewhere(client: TestClient) -> None:
             links = [html.unescape(link) for link in re.findall(r'href="(/[^"]*|\?[^"]*)"', answer.text)]
             path = address.partition("?")[0]
             waiting += [path + link if link.startswith("?") else link for link in links]
-    assert {"/", "/runs", "/speedup", "/cost", "/quality"} <= seen
+    assert {"/", "/runs", "/speedup", "/cost", "/quality", "/changes", "/gate"} <= seen
 
 
 def test_a_job_that_the_book_does_not_price_does_not_hide_the_others(writable: Path) -> None:

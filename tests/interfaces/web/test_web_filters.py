@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
 WORKLOAD = "where=workload%3Dterasort"
-FILTERED = ("/", "/speedup", "/cost", "/runs", "/quality")
+FILTERED = ("/", "/speedup", "/cost", "/runs", "/quality", "/changes", "/gate")
 
 
 @pytest.fixture(scope="module")

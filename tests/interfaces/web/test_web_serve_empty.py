@@ -68,7 +68,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     assert "neither empty nor a repository" in str(done.exception)
 
 
-@pytest.mark.parametrize("address", ["/", "/runs", "/speedup", "/cost", "/quality", "/predict"])
+@pytest.mark.parametrize("address", ["/", "/runs", "/speedup", "/cost", "/quality", "/changes", "/gate", "/predict"])
 def test_pages_without_runs_show_three_ways_to_get_some(address: str, tmp_path: Path) -> None:
     page = client_of(Repository.create(tmp_path / "r").root).get(address).text
     assert all(way in page for way in WAYS)

@@ -50,6 +50,8 @@ PAGES = (
     "/cost?workload=terasort",
     "/cost?view=years&cluster=lab-small",
     "/quality",
+    "/changes",
+    "/gate?baseline=2026-07-01",
     "/predict",
     "/hosts",
     "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",

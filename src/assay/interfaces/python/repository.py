@@ -414,10 +414,16 @@ class OpenedRepository(Forecasts):
 
     def changes(self, where: Where = ()) -> Answer[ChangesView]:
         """Find when configurations became faster or slower."""
-        from assay.questions.trust.changes import changes_of, changes_sentence
+        from assay.questions.trust.changes import changes_notes, changes_of, changes_sentence
 
         view = changes_of(selected(self._store.table(), conditions(where)))
-        return Answer(view, changes_sentence(view), json_values=lambda: json_value(view), rows=rows.change_rows)
+        return Answer(
+            view,
+            changes_sentence(view),
+            changes_notes(view),
+            json_values=lambda: json_value(view),
+            rows=rows.change_rows,
+        )
 
     def gate(
         self, baseline: str, max_slowdown: float = 0.05, where: Where = (), *, ignore: str | Sequence[str] = ()

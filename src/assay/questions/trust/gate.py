@@ -14,7 +14,7 @@ from assay.analysis.statistics import Floats, RunTable, has_level, require_facto
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.questions.runs.runs import distinguishing_levels, selected
 from assay.store import Repository
-from assay.text import interval, plural, ratio
+from assay.text import TextTable, interval, plural, ratio
 
 SLOWDOWN_MAX = 0.05
 """Default of the permitted slowdown."""
@@ -188,3 +188,20 @@ def row_text(row: GateRow) -> str:
     if row.ratio is None:
         return f"{row.verdict.value}, {runs}"
     return f"{row.verdict.value}, {ratio(row.ratio)} the time, 95 % interval {interval(row.low, row.high)}, {runs}"
+
+
+def gate_table(view: GateView) -> TextTable:
+    """Return a row for each configuration."""
+    rows = (
+        (
+            row_name(row),
+            row.verdict.value,
+            ratio(row.ratio),
+            interval(row.low, row.high),
+            str(row.runs_before),
+            str(row.runs_since),
+        )
+        for row in view.rows
+    )
+    headers = ("Configuration", "Verdict", "Time", "95 % interval", "Runs before", "Runs since")
+    return TextTable("Verdicts", headers, tuple(rows), ("Time: since / before the baseline; above 1 is slower.",))

@@ -23,11 +23,7 @@ from assay.interfaces.cli.common import (
 from assay.text.control_characters import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.questions.trust.gate import GateRow, GateView
-
-HEADERS = ("Configuration", "Verdict", "Time", "95 % interval", "Runs before", "Runs since")
+    from assay.questions.trust.gate import GateView
 
 
 def _share(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
@@ -68,7 +64,7 @@ def gate(
     """Fail (exit code 1) if a configuration is shown to be slower than permitted since a baseline."""
     from assay.foundation.output import check_output, write_whole
     from assay.questions.json_values import json_value
-    from assay.questions.trust.gate import GateRequest, gate_notes, gate_sentence
+    from assay.questions.trust.gate import GateRequest, gate_notes, gate_sentence, gate_table
     from assay.questions.trust.gate import gate as answer
     from assay.store import Repository
 
@@ -86,18 +82,12 @@ def gate(
         for note in gate_notes(view):
             click.echo(note)
         click.echo()
-        print_rows(HEADERS, [_cells(row) for row in view.rows], limit=row_limit(all_rows))
-        click.echo("Time: since / before the baseline; above 1 is slower.")
+        table = gate_table(view)
+        print_rows(table.headers, table.rows, limit=row_limit(all_rows))
+        for note in table.notes:
+            click.echo(note)
     if not view.passed:
         sys.exit(1)
-
-
-def _cells(row: GateRow) -> Sequence[str]:
-    from assay.questions.trust.gate import row_name
-    from assay.text import interval, ratio
-
-    counts = str(row.runs_before), str(row.runs_since)
-    return row_name(row), row.verdict.value, ratio(row.ratio), interval(row.low, row.high), *counts
 
 
 def junit_xml(view: GateView) -> bytes:
@@ -127,9 +117,10 @@ def junit_xml(view: GateView) -> bytes:
 def markdown_summary(view: GateView) -> str:
     """Return the answer and the table of verdicts as Markdown."""
     from assay.interfaces.report.output.markdown import escaped
-    from assay.questions.trust.gate import gate_notes, gate_sentence
+    from assay.questions.trust.gate import gate_notes, gate_sentence, gate_table
 
     lines = [f"**{escaped(gate_sentence(view))}**", "", *(f"- {escaped(note)}" for note in gate_notes(view)), ""]
-    lines += [f"| {' | '.join(HEADERS)} |", f"|{'---|' * len(HEADERS)}"]
-    lines += [f"| {' | '.join(map(escaped, _cells(row)))} |" for row in view.rows]
-    return "\n".join([*lines, "", "Time: since / before the baseline; above 1 is slower.", ""])
+    table = gate_table(view)
+    lines += [f"| {' | '.join(table.headers)} |", f"|{'---|' * len(table.headers)}"]
+    lines += [f"| {' | '.join(map(escaped, row))} |" for row in table.rows]
+    return "\n".join([*lines, "", *table.notes, ""])

@@ -67,7 +67,15 @@ AREAS: Final = (
         ),
         opening="/forecast",
     ),
-    Area("Trust", (PageLink("/quality", "Quality", filtered=True), PageLink("/hosts", "Hosts"))),
+    Area(
+        "Trust",
+        (
+            PageLink("/quality", "Quality", filtered=True),
+            PageLink("/changes", "Changes", filtered=True),
+            PageLink("/gate", "Gate", filtered=True),
+            PageLink("/hosts", "Hosts"),
+        ),
+    ),
 )
 
 

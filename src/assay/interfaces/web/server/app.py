@@ -35,6 +35,7 @@ from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api import why as api_why
 from assay.interfaces.web.pages import campaign as pages_campaign
+from assay.interfaces.web.pages import changes as pages_changes
 from assay.interfaces.web.pages import clusters as pages_places
 from assay.interfaces.web.pages import compare as pages_compare
 from assay.interfaces.web.pages import cost as pages_cost
@@ -93,6 +94,7 @@ ROUTED = (
     api_profiles,
     api_metrics,
     pages,
+    pages_changes,
     pages_cost,
     pages_compare,
     pages_hosts,
