@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.questions.forecasts.whatif.whatif import WhatIf, sentence_of
+from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfAnswer, caveat_of, sentence_of
 
 
 def row(configuration: str, ratio: float, low: float, high: float, shared_cores: float | None = None) -> WhatIf:
@@ -64,7 +64,13 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
 
 
 def test_a_lab_whose_workers_share_cores_is_no_forecast_for_hosts() -> None:
-    text = sentence_of([row("A", 1.5, 1.1, 2.1, shared_cores=2.0)])
-    assert text.endswith(
+    assert caveat_of([row("A", 1.5, 1.1, 2.1, shared_cores=2.0)]) == (
         "This holds for the lab only, whose workers share 2 cores of one machine: it is no forecast for hosts."
     )
+
+
+def test_the_configuration_with_the_largest_shown_difference_is_first_on_the_page() -> None:
+    unsure = row("D", 3.0, 0.9, 9.0)
+    assert WhatIfAnswer("", "", (SAME, unsure, FASTER), (), 0).most_changed is FASTER
+    assert WhatIfAnswer("", "", (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
+    assert WhatIfAnswer("", "", (SAME, unsure), (), 0).most_changed is unsure

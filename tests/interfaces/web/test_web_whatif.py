@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -221,6 +222,19 @@ def test_with_nothing_changed_the_page_shows_the_measured_time(client: TestClien
     assert 'id="whatif-cost"' not in page, "two equal points"
     changed = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
     assert 'id="whatif-cost"' in changed
+
+
+@needs_simulator
+def test_the_heading_is_the_answer_and_the_details_are_of_the_largest_difference(client: TestClient) -> None:
+    answer = client.get("/api/v1/whatif", params={"set": ["nic=25Gbit/s", "workers.count=12"]}).json()
+    page = client.get("/whatif", params={"nic": "25", "workers.count": "12"}).text
+    assert f'<h1 class="sentence">{answer["sentence"]}</h1>' in page
+    assert page.index(answer["caveat"]) > page.index("</h1>")
+    largest = max(
+        answer["configurations"],
+        key=lambda row: (not row["ratio_low"] <= 1 <= row["ratio_high"], abs(math.log(row["ratio"]))),
+    )
+    assert f"<b>{largest['simulated_s']:.1f} s</b>" in page.partition('id="tiles"')[2].partition("</ul>")[0]
 
 
 @needs_simulator

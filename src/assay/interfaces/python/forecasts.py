@@ -72,6 +72,7 @@ class Forecasts:
             answer,
             answer.sentence,
             (
+                *filter(None, (answer.caveat,)),
                 *(f"not simulated, {row.workload} on {row.configuration}: {row.reason}" for row in answer.refused),
                 *dict.fromkeys(assumption for row in simulated for assumption in row.assumptions),
             ),

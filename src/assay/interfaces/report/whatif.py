@@ -39,7 +39,8 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     if answer.runs_without_plan:
         omitted = language.plural(answer.runs_without_plan, "measured run")
         notes |= {f"{omitted} omitted: no plan or cluster file is stored": None}
-    blocks: list[Block] = [Paragraph((answer.sentence,)), first, *shortened(full, "what-if")]
+    sentence = " ".join(filter(None, (answer.sentence, answer.caveat)))
+    blocks: list[Block] = [Paragraph((sentence,)), first, *shortened(full, "what-if")]
     blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in notes]
     return Chapter("what-if", "What if", tuple(blocks))
 

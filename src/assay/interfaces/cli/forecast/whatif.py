@@ -84,7 +84,7 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
     from assay.text import data_text, interval_s, money, plural, seconds, workload_title
 
-    click.secho(answer.sentence, bold=True)
+    click.secho(" ".join(filter(None, (answer.sentence, answer.caveat))), bold=True)
 
     answers = answer.configurations
     priced = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))

@@ -96,12 +96,14 @@ function changed(done) {
 
 if (controls) {
   controls.addEventListener("input", ({ target }) => {
-    const field = target.closest(".control").querySelector("[data-initial]");
+    const field = target.closest(".control")?.querySelector("[data-initial]");
+    if (!field) return;
     if (target.type === "range") field.value = valueAt(target);
     if (field.validity.valid && field.value !== "") changed(false);
   });
   controls.addEventListener("change", ({ target }) => {
-    const field = target.closest(".control").querySelector("[data-initial]");
+    const field = target.closest(".control")?.querySelector("[data-initial]");
+    if (!field) return;
     if (field.value === "") field.value = field.dataset.initial;
     if (field.validity.valid) changed(true);
     else say(`${field.name}: ${field.validationMessage}`);

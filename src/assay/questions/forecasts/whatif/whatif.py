@@ -133,10 +133,17 @@ class WhatIfAnswer:
 
     sentence: str
     """Speedup with the changes, or its range over the configurations, and whether a difference is shown."""
+    caveat: str
+    """Why the sentence holds for the lab only; empty if it does not."""
     configurations: tuple[WhatIf, ...]
     refused: tuple[RefusedChange, ...]
     runs_without_plan: int
     """Number of selected measured runs that cannot be simulated, because no plan or cluster file is stored."""
+
+    @property
+    def most_changed(self) -> WhatIf:
+        """The configuration with the largest difference that is shown; without one, with the largest difference."""
+        return max(self.configurations, key=lambda row: (_is_shown(row), abs(math.log(row.ratio))))
 
 
 def sentence_of(answers: Sequence[WhatIf]) -> str:
@@ -145,12 +152,16 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
     changed = joined([_change(name, value, answers) for name, value in first.changes.items()])
-    text = f"With {changed}, {_effect(answers)}"
+    return f"With {changed}, {_effect(answers)}"
+
+
+def caveat_of(answers: Sequence[WhatIf]) -> str:
+    """Return why the answer holds for the lab only; empty if it does not."""
     shared = next((row.shared_cores for row in answers if row.shared_cores is not None), None)
     if shared is None:
-        return text
+        return ""
     cores = f"{shared:g} cores of one machine"
-    return f"{text} This holds for the lab only, whose workers share {cores}: it is no forecast for hosts."
+    return f"This holds for the lab only, whose workers share {cores}: it is no forecast for hosts."
 
 
 def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
@@ -164,8 +175,8 @@ def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
 
 def _effect(answers: Sequence[WhatIf]) -> str:
     """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
-    shown = [answer for answer in answers if not answer.ratio_low <= 1 <= answer.ratio_high]
-    others = [answer for answer in answers if answer.ratio_low <= 1 <= answer.ratio_high]
+    shown = [answer for answer in answers if _is_shown(answer)]
+    others = [answer for answer in answers if not _is_shown(answer)]
     if len(answers) == 1:
         verdict = "A difference is shown." if shown else "No difference is shown: the interval includes 1."
         return f"{_speedup(answers[0])}, simulated. {verdict}"
@@ -182,6 +193,11 @@ def _effect(answers: Sequence[WhatIf]) -> str:
         return f"{text}, simulated."
     rest = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
     return f"{text}, simulated. No difference is shown for {rest} ({_range(others)})."
+
+
+def _is_shown(answer: WhatIf) -> bool:
+    """Return whether the interval of the speedup excludes 1."""
+    return not answer.ratio_low <= 1 <= answer.ratio_high
 
 
 def _speedup(answer: WhatIf) -> str:
@@ -297,7 +313,8 @@ def answer_of(anchors: Anchors, changes: Sequence[Change], book: PriceBook | Non
             measured, remedy = anchor.measured, error.hint or ""
             run_id = measured.runs[0].run_id
             refused.append(RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy))
-    return WhatIfAnswer(sentence_of(answers), tuple(answers), tuple(refused), anchors.runs_without_plan)
+    sentence, caveat = sentence_of(answers), caveat_of(answers)
+    return WhatIfAnswer(sentence, caveat, tuple(answers), tuple(refused), anchors.runs_without_plan)
 
 
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:

@@ -23,7 +23,7 @@ from assay.interfaces.web.pages.cost_asked import PRICE, amount_of
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
-from assay.model import Origin, PriceBook
+from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
@@ -162,10 +162,7 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     asked_of = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
     answer = api_whatif.answer_on(context, asked_of, changes, page_state.prices)
     if not page_state.run_id:
-        changed = next(
-            (row for row in answer.configurations if row.origin != Origin.MEASURED), answer.configurations[0]
-        )
-        shown = anchors.of_target(changed.run_id).anchors[0]
+        shown = anchors.of_target(answer.most_changed.run_id).anchors[0]
         values |= _controls(shown, changes, page_state)
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
     values["others_follow"] = page_state.shown_only
