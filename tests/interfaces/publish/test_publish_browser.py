@@ -103,6 +103,11 @@ def test_a_changed_price_gives_the_costs_of_the_server(browser: Browser, bsc: Pa
         assert [cost for cost, _ in at_book] == pytest.approx([row["cost"] for row in view["rows"]])
         assert [shown for _, shown in at_book] == [money(row["cost"], "USD") for row in view["rows"]]
         assert view["headline"] in page.locator("section.job").inner_text()
+        headline, prices = (page.locator(name).bounding_box() for name in ("[data-headline]", "#prices"))
+        assert headline is not None
+        assert prices is not None
+        assert headline["y"] < prices["y"] + prices["height"] + 150, "the answer is in sight before prices are opened"
+        page.get_by_text("Change a price", exact=True).click()
         page.get_by_label(f"{name}, USD per device-set-hour").fill(str(amount))
         client = client_of(bsc, book=load_prices(Path(PRICES)))
         (changed,) = client.post("/api/v1/cost", json={"changes": {name: amount}}).json()
@@ -116,6 +121,7 @@ def test_a_changed_price_gives_the_costs_of_the_server(browser: Browser, bsc: Pa
             other.page.goto(page.url)
             other.page.wait_for_selector("body[data-charts=drawn]")
             assert list(_computed(other.page).values()) == now
+            assert other.page.get_by_label(f"{name}: slide").is_visible(), "changed prices are in sight"
             other.page.get_by_label(f"{name}: slide").press("Home")
             assert _computed(other.page)["1 SSD (SSD) Ethernet"][0] < at_book[0][0]
             other.page.get_by_role("button", name="Back to the book's prices").click()

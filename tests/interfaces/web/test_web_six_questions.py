@@ -147,7 +147,17 @@ def test_the_first_page_fits_a_tablet_and_a_phone(home: ObservedRun) -> None:
 
 def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
     page, start_s = home.page, time.monotonic()
-    followed(page, page.get_by_role("link", name="Choose a run").click, r"/runs$")
+    card = page.locator('[data-question="limits"]')
+    if site.name == "demo":
+        sentence = card.locator("strong").inner_text()
+        assert sentence == page.request.get(f"{site.url}/api/v1/limits").json()["sentence"]
+        assert re.fullmatch(r"On hard disks, .+ limits? WordCount\.", sentence)
+        text = followed(page, card.get_by_role("link", name="Runs with their limits").click, r"/runs\?columns=limit$")
+        assert re.search(r"limited [\d.]+ of [\d.]+ s\.", text)
+        assert "no trace" in text
+    else:
+        assert "Not measured: no run has a trace" in card.inner_text()
+        followed(page, page.get_by_role("link", name="Choose a run").click, r"/runs$")
     wordcount = "a[href^='/runs/']" if site.name == "aloja" else "tr:has-text('WordCount') a[href^='/runs/']"
     text = followed(page, page.locator(f"table.runs {wordcount}").first.click, r"/runs/[0-9a-f-]{36}")
     if site.name == "demo":
@@ -193,9 +203,11 @@ def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Sit
     )
     heading.wait_for(timeout=SEARCH_MS)
     page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
-    lines = page.locator(".answer").all_inner_texts()
-    assert lines[0].startswith("Extrapolated: "), "what makes the answer least certain comes first"
+    assert re.search(r" for \$[\d,]+, a day's work in ", heading.inner_text())
+    assert page.locator(".extrapolation p").inner_text().startswith("Extrapolated: "), "it follows the answer"
+    lines = page.locator(".reason").all_inner_texts()
     assert any("$" in line and "(simulated)" in line for line in lines)
+    assert not any(line.startswith("Extrapolated: ") for line in lines), "it is said once"
     checked(page)
 
 

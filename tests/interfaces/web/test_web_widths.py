@@ -155,3 +155,21 @@ def test_no_short_word_is_broken_in_a_sheet(browser: Browser, server: str) -> No
               .map(cell => cell.textContent.trim())"""
         )
         assert broken == []
+
+
+def test_a_legend_of_many_levels_has_several_lines(browser: Browser, tmp_path: Path) -> None:
+    root = tmp_path / "r"
+    layouts = ("HDD", "SSD", "RL1", "RL2", "RL3", "R1", "R2")
+    repository = Repository.create(root)
+    for number, layout in enumerate(layouts):
+        repository.publish(make_run(number, layout=layout, duration_s=100.0 + number))
+    with served(create_app(root)) as url, watched_page(browser, url, 768) as watched:
+        page = watched.open("/scatter?by=layout")
+        boxes = page.evaluate("""() => {
+            const right = document.querySelector(".drawing svg").getBoundingClientRect().right;
+            return [...document.querySelectorAll(".role-legend-label text")].map(
+                text => [text.textContent, text.getBoundingClientRect().right - right]);
+        }""")
+        assert len(boxes) == len(layouts)
+        assert [name for name, beyond in boxes if beyond > 0] == []
+        watched.check()

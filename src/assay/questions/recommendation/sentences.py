@@ -58,6 +58,40 @@ def choice_title(answer: Recommendation) -> str:
     return "Best estimate" if answer.estimated else "Recommended"
 
 
+def summary(answer: Recommendation) -> str:
+    """Return the answer in short: the best cluster with its price and time, and the fastest; or why there is none."""
+    if answer.chosen is None:
+        return f"No recommendation: {answer.why_none}."
+    chosen, runner_up = answer.chosen, answer.runner_up
+    kept = constraints_text(answer.constraints, answer.currency)
+    goal = f"{OBJECTIVES[answer.objective]}{f' ({kept})' if kept else ''}"
+    if answer.too_close and runner_up is not None and not answer.tied:
+        best = f"Too close to call for {goal}: {_short(chosen, answer)}, or {_short(runner_up, answer)}."
+    else:
+        best = f"{choice_title(answer)} for {goal}: {_short(chosen, answer)}."
+    if answer.fastest is None or answer.fastest in (chosen, runner_up):
+        return best
+    return f"{best} Fastest: {_short(answer.fastest, answer)}."
+
+
+def _short(choice: Choice, answer: Recommendation) -> str:
+    """Return a cluster with its amount and time: ``4 × a, 1 SSD for $90, a day's work in 9 s``."""
+    duration = format_duration(choice.day_s)
+    if answer.objective is Objective.DAY_COST:
+        return f"{choice.label}, a day's work for {money(choice.day_cost, answer.currency)} in {duration}"
+    return f"{choice.label} for {money(choice.bill, answer.currency)}, a day's work in {duration}"
+
+
+def extrapolation_text(answer: Recommendation) -> str:
+    """Return how far the answer is extrapolated; empty within the learned range, or without an answer."""
+    if answer.chosen is None or answer.extrapolation <= EXTRAPOLATION_STATED:
+        return ""
+    return (
+        f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker that the profile was learned "
+        "from. A measured run with more data per worker would reduce the uncertainty."
+    )
+
+
 def headline(answer: Recommendation) -> Iterator[str]:
     """Yield the recommendation and the runner-up, or why there is none."""
     kept = constraints_text(answer.constraints, answer.currency)
@@ -65,11 +99,8 @@ def headline(answer: Recommendation) -> Iterator[str]:
         yield f"No recommendation: {answer.why_none}."
         return
     chosen, runner_up = answer.chosen, answer.runner_up
-    if answer.extrapolation > EXTRAPOLATION_STATED:
-        yield (
-            f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker that the profile was learned "
-            "from. A measured run with more data per worker would reduce the uncertainty."
-        )
+    if far := extrapolation_text(answer):
+        yield far
     if answer.too_close and runner_up is not None and not answer.tied:
         both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
         others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of simulated draws"

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.analysis.statistics import counts_by
 from assay.foundation.errors import SpecificationError
+from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.interfaces.web.state.search_state import SearchState
@@ -59,7 +60,9 @@ def cached_model(context: Context, threads: int = 2) -> RepositoryModel:
 
 
 def prepare(context: Context) -> None:
-    """Prepare slow answers: the model, the map, and the importance of factors for the workloads with most runs."""
+    """Prepare slow answers: limits, the model, the map, and the importance of factors of the most common workloads."""
+    if len(context.store.table()):
+        api_runs.get_workload_limits(context)
     known, table = cached_model(context, threads=1), context.store.table()  # one thread, to leave CPUs to requests
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:

@@ -19,6 +19,7 @@ from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.runs.overview import counts_of
 from assay.questions.runs.runs import COLUMNS_SHOWN, NEWEST_FIRST, RunPage, RunPageRequest, run_page
 from assay.questions.runs.task_durations import durations_of_complete_run
+from assay.questions.runs.workload_limits import WorkloadLimits, workload_limits
 from assay.store.exchange.transfer import bundle_ids
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["runs"])
@@ -102,6 +103,12 @@ def close_view(context: Context, run_id: str) -> CompleteRun:
 def detail(context: ContextOf, run_id: RunId) -> RunDetail:
     """Return the run's time by phase, its tasks and devices, and the balance of its nodes."""
     return close_view(context, run_id).detail
+
+
+@router.get("/limits")
+def get_workload_limits(context: ContextOf, where: Where = []) -> WorkloadLimits:  # noqa: B006
+    """Return what limits each workload on each kind of storage, from the traces of the newest matching runs."""
+    return context.ask(workload_limits, where, "workload limits")
 
 
 @router.get("/runs/{run_id}/limits")

@@ -36,16 +36,18 @@ from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
 from assay.questions.runs.overview import counts_of
-from assay.questions.runs.run_quality import NO_PLAN, PRECISION, traced_rows
+from assay.questions.runs.run_quality import NO_PLAN, PRECISION
 from assay.questions.runs.runs import (
     COLUMNS_SHOWN,
     NEWEST_FIRST,
+    RunPage,
     RunPageRequest,
     baseline_choices,
     comparable,
     selected,
     usual_order,
 )
+from assay.questions.runs.workload_limits import listed_limits
 from assay.store import Repository
 from assay.text import workload_title
 
@@ -58,6 +60,8 @@ SPEEDUPS_SHOWN = 12
 """Maximum number of speedups listed before a click."""
 NETWORK_PX = 520
 """Width of the comparison network, in pixels."""
+_LIMIT = "limit"
+"""Name of the column with the limits of runs, among the chosen columns."""
 _KEPT = "public, max-age=31536000, immutable"
 
 
@@ -99,7 +103,7 @@ def overview(request: Request, context: ContextOf, where: Texts = []) -> Respons
         simulable=bool(len(table) and api_whatif.get_configurations(context)),
         budget=(budget := pages_recommend.default_request(context)),
         mix=parse_mix(budget.workloads),
-        traced=len(traced_rows(context.store.repository, table)),
+        limits=api_runs.get_workload_limits(context, where) if len(table) else None,
     )
 
 
@@ -116,7 +120,7 @@ def runs(
 ) -> Response:
     """Show the matching runs, with the number of runs for each further choice."""
     usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
-    chosen = columns or usual
+    chosen = [name for name in columns if name != _LIMIT] or usual
     in_order = usual_order(context.store.table())
     page = api_runs.page_of_runs(
         context, RunPageRequest(tuple(where), sort or in_order, offset, PAGE_RUNS, tuple(chosen))
@@ -135,6 +139,8 @@ def runs(
         "runs",
         filtered=context.store.table(),
         page=page,
+        limits=_listed_limits(context, page) if _LIMIT in columns else None,
+        limit_column=_LIMIT,
         state=state,
         chosen=chosen,
         usual=usual,
@@ -142,6 +148,12 @@ def runs(
         dated=in_order == NEWEST_FIRST,
         colours=palette(context.store.table(), "layout"),
     )
+
+
+def _listed_limits(context: Context, page: RunPage) -> dict[str, str]:
+    """Return the limits of the runs of a page, by run id."""
+    run_ids = tuple(run.run_id for run in page.runs)
+    return context.store.answer(("limits", run_ids), lambda _: listed_limits(context.store.repository, run_ids))
 
 
 def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:

@@ -7,7 +7,7 @@ so the address contains the key of the search instead.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -27,7 +27,15 @@ from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
-from assay.questions.recommendation.sentences import choice_title, front_title, headline, sentences, shares_of
+from assay.questions.recommendation.sentences import (
+    choice_title,
+    extrapolation_text,
+    front_title,
+    headline,
+    sentences,
+    shares_of,
+    summary,
+)
 from assay.specs.fields import unknown
 from assay.workloads.catalogue import workloads
 
@@ -174,10 +182,11 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     """Return the template values of an answer: its chart, sentences and uncertainties."""
+    far, bar = extrapolation_text(recommendation), bar_of_multiple(recommendation.extrapolation, "data per worker")
     layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
     points = [
         _Point(
-            label=f"{choice.levels['workers']} × {choice.levels['layout']}",
+            label=f"{choice.levels['workers']} workers",
             levels=choice.levels,
             time_s=choice.day_s,
             time_low_s=choice.day_low_s,
@@ -196,8 +205,9 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         else f"Price over {recommendation.constraints.years:g} years"
     )
     return {
-        "headline": list(headline(recommendation)),
-        "extrapolated": bar_of_multiple(recommendation.extrapolation, "data per worker"),
+        "summary": summary(recommendation),
+        "headline": [line for line in headline(recommendation) if line != far],
+        "extrapolated": replace(bar, text=far) if far else bar,
         "front_title": front_title,
         "choice_title": choice_title,
         "shares_of": shares_of,

@@ -69,6 +69,23 @@ function wrapped(text, most) {
   return lines;
 }
 
+const LEGEND_LETTER_PX = 6.5;
+const LEGEND_SYMBOL_PX = 34;
+
+// A legend without a number of columns is one line, which Vega cuts at the edge of the chart.
+function fittedLegend(spec, width) {
+  const names = spec.encoding?.color?.scale?.domain ?? [];
+  const longest = Math.max(0, ...names.map((name) => String(name).length));
+  const columns = Math.max(1, Math.floor(width / (LEGEND_SYMBOL_PX + LEGEND_LETTER_PX * longest)));
+  if (spec.encoding?.color?.legend?.columns || names.length <= columns) return;
+  // Legends of colour and shape are one legend only if both have the same number of columns.
+  const encoding = { ...spec.encoding };
+  for (const channel of ["color", "shape"]) {
+    if (encoding[channel]?.field) encoding[channel] = { ...encoding[channel], legend: { ...encoding[channel].legend, columns } };
+  }
+  spec.encoding = encoding;
+}
+
 function narrowPanel(spec, panelPx, widthPx) {
   const sized = { ...spec, width: panelPx, title: wrappedTitle(spec.title, panelPx) };
   const legend = sized.encoding?.color?.legend;
@@ -106,10 +123,11 @@ export async function draw(figure, spec) {
   }
   if (width < NARROW_PX) {
     // A title that is wider than the plot next to long names would be cut in the middle, and a label at the edge.
-    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS };
+    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS, labelFlush: false };
     sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
   }
+  fittedLegend(sized, width);
   drawn.get(figure)?.result?.finalize();
   if (width < NARROW_PX) {
     if (sized.layer) narrowNames(sized);

@@ -75,6 +75,7 @@ function read() {
   rows.forEach((row, index) => {
     const given = Number(pairs.get(`price.${row.dataset.price}`) ?? NaN);
     for (const input of inputs(row)) input.value = given >= 0 ? given : data.prices[index];
+    if (given >= 0) document.getElementById("prices").open = true;
   });
   show();
 }

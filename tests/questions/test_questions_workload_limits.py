@@ -1,0 +1,65 @@
+"""Test what limits the workloads on each kind of storage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.analysis.run_profile.limits.loads import DISKS, Resource
+from assay.analysis.run_profile.tables.limits_tables import limit_sentence
+from assay.questions.runs.limits import limits_of_run
+from assay.questions.runs.workload_limits import WorkloadLimit, limits_sentence, listed_limits, workload_limits
+from assay.store import Repository
+from builders import make_run
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+
+
+def row(storage: str, workload: str, limit: Resource) -> WorkloadLimit:
+    return WorkloadLimit(storage, workload, limit, 0.5, 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([], ""),
+        ([row("SSDs", "terasort", Resource.CPU)], "On SSDs, the CPU limits TeraSort."),
+        ([row("", "terasort", Resource.DISK)], "The disks limit TeraSort."),
+        (
+            [row("hard disks", name, Resource.DISK) for name in ("sort", "terasort")]
+            + [row("SSDs", "sort", Resource.CPU), row("SSDs", "terasort", Resource.NETWORK)],
+            "On hard disks, the disks limit both workloads. "
+            "On SSDs, the CPU limits Sort and the network limits TeraSort.",
+        ),
+        (
+            [row("SSDs", name, Resource.CPU) for name in ("a", "b", "c")] + [row("SSDs", "sort", Resource.FIXED)],
+            "On SSDs, the CPU limits 3 of 4 workloads and fixed costs of jobs limit Sort.",
+        ),
+    ],
+)
+def test_the_sentence_names_the_limit_on_each_kind_of_storage(rows: list[WorkloadLimit], text: str) -> None:
+    assert limits_sentence(rows) == text
+
+
+def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    repository.publish(make_run(1, levels={"layout": "HD2"}))
+    assert workload_limits(repository, repository.table()).sentence == ""
+    traced = replace(hybrid_run(), workload="wordcount")
+    for number in range(4):
+        run = replace(traced, run_id=make_run(10 + number).run_id)
+        repository.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
+    answer = workload_limits(repository, repository.table())
+    alone = limits_of_run(repository, make_run(10).run_id)
+    by_limit: dict[Resource, float] = {}
+    for entry in alone.times:
+        limit = Resource.DISK if entry.limit in DISKS else entry.limit
+        by_limit[limit] = by_limit.get(limit, 0.0) + entry.time_s
+    longest = max(by_limit, key=lambda limit: by_limit[limit])
+    [workload] = answer.workloads
+    assert (workload.storage, workload.workload, workload.limit) == ("hard disks", "wordcount", longest)
+    assert workload.time_share == pytest.approx(by_limit[longest] / alone.duration_s)
+    assert (workload.runs, answer.runs, answer.traced) == (3, 3, 4)
+    ids = [make_run(number).run_id for number in (1, 10)]
+    assert listed_limits(repository, ids) == {ids[1]: limit_sentence(alone)}
