@@ -16,7 +16,7 @@ from fault_table import ROWS, Row
 from lab_support import require_lab, unique_name
 from paths import ROOT
 
-LONG = ("link down 20 s",)
+LONG = ("link down 20 s", "ResourceManager killed")
 """Faults of the short form that `make test-long` injects, not `make test`."""
 
 

@@ -165,7 +165,7 @@ def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> No
     assert _asked("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
     assert "120 MB/s" in (tmp_path / "r.html").read_text()  # the hardware table, from the cluster in the bundles
     hardware = ("--catalogue", str(HARDWARE / "catalogue.yaml"), "--prices", str(HARDWARE / "prices.yaml"))
-    searched = ("recommend", "--workload", "terasort:100GB", *hardware, "--simulations", "10", "--json")
+    searched = ("recommend", "--workload", "terasort:2GB", *hardware, "--simulations", "10", "--json")
     for asked_of in (
         lambda root: ("learn", "--name", "lab", "--repository", root),
         lambda root: (*searched, "--learn-from", root),

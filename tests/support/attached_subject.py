@@ -59,7 +59,7 @@ SPARK_SUBMIT = """\
 #!{python}
 # As Spark's own spark-class: its launcher makes the command of the driver.
 import os, subprocess, sys
-os.environ.update(SPARK_HOME={home!r}, SPARK_SCALA_VERSION="2.13")
+os.environ.update(SPARK_HOME={home!r}, SPARK_SCALA_VERSION="2.13", JAVA_HOME={java_home!r})
 asks = [{java!r}, "-Xmx128m", "-cp", {home!r} + "/jars/*", "org.apache.spark.launcher.Main"]
 made = subprocess.run([*asks, "org.apache.spark.deploy.SparkSubmit", *sys.argv[1:]], stdout=subprocess.PIPE, check=True)
 words = made.stdout.split(b"\\0\\n", 1)[-1].rstrip(b"\\0").split(b"\\0")
@@ -72,7 +72,8 @@ def write_spark_client(home: Path, java: str, folder: Path) -> SparkClient:
     configuration, events = folder / "spark", folder / "spark-events"
     for made in (configuration, events):
         made.mkdir(parents=True, exist_ok=True)
-    (folder / "spark-submit").write_text(SPARK_SUBMIT.format(python=sys.executable, home=str(home), java=java))
+    names = {"home": str(home), "java": java, "java_home": java.removesuffix("/bin/java")}
+    (folder / "spark-submit").write_text(SPARK_SUBMIT.format(python=sys.executable, **names))
     (folder / "spark-submit").chmod(0o755)
     lines = [
         "# what its owner has set",

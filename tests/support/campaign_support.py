@@ -16,11 +16,14 @@ from typing import Any, Self
 
 import pytest
 
+from paths import ARCHIVED_JAVA
+
 PROGRAM = [sys.executable, "-m", "assay"]
 
 _CLUSTER = """
 cluster: {name}
 lab: {{scale: 1/20, memory_floor: 1.5GiB}}
+{java}
 node_types:
   head: {{cores: 4, memory: 16GB, nic: 10Gbit/s}}
   worker:
@@ -38,6 +41,7 @@ _LOCAL = """
 cluster: {name}
 local: {{}}
 home: {home}
+{java}
 node_types:
   machine:
     cores: 2
@@ -59,13 +63,16 @@ def require_hadoop() -> None:
 
 def write_lab_plan(folder: Path, name: str, body: str, *, capacity: str = "40GB") -> Path:
     """Write a cluster of one master and two workers and a plan with ``body``; return the plan's path."""
-    (folder / "cluster.yaml").write_text(_CLUSTER.format(name=name, capacity=capacity))
+    (folder / "cluster.yaml").write_text(
+        _CLUSTER.format(name=name, capacity=capacity, java=f"java_home: {ARCHIVED_JAVA}")
+    )
     return _write_plan(folder, body)
 
 
-def write_local_plan(folder: Path, name: str, body: str) -> Path:
+def write_local_plan(folder: Path, name: str, body: str, *, java_home: str | Path | None = ARCHIVED_JAVA) -> Path:
     """Write this machine as a cluster of one node, and a plan with ``body``; return the plan's path."""
-    (folder / "cluster.yaml").write_text(_LOCAL.format(name=name, home=folder / "home"))
+    java = f"java_home: {java_home}" if java_home else ""
+    (folder / "cluster.yaml").write_text(_LOCAL.format(name=name, home=folder / "home", java=java))
     return _write_plan(folder, body)
 
 

@@ -27,6 +27,7 @@ from assay.model.plans.program import JOBS_PACKAGE, SPARK_JOBS_PACKAGE, Program
 from assay.workloads.workload import Size, WorkloadProgram
 from attached_subject import external_kind
 from campaign_support import java_processes
+from paths import ARCHIVED_JAVA
 from simulator_support import simulator_there
 from toy_engine import TOY
 
@@ -84,7 +85,8 @@ class Subject:
         device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**11, directory=str(disk))
         machine = NodeType("machine", 2, 8 * 2**30, (device,), Nic(1e10))
         node = Node("node", machine, frozenset({Role.MASTER, Role.WORKER}))
-        return Cluster(f"contract-{self.name}-{home.parent.name}", Placement.LOCAL, (node,), home=str(home))
+        name = f"contract-{self.name}-{home.parent.name}"
+        return Cluster(name, Placement.LOCAL, (node,), home=str(home), java_home=str(ARCHIVED_JAVA))
 
     def provider(self, home: Path) -> Provider:
         """Return its provider on that cluster, reached without SSH. Skips the test where the engine cannot run."""
@@ -234,7 +236,9 @@ SUBJECTS = {"toy": TOY_SUBJECT, "simulated": SIMULATED, "hadoop": HADOOP, "attac
 SUBJECTS |= {f"spark-attached-{name}": _spark_attached(name) for name in SPARK_MASTERS}
 SUBJECTS |= {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
 NEEDS_NOTHING = ("toy", "simulated")
-TAKES_MINUTES = ("spark-attached-standalone",)
+TAKES_MINUTES = ("spark-attached-standalone", "spark-yarn")
+"""Subjects of `make test-long`. Attached Spark on YARN, deployed Spark with its own master and deployed Hadoop, which
+use the same code, run in `make test`."""
 
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:

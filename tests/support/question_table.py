@@ -146,10 +146,10 @@ SIMULATED: dict[str, Question] = {
     ),
     "recommend": Question(
         lambda r: r.recommend(
-            "terasort:100GB:daily", catalogue=CATALOGUE, prices=HARDWARE_PRICES, simulations=20, jobs=1
+            "terasort:2GB:daily", catalogue=CATALOGUE, prices=HARDWARE_PRICES, simulations=20, jobs=1
         ),
         (
-            *("recommend", "--workload", "terasort:100GB:daily", "--catalogue", CATALOGUE),
+            *("recommend", "--workload", "terasort:2GB:daily", "--catalogue", CATALOGUE),
             *("--prices", HARDWARE_PRICES, "--simulations", "20", "--jobs", "1"),
         ),
     ),

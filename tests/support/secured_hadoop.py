@@ -22,6 +22,7 @@ import pytest
 from assay.execution.engines.hadoop.deployment.distribution import Distribution, find
 from attached_subject import LAUNCHER
 from hosts_support import free_port
+from paths import ARCHIVED_JAVA
 
 REALM = "ASSAY.TEST"
 DAEMONS = {
@@ -91,7 +92,7 @@ class Secured:
         for name in names:
             with (self.folder / f"{name}.log").open("ab") as log:
                 command = [str(self.client), DAEMONS[name]]
-                environment = {**os.environ, **self.environment}
+                environment = {**os.environ, **self.environment, "JAVA_HOME": str(ARCHIVED_JAVA)}
                 self.running[name] = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
     def kill(self, *names: str) -> None:
@@ -304,7 +305,12 @@ def _xml(values: Mapping[str, str]) -> str:
 
 def _launcher(made: Secured, distribution: Distribution) -> None:
     classpath = distribution.classpath_at(str(distribution.home))
-    values = {"conf": made.folder / "conf", "java": "java", "options": _options(made), "classpath": classpath}
+    values = {
+        "conf": made.folder / "conf",
+        "java": ARCHIVED_JAVA / "bin" / "java",
+        "options": _options(made),
+        "classpath": classpath,
+    }
     made.client.write_text(LAUNCHER.format(**values))
     made.client.chmod(0o755)
     jars = {"yarn.application.classpath": classpath, "mapreduce.application.classpath": classpath}

@@ -19,6 +19,7 @@ import pytest
 
 from assay.workloads.catalogue import workloads
 from campaign_support import assay, assay_json, end_java_processes, java_processes, require_hadoop, write_local_plan
+from paths import ARCHIVED_JAVA
 
 pytestmark = pytest.mark.hadoop
 
@@ -71,13 +72,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def repository(folder: Path) -> Path:
     """Return the repository after a campaign with a Java that records its command lines."""
-    plan, repository = write_local_plan(folder, f"local-{os.getpid()}", BODY), folder / "repository"
-    java = folder / "java" / "bin" / "java"
+    java, repository = folder / "java" / "bin" / "java", folder / "repository"
     java.parent.mkdir(parents=True)
-    java.write_text(f'#!/bin/sh\necho "$*" >> {folder}/java-commands\nexec {shutil.which("java")} "$@"\n')
+    java.write_text(f'#!/bin/sh\necho "$*" >> {folder}/java-commands\nexec {ARCHIVED_JAVA}/bin/java "$@"\n')
     java.chmod(0o755)
-    cluster = folder / "cluster.yaml"
-    cluster.write_text(f"{cluster.read_text()}java_home: {java.parents[1]}\n")
+    plan = write_local_plan(folder, f"local-{os.getpid()}", BODY, java_home=java.parents[1])
     assay("run", plan, "--repository", repository, "--no-baseline", timeout_s=1500, check=False)
     return repository
 
@@ -162,9 +161,7 @@ def test_a_job_in_its_application_masters_jvm_is_valid_without_a_profile(
 
 
 def test_without_java_the_error_says_what_and_where_and_what_to_do(tmp_path: Path) -> None:
-    plan = write_local_plan(tmp_path, "nojava", BODY)
-    cluster = tmp_path / "cluster.yaml"
-    cluster.write_text(cluster.read_text() + "java_home: /nonexistent\n")
+    plan = write_local_plan(tmp_path, "nojava", BODY, java_home="/nonexistent")
     done = assay("run", plan, "--repository", tmp_path / "repository", check=False)
     assert done.returncode == 5
     assert "/nonexistent/bin/java" in done.stderr

@@ -12,6 +12,7 @@ import pytest
 
 from assay.execution.engines.spark.distribution import find
 from campaign_support import assay, assay_json, end_java_processes, java_processes, require_hadoop, write_local_plan
+from paths import ARCHIVED_JAVA
 
 pytestmark = pytest.mark.hadoop
 
@@ -33,9 +34,11 @@ attempts: 1
 """
 
 
-def plan_of(folder: Path, name: str, options: dict[str, str], parameters: str = "") -> Path:
+def plan_of(
+    folder: Path, name: str, options: dict[str, str], parameters: str = "", java_home: Path = ARCHIVED_JAVA
+) -> Path:
     lines = "\n".join(f"  - {workload}: {{data: 2MB, {asked}}}" for workload, asked in options.items())
-    plan = write_local_plan(folder, name, BODY.format(parameters, lines))
+    plan = write_local_plan(folder, name, BODY.format(parameters, lines), java_home=java_home)
     plan.write_text(plan.read_text().replace("engine: hadoop", "engine: spark"))
     return plan
 
@@ -107,9 +110,7 @@ def test_a_java_that_is_too_old_is_refused_before_anything_starts(folder: Path, 
         f'#!/bin/sh\ncase $1 in -version) echo \'openjdk version "17.0.9"\' >&2;; *) exec {which("java")} "$@";; esac\n'
     )
     java.chmod(0o755)
-    plan = plan_of(tmp_path, f"old-{folder.name}", OPTIONS)
-    cluster = tmp_path / "cluster.yaml"
-    cluster.write_text(f"{cluster.read_text()}java_home: {java.parents[1]}\n")
+    plan = plan_of(tmp_path, f"old-{folder.name}", OPTIONS, java_home=java.parents[1])
     done = assay("run", plan, "--repository", tmp_path / "repository", "--no-baseline", check=False)
     assert done.returncode == 5
     assert "Java 17.0.9 is too old for Spark" in done.stderr

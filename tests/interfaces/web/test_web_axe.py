@@ -54,6 +54,9 @@ PAGES = {
     "login": "/login",
 }
 
+OTHER_PAIRS = [pytest.param(*pair, marks=pytest.mark.long) for pair in ((1280, "dark"), (390, "light"))]
+"""Colours depend on the scheme and positions on the width, so two pairs have each scheme and each width."""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -66,7 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (390, "dark"), *OTHER_PAIRS])
 def test_no_page_has_a_serious_finding(browser: Browser, server: str, width_px: int, scheme: str) -> None:
     violations_by_page = {}
     with watched_page(browser, server, width_px, color_scheme=scheme, bypass_csp=True) as watched:

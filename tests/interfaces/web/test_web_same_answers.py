@@ -59,7 +59,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "recommend": (
         "recommend",
         {
-            "workloads": ["terasort:100GB:daily"],
+            "workloads": ["terasort:2GB:daily"],
             "catalogue_text": Path(CATALOGUE).read_text(),
             "prices_text": Path(HARDWARE_PRICES).read_text(),
             "simulations": 20,
