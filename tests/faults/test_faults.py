@@ -16,8 +16,9 @@ from fault_table import ROWS, Row
 from lab_support import require_lab, unique_name
 from paths import ROOT
 
-LONG = ("link down 20 s", "ResourceManager killed")
-"""Faults of the short form that `make test-long` injects, not `make test`."""
+LONG = ("link down 20 s", "ResourceManager killed", "assay-diskd killed")
+"""Faults of the short form that `make test-long` injects. In `make test`, a DataNode is killed during a job, and the
+disk emulator during a job of the toy engine; both campaigns continue."""
 
 
 def test_every_row_has_a_unique_name_and_a_time_limit_for_detection() -> None:
