@@ -134,11 +134,11 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
     far = _doublings(search)
     for _ in range(count):
         draw = {name: math.exp(sigma * rng.standard_normal()) for name, sigma in sigmas.items()}
-        pairs = [search.scenario(int(row), work, draw) for row in rows for work in works]
-        answers = list(pool.simulate_each([scenario for _, scenario in pairs]))
+        simulations = [search.scenario(int(row), work, draw) for row in rows for work in works]
+        answers = list(pool.simulate_each([document for _, _, document in simulations]))
         errors = {name: sigma * rng.standard_normal() for name, sigma in SIGMAS.items()}
         logs = []
-        for (first, _), answer in zip(pairs, answers, strict=True):
+        for (first, _, _), answer in zip(simulations, answers, strict=True):
             assert isinstance(answer, SimulationResult)
             missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(first, [answer]).items())
             logs.append(math.log(answer.duration_s) + missed)

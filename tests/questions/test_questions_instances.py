@@ -12,6 +12,7 @@ from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import DeviceKind
+from assay.model.clusters.credits import CreditBucket, CreditKind
 from assay.model.clusters.volume_type import VOLUME_TYPES
 from assay.questions.recommendation.instances import CatalogueRequest, InstanceRequest, catalogue_text, list_instances
 from assay.specs import load_prices
@@ -66,10 +67,24 @@ def test_a_catalogue_has_the_tables_hardware_and_the_users_rates() -> None:
     assert storage.networks == {"baseline": pytest.approx(6e9)}
     local, volume = storage.devices
     assert (local.device.kind, local.counts, local.device.read_bytes_per_s) == (DeviceKind.HDD, (6,), 190e6)
-    # 212.5 MB/s of the instance for both volumes are less than 2 × 125 MiB/s.
-    assert volume.device.read_bytes_per_s == pytest.approx(212.5e6 / 2, rel=0.01)
+    # During its burst, the instance has more than 2 × 125 MiB/s for both volumes; then it has 212.5 MB/s.
+    assert volume.device.read_bytes_per_s == pytest.approx(125 * MIB, rel=0.01)
+    assert storage.credits == (CreditBucket(CreditKind.VOLUME_LINK, 212.5e6, 247.5e9, 247.5e9, "gp3"),)
     assert (arm.cpu_speed, arm.cpu_speed_low, arm.cpu_speed_high) == (2.5, 1, 5)
     assert [option.group for option in arm.devices] == ["gp3"]
+
+
+def test_a_catalogue_has_the_credits_of_burstable_machines() -> None:
+    request = CatalogueRequest(("t2.2xlarge",), volumes="st1:1TB:1", cpu_speeds=SPEED)
+    [worker] = catalogue_of(catalogue_text(request)).workers
+    cpu, volumes = worker.credits
+    assert (cpu.kind, cpu.baseline_per_s, cpu.start) == ("cpu", pytest.approx(0.17 * 8), 30 * 8 * 60)
+    assert (volumes.kind, volumes.devices, volumes.limit) == ("volumes", "st1", 10**12)
+    text = catalogue_text(request).replace("start: 14400", "start: 144000000")
+    with pytest.raises(SpecificationError, match="start at most limit"):
+        catalogue_of(text)
+    with pytest.raises(SpecificationError, match="cpus: Input should be 'cpu'"):
+        catalogue_of(catalogue_text(request).replace("cpu: {baseline", "cpus: {baseline"))
 
 
 @pytest.mark.parametrize(

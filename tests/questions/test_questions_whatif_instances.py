@@ -60,14 +60,16 @@ def test_workers_get_the_hardware_of_the_table_and_the_master_stays() -> None:
     assert (master.type.name, master.type.cores) == ("master", 12)
 
 
-def test_volumes_have_their_baseline_limited_by_the_instance() -> None:
+def test_volumes_have_their_rate_with_credits_limited_by_the_instance() -> None:
     plan = _altered(("worker.type", "m7g.2xlarge"), ("worker.volumes", "gp3:1TB:2"))
     devices = plan.cluster.workers[0].type.devices
     # 312.5 MB/s of the instance for both volumes are more than 2 × 125 MiB/s.
     assert [device.read_bytes_per_s for device in devices] == [125 * 2**20] * 2
     assert only_run(plan).configuration.layout.name == "SS2"
     d3 = _altered(("worker.type", "d3.2xlarge"), ("worker.volumes", "gp3:1TB:2")).cluster.workers[0].type
-    assert d3.devices[0].read_bytes_per_s == pytest.approx(212.5e6 / 2)
+    assert d3.devices[0].read_bytes_per_s == 125 * 2**20  # the link bursts to 350 MB/s
+    [link] = d3.credits
+    assert (link.kind, link.baseline_per_s, link.devices) == ("volume-link", 212.5e6, "volume")
 
 
 def test_a_stated_layout_and_later_changes_of_the_type_hold() -> None:
@@ -84,6 +86,9 @@ def test_a_stated_layout_and_later_changes_of_the_type_hold() -> None:
         ((("worker.type", "i4i.3xlarg"),), "unknown instance type 'i4i.3xlarg'; did you mean", "assay instances list"),
         ((("worker.type", "i4i.2xlarge"),), "no source states the rate of the local disks", "local.write=RATE"),
         ((("worker.type", "m7i.2xlarge"),), "has no local disks", "worker.volumes=gp3:1TB:4"),
+        ((*I4I, ("worker.cpu.credits", "60")), "has no CPU credits", ""),
+        ((("worker.type", "t3.large"), ("worker.volumes", "gp3:1TB:1"), ("worker.cpu.credits", "-1")), "'-1'", "as 60"),
+        ((("worker.cpu.credits", "60"),), "needs an instance type", "worker.type"),
         ((("worker.volumes", "gp3:1TB:4"),), "needs an instance type", "worker.type=m7i.2xlarge"),
         ((("worker.type", "m7i.2xlarge"), ("worker.volumes", "gp9:1TB:4")), "unknown volume type 'gp9'", "gp3:1TB:4"),
     ],
@@ -112,7 +117,6 @@ def test_the_speed_of_a_core_of_another_or_unrecorded_architecture_is_not_known(
     graviton = make_run(environment={"nodes": {"w": {"kernel": {"machine": "aarch64"}}}})
     assert rented_cores([graviton], arm).sigma > 0
     assert rented_cores([graviton], {"layout": "SS2"}).sigma == 0
-    assert any("CPU credits" in text for text in rented_cores([x86], {"worker.type": "t3.large"}).assumptions)
 
 
 @needs_simulator
@@ -149,3 +153,25 @@ def test_an_arm_type_is_refused_by_the_command_until_the_ratio_is_stated(measure
     assert isinstance(refused.exception, AssayError)
     assert "arm64" in refused.exception.message
     assert _whatif(measured, *changes, ("worker.cpu.speed", "0.9")).exit_code == 0
+
+
+@needs_simulator
+def test_workers_that_run_out_of_cpu_credits_are_slower_and_the_answer_says_so(measured: Path) -> None:
+    changes = (("worker.type", "t3.medium"), ("worker.volumes", "gp3:200GB:1"), ("worker.cpu.speed", "0.3"))
+
+    def row(credits_: str) -> dict[str, Any]:
+        result = _whatif(measured, *changes, ("worker.cpu.credits", credits_), words=("--json",))
+        assert result.exit_code == 0, result.exception
+        answer = json.loads(result.output)
+        [configuration] = answer["configurations"]
+        return {"sentence": answer["sentence"], **configuration}
+
+    none, few, many = row("0"), row("0.2"), row("500")
+    assert none["simulated_s"] > few["simulated_s"] > many["simulated_s"]
+    use, _link = none["credits"]
+    assert use["kind"] == "cpu"
+    assert use["added_s"] == pytest.approx(none["simulated_s"] - many["simulated_s"], rel=0.15)
+    assert "runs out of CPU credits after" in none["sentence"]
+    assert [use["empty_after_s"] for use in many["credits"]] == [None, None]
+    assert "CPU credits" not in many["sentence"].replace("worker.cpu.credits", "")
+    assert any("starts with no CPU credits (standard mode)" in text for text in none["assumptions"])

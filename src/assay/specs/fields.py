@@ -200,6 +200,8 @@ Speed: TypeAlias = Annotated[
     float, FieldFormat(lambda value: float(_SPEED.parse(value)), {**_SPEED.schema, "default": 1.0})
 ]
 """Speed relative to the reference, from 0.01 to 100."""
+_AMOUNT = _decimal(_PLAIN_NUMBER, "0", "1" + 18 * "0", "an amount", "60")
+Amount: TypeAlias = Annotated[float, FieldFormat(lambda value: float(_AMOUNT.parse(value)), _AMOUNT.schema)]
 Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 

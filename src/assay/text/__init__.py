@@ -2,6 +2,7 @@
 
 from assay.text.amounts import money, money_interval
 from assay.text.codes import codec_text, disk_kind_text, disk_noun, layout_text, meanings, network_text
+from assay.text.credits import credit_text, credit_texts
 from assay.text.language import capitalised, joined, moment, plural, slug
 from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text, metric_title
 from assay.text.numbers import NO_VALUE, count, interval_s, probability, rate, seconds, share, size, tenths

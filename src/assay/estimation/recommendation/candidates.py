@@ -276,6 +276,7 @@ def cluster_of(candidates: Candidates, row: int) -> Cluster:
         price=None,
         cpu_model=option.cpu_model,
         cpu_speed=option.cpu_speed,
+        credits=option.credits,
     )
     head = NodeType("master", option.cores, machine.memory_bytes, (), nic)
     masters = tuple(

@@ -18,6 +18,7 @@ import msgspec
 from assay.estimation.simulator.scenario_document import SimulatorInput
 from assay.foundation.errors import HostError, SpecificationError
 from assay.foundation.installation import installation
+from assay.model.clusters.credits import CreditUse
 
 SIMULATOR_PATH_VARIABLE = "ASSAY_SIMULATE"
 """Environment variable with the path of another simulator program."""
@@ -34,6 +35,8 @@ class SimulationResult:
     """Shares of the tasks' time by limiting resource, which add up to 1."""
     assumptions: tuple[str, ...]
     tree: Mapping[str, Any]
+    credits: tuple[CreditUse, ...] = ()
+    """Use of the credits of rented machines (:mod:`assay.estimation.simulator.credits`)."""
 
 
 def simulator() -> Path:

@@ -14,6 +14,7 @@ from msgspec.structs import replace as struct_replace
 
 from assay.analysis.devices.numbers import dirty_seconds, model_numbers
 from assay.estimation.simulator import stages
+from assay.estimation.simulator.credits import credit_assumptions, with_credits
 from assay.estimation.simulator.error_model import time_shares
 from assay.estimation.simulator.process import SimulationResult
 from assay.estimation.simulator.scenario_document import (
@@ -59,6 +60,7 @@ from assay.model import (
     request_bytes,
     splits_of,
 )
+from assay.model.clusters.credits import CreditBucket
 from assay.model.plans.engine_values import block_size_bytes
 from assay.model.plans.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
@@ -118,10 +120,18 @@ class Scenario:
 
     document: ScenarioDocument
     assumptions: tuple[str, ...]
+    credits: tuple[CreditBucket, ...] = ()
+    """Credits of a worker. The document has the rates with credits; :meth:`limited` slows its results down."""
 
     def with_seed(self, seed: int, name: str, detail: str = "duration", trace_by: str = "group") -> ScenarioDocument:
         """Return the document of one simulation."""
+        if self.credits and detail == "duration":
+            detail = "traces"
         return struct_replace(self.document, seed=seed, id=name, detail=detail, trace_by=trace_by, tasks_as="columns")
+
+    def limited(self, result: SimulationResult) -> SimulationResult:
+        """Return a result of this scenario with the time in which credits are used up."""
+        return with_credits(result, self.credits, self.document.cluster.size)
 
 
 def scenario_of(request: SimulationRequest) -> Scenario:
@@ -170,7 +180,10 @@ def scenario_of(request: SimulationRequest) -> Scenario:
         jobs.scenario_jobs(),
         jobs.datasets(),
     )
-    return Scenario(document, tuple(dict.fromkeys(assumptions)))
+    machine = cluster.workers[0].type
+    assumptions += credit_assumptions(machine.name, machine.credits)
+    buckets = tuple(bucket.scaled(cluster.scale) for bucket in machine.credits)
+    return Scenario(document, tuple(dict.fromkeys(assumptions)), buckets)
 
 
 def shares_of(request: SimulationRequest, simulated: Sequence[SimulationResult]) -> dict[str, float]:

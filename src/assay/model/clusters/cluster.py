@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from assay.foundation.units import Money, parse_bit_rate
+from assay.model.clusters.credits import CreditBucket
 from assay.model.clusters.device_model import FlashModel, HddModel, default_flash, default_hdd
 from assay.model.clusters.network import Network
 
@@ -83,6 +84,8 @@ class NodeType:
     """Processor model as the hosts report it; empty if unknown."""
     cpu_speed: float = 1.0
     """Speed of one core, relative to the machine on which the profile's CPU seconds were measured."""
+    credits: tuple[CreditBucket, ...] = ()
+    """Credits of a rented machine. Cores and devices have their rates with credits."""
 
     def devices_of(self, kind: DeviceKind) -> tuple[Device, ...]:
         """Return this type's devices of ``kind`` in the order of the file."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.model.clusters.cluster import Device
+from assay.model.clusters.credits import CreditBucket
 from assay.model.clusters.layout import Layout
 
 
@@ -40,6 +41,8 @@ class WorkerOption:
     """Speed of a core as in cluster files, with its plausible range. Equal ends: exact."""
     cpu_speed_low: float = 1.0
     cpu_speed_high: float = 1.0
+    credits: tuple[CreditBucket, ...] = ()
+    """Credits of a rented machine. Cores and devices have their rates with credits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,12 @@ import re
 from dataclasses import dataclass
 
 from assay.model.clusters.cluster import DeviceKind
+from assay.model.clusters.credits import CPU_BASELINES, CreditBucket, CreditKind, cpu_bucket
 from assay.model.clusters.volume_type import Volumes
 
+LINK_BURST_S = 1800.0
+"""Time that a machine's link to its volumes runs at its full rate, once a day (Amazon EC2 User Guide, Amazon
+EBS-optimized instance types: at least 30 minutes every 24 hours)."""
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
@@ -69,10 +73,47 @@ class InstanceType:
         return self.name.split(".", 1)[0]
 
     def volume_rate(self, volumes: Volumes) -> tuple[float, int]:
-        """Return the baseline rate, in bytes/s, and the requests per second of one of the volumes on this machine."""
-        rate, iops = volumes.type.bytes_per_s(volumes.capacity_bytes), volumes.type.iops(volumes.capacity_bytes)
-        if self.volume_bytes_per_s is not None:
-            rate = min(rate, self.volume_bytes_per_s / volumes.count)
+        """Return the rate, in bytes/s, and the requests per second of one of the volumes on this machine, while it has
+        credits."""
+        rate = volumes.type.burst_bytes_per_s(volumes.capacity_bytes)
+        iops = volumes.type.burst_iops(volumes.capacity_bytes)
+        if self._full_volume_bytes_per_s is not None:
+            rate = min(rate, self._full_volume_bytes_per_s / volumes.count)
         if self.volume_iops is not None:
             iops = max(1, min(iops, self.volume_iops // volumes.count))
         return rate, iops
+
+    def credits(
+        self, volumes: Volumes | None, devices: str = "", cpu_credits: float | None = None
+    ) -> tuple[CreditBucket, ...]:
+        """Return the credits that a machine with these new volumes may use up.
+
+        ``devices``: the group of the volumes. ``cpu_credits``: its CPU credits at the start of a job; None: those of a
+        new instance.
+        """
+        cpu = cpu_bucket(self.name, self.cores, self.vcpus, cpu_credits) if self.burstable else None
+        of_volumes = link = None
+        if volumes is not None:
+            of_volumes = volumes.type.bucket(volumes.capacity_bytes, volumes.count, devices)
+            baseline, full = self.volume_bytes_per_s, self._full_volume_bytes_per_s
+            if baseline is not None and full is not None and volumes.count * self.volume_rate(volumes)[0] > baseline:
+                burst = (full - baseline) * LINK_BURST_S
+                link = CreditBucket(CreditKind.VOLUME_LINK, baseline, burst, burst, devices)
+        return tuple(bucket for bucket in (cpu, of_volumes, link) if bucket is not None)
+
+    @property
+    def cpu_baseline(self) -> float | None:
+        """Share of its cores that a burstable machine has without credits; None: no limit, or not known."""
+        return CPU_BASELINES.get(self.name) if self.burstable else None
+
+    @property
+    def cpu_credits_per_h(self) -> float | None:
+        """CPU credits that a burstable machine earns per hour; None: none, or not known."""
+        return None if self.cpu_baseline is None else self.cpu_baseline * self.vcpus * 60
+
+    @property
+    def _full_volume_bytes_per_s(self) -> float | None:
+        """The throughput of all network volumes together during a burst."""
+        if self.volume_bytes_per_s is None or self.volume_burst_bytes_per_s is None:
+            return self.volume_bytes_per_s
+        return max(self.volume_bytes_per_s, self.volume_burst_bytes_per_s)

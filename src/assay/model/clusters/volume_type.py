@@ -1,72 +1,162 @@
-"""Types of network volumes, with their baseline rates.
+"""Types of network volumes, with their baseline and burst rates.
 
-Source: Amazon EBS User Guide, EBS volume types.
+Source: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), and HDD volumes (st1, sc1). A new volume has a
+full bucket of credits. Credits of gp2 count requests of at most 256 KiB. Here they are bytes, as for requests of that
+size: smaller requests use them up sooner.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.foundation.units import MIB
+from assay.model.clusters.credits import CreditBucket, CreditKind
 
 _GIB = 2**30
 _TIB = 2**40
+_REQUEST_BYTES = 256 * 2**10
+"""Largest request that costs one credit of gp2."""
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeBurst:
+    """The rates of a volume while it has credits, and its bucket of credits, in bytes. Rates and credits grow with the
+    capacity from a minimum."""
+
+    min_bytes_per_s: float
+    per_tib_bytes_per_s: float
+    max_bytes_per_s: float
+    iops: int
+    min_credits: float
+    credits_per_tib: float
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeType:
-    """A kind of network volume: its baseline. Bursts are not counted, since a job outlasts their credits or may find
-    none."""
+    """A kind of network volume. Rates are those of the baseline, without credits. They grow with the capacity from a
+    minimum to a maximum."""
 
     kind: str
     """Device kind in the catalogue."""
-    base_bytes_per_s: float
+    min_bytes_per_s: float
     per_tib_bytes_per_s: float
     max_bytes_per_s: float
     base_iops: int
     per_gib_iops: float
     max_iops: int
     source: str
+    burst: VolumeBurst | None = None
+    """None: the volume has no credits."""
+    small_bytes: int = 0
+    """Maximum capacity of volumes with a lower maximum rate, ``small_max_bytes_per_s``; 0: the type has none."""
+    small_max_bytes_per_s: float = 0.0
 
     def bytes_per_s(self, capacity_bytes: float) -> float:
         """Return the baseline throughput of a volume of this capacity."""
-        return min(self.max_bytes_per_s, self.base_bytes_per_s + self.per_tib_bytes_per_s * capacity_bytes / _TIB)
+        rate = max(self.min_bytes_per_s, self.per_tib_bytes_per_s * capacity_bytes / _TIB)
+        return min(self.max_bytes_per_s, self._small_max(capacity_bytes), rate)
 
     def iops(self, capacity_bytes: float) -> int:
         """Return the baseline requests per second of a volume of this capacity."""
         return min(self.max_iops, max(self.base_iops, round(self.per_gib_iops * capacity_bytes / _GIB)))
 
+    def burst_bytes_per_s(self, capacity_bytes: float) -> float:
+        """Return the throughput of a volume of this capacity while it has credits."""
+        baseline = self.bytes_per_s(capacity_bytes)
+        if self.burst is None:
+            return baseline
+        rate = max(self.burst.min_bytes_per_s, self.burst.per_tib_bytes_per_s * capacity_bytes / _TIB)
+        return max(baseline, min(self.burst.max_bytes_per_s, self._small_max(capacity_bytes), rate))
 
-_EBS_PAGE = "Amazon EBS User Guide, EBS volume types"
+    def burst_iops(self, capacity_bytes: float) -> int:
+        """Return the requests per second of a volume of this capacity while it has credits."""
+        return max(self.iops(capacity_bytes), self.burst.iops if self.burst else 0)
+
+    def bucket(self, capacity_bytes: float, count: int, devices: str = "") -> CreditBucket | None:
+        """Return the credits of ``count`` new volumes; None if their baseline is their full rate.
+
+        ``devices``: the group of the volumes.
+        """
+        baseline = self.bytes_per_s(capacity_bytes)
+        if self.burst is None or self.burst_bytes_per_s(capacity_bytes) <= baseline:
+            return None
+        bytes_of_credits = max(self.burst.min_credits, self.burst.credits_per_tib * capacity_bytes / _TIB)
+        size = count * bytes_of_credits
+        return CreditBucket(CreditKind.VOLUMES, count * baseline, size, size, devices)
+
+    def _small_max(self, capacity_bytes: float) -> float:
+        """Return the maximum rate that a small volume has in addition."""
+        return self.small_max_bytes_per_s if capacity_bytes <= self.small_bytes else math.inf
+
+
+_SSD_PAGE = "Amazon EBS User Guide, General Purpose SSD volumes"
+_HDD_PAGE = "Amazon EBS User Guide, Throughput Optimized HDD and Cold HDD volumes"
 VOLUME_TYPES: Mapping[str, VolumeType] = {
     "gp3": VolumeType(
         kind="ssd",
-        base_bytes_per_s=125 * MIB,
+        min_bytes_per_s=125 * MIB,
         per_tib_bytes_per_s=0,
         max_bytes_per_s=125 * MIB,
         base_iops=3000,
         per_gib_iops=0,
         max_iops=3000,
-        source=_EBS_PAGE,
+        source=_SSD_PAGE,
+    ),
+    "gp2": VolumeType(
+        kind="ssd",
+        min_bytes_per_s=100 * _REQUEST_BYTES,
+        per_tib_bytes_per_s=3 * 1024 * _REQUEST_BYTES,
+        max_bytes_per_s=250 * MIB,
+        base_iops=100,
+        per_gib_iops=3,
+        max_iops=16_000,
+        source=_SSD_PAGE,
+        burst=VolumeBurst(
+            min_bytes_per_s=250 * MIB,
+            per_tib_bytes_per_s=0,
+            max_bytes_per_s=250 * MIB,
+            iops=3000,
+            min_credits=5_400_000 * _REQUEST_BYTES,
+            credits_per_tib=0,
+        ),
+        small_bytes=170 * _GIB,
+        small_max_bytes_per_s=128 * MIB,
     ),
     "st1": VolumeType(
         kind="hdd",
-        base_bytes_per_s=0,
+        min_bytes_per_s=0,
         per_tib_bytes_per_s=40 * MIB,
         max_bytes_per_s=500 * MIB,
         base_iops=500,
         per_gib_iops=0,
         max_iops=500,
-        source=_EBS_PAGE,
+        source=_HDD_PAGE,
+        burst=VolumeBurst(
+            min_bytes_per_s=0,
+            per_tib_bytes_per_s=250 * MIB,
+            max_bytes_per_s=500 * MIB,
+            iops=500,
+            min_credits=0,
+            credits_per_tib=_TIB,
+        ),
     ),
     "sc1": VolumeType(
         kind="hdd",
-        base_bytes_per_s=0,
+        min_bytes_per_s=0,
         per_tib_bytes_per_s=12 * MIB,
         max_bytes_per_s=192 * MIB,
         base_iops=250,
         per_gib_iops=0,
         max_iops=250,
-        source=_EBS_PAGE,
+        source=_HDD_PAGE,
+        burst=VolumeBurst(
+            min_bytes_per_s=0,
+            per_tib_bytes_per_s=80 * MIB,
+            max_bytes_per_s=250 * MIB,
+            iops=250,
+            min_credits=0,
+            credits_per_tib=_TIB,
+        ),
     ),
 }
 """Volumes as bought without provisioned IOPS or throughput."""

@@ -18,6 +18,7 @@ from assay.estimation.recommendation.candidates import Machine
 from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, spread_of
 from assay.estimation.simulator.error_model import Z90
 from assay.estimation.simulator.process import SimulationResult
+from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import Work
 from assay.questions.recommendation.search import ClusterSearch, Progress
 from assay.questions.recommendation.value_of_information import Sensitivity, model_errors
@@ -54,6 +55,8 @@ class Finalists:
     sensitivities: tuple[Sensitivity, ...]
     prices: Priced
     bottlenecks: tuple[tuple[str, ...], ...]
+    credits: tuple[tuple[tuple[CreditUse, ...], ...], ...]
+    """Use of the credits of rented machines."""
     fidelities: tuple[str, ...]
     simulations: int
     assumptions: tuple[str, ...]
@@ -69,21 +72,25 @@ class Finalists:
 def examine_finalists(search: ClusterSearch, progress: Progress | None) -> Finalists:
     """Return the finalists of a search that simulated at least one cluster."""
     rows = _chosen_rows(search)
-    keys, scenarios = [], []
+    keys, scenarios, documents = [], [], []
     for row in rows.tolist():
         for number, work in enumerate(search.works):
             for name, factor in _SCALED_COSTS.items():
                 keys.append((row, number, name))
-                scenarios.append(search.scenario(row, work, {name: factor})[1])
+                _, scenario, document = search.scenario(row, work, {name: factor})
+                scenarios.append(scenario)
+                documents.append(document)
             if _requests(search, work) <= REQUESTS_MAX:
                 keys.append((row, number, "requests"))
-                scenarios.append(struct_replace(search.scenario(row, work)[1], fidelity="requests"))
-    report = (lambda done: progress("finalists simulated", done, len(scenarios))) if progress else None
+                _, scenario, document = search.scenario(row, work)
+                scenarios.append(scenario)
+                documents.append(struct_replace(document, fidelity="requests"))
+    report = (lambda done: progress("finalists simulated", done, len(documents))) if progress else None
     scaled_s: dict[tuple[int, int, str], float] = {}
-    for key, result in zip(keys, search.pool.simulate_each(scenarios, report), strict=True):
+    for key, scenario, result in zip(keys, scenarios, search.pool.simulate_each(documents, report), strict=True):
         if not isinstance(result, SimulationResult):
             raise result
-        scaled_s[key] = result.duration_s
+        scaled_s[key] = scenario.limited(result).duration_s
     flows_s = search.store.times_s(rows)
     times_s = flows_s.copy()
     for position, row in enumerate(rows.tolist()):
@@ -97,8 +104,9 @@ def examine_finalists(search: ClusterSearch, progress: Progress | None) -> Final
         sensitivities=tuple(sensitivities),
         prices=search.priced(rows),
         bottlenecks=tuple(tuple(job.bottleneck for job in search.store.jobs[row]) for row in rows.tolist()),
+        credits=tuple(tuple(job.credits for job in search.store.jobs[row]) for row in rows.tolist()),
         fidelities=tuple("requests" if row in exact else "flows" for row in rows.tolist()),
-        simulations=len(scenarios),
+        simulations=len(documents),
         assumptions=tuple(assumptions),
         extrapolation=extrapolation,
     )

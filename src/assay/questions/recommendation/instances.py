@@ -99,7 +99,7 @@ def catalogue_text(request: CatalogueRequest) -> str:
     instances = named_instances(_table(request.table), request.types)
     speeds = _cpu_speeds(request, instances)
     lines = [
-        "# Instance types to choose from. Networks and volumes have their baseline rates: bursts are not counted.",
+        "# Instance types to choose from. Networks have their baseline rates, cores and volumes those with credits.",
         "# Cores are physical cores. The rates of local disks and the speed of a core are stated by the user.",
         f"catalogue: {request.name}",
         f'source: "{", ".join(sorted({instance.source for instance in instances}))}"',
@@ -160,6 +160,7 @@ def _worker_lines(instance: InstanceType, request: CatalogueRequest, speed: str)
         "    devices:",
         *_local_disk_lines(instance, request),
         *_volume_lines(instance, request),
+        *_credit_lines(instance, request),
     ]
 
 
@@ -218,3 +219,20 @@ def _volume_lines(instance: InstanceType, request: CatalogueRequest) -> list[str
         f"      {name}: {{kind: {kind.kind}, count: {volumes.count}, read: {shown}, write: {shown}, iops: {iops}, "
         f"capacity: {format_bytes(volumes.capacity_bytes)}}}",
     ]
+
+
+def _credit_lines(instance: InstanceType, request: CatalogueRequest) -> list[str]:
+    """Return the credits of a new machine with new volumes: core-seconds of CPU, bytes of volumes."""
+    volumes = parse_volumes(request.volumes, "--volumes") if request.volumes else None
+    buckets = instance.credits(volumes, volumes.name if volumes else "")
+    lines = [
+        f"      {bucket.kind}: {{baseline: {_number(bucket.baseline_per_s)}, start: {_number(bucket.start)}, "
+        f"limit: {_number(bucket.limit)}{f', devices: {bucket.devices}' if bucket.devices else ''}}}"
+        for bucket in buckets
+    ]
+    units = "    # Core-seconds of CPU, bytes of volumes; the baseline per second."
+    return [units, "    credits:", *lines] if lines else []
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")

@@ -18,6 +18,7 @@ from assay.estimation.simulator.process import simulator
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
+from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
@@ -63,6 +64,8 @@ class WorkTime:
     """The resource that limited its tasks for the longest time."""
     in_time: float | None
     """Share of the draws in which a run keeps the deadline; None without one."""
+    credits: tuple[CreditUse, ...] = ()
+    """Use of the credits of rented machines; the times include it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +379,8 @@ class _Ranking:
             in_time = None if deadline_s is None else float(np.mean(run_s <= deadline_s))
             middle_s = float(self.finalists.times_s[finalist, number])
             bottleneck = self.finalists.bottlenecks[finalist][number]
-            times.append(WorkTime(work.label, middle_s, float(low), float(high), bottleneck, in_time))
+            credit_uses = self.finalists.credits[finalist][number]
+            times.append(WorkTime(work.label, middle_s, float(low), float(high), bottleneck, in_time, credit_uses))
         return tuple(times)
 
     def uncertainties(self) -> tuple[tuple[Uncertainty, ...], float]:

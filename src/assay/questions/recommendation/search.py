@@ -20,13 +20,14 @@ from assay.estimation.recommendation.candidates import Candidates, plan_for
 from assay.estimation.recommendation.time_bounds import DataVolumes, Powers, fits, least_s, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
-from assay.estimation.simulator.scenario import CODECS, SimulationRequest, request_of, scenario_of, shares_of
+from assay.estimation.simulator.scenario import CODECS, Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast.device_space import FULL_SHARE
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
+from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.text import money
@@ -71,6 +72,13 @@ class SimulatedJob:
     """Share of the time by limiting resource."""
     bottleneck: str
     """The resource that limited its tasks for the longest time."""
+    credits: tuple[CreditUse, ...] = ()
+    """Use of the credits of rented machines."""
+
+    @classmethod
+    def of(cls, request: SimulationRequest, result: SimulationResult) -> "SimulatedJob":
+        """Return the job of a result."""
+        return cls(result.duration_s, shares_of(request, [result]), bottleneck_of(result), result.credits)
 
 
 @dataclass(slots=True)
@@ -199,37 +207,40 @@ class ClusterSearch:
 
     def scenario(
         self, row: int, work: Work, draw: Mapping[str, float] | None = None
-    ) -> tuple[SimulationRequest, ScenarioDocument]:
-        """Return the simulation of a workload on one cluster. Raises SpecificationError if it can't be simulated."""
+    ) -> tuple[SimulationRequest, Scenario, ScenarioDocument]:
+        """Return the simulation of a workload on one cluster, and its document.
+
+        Raises SpecificationError if it can't be simulated.
+        """
         plan = plan_for(self.candidates, row, work.entry(self.data_factor), self.profile.engine)
         request = request_of(plan, only_run(plan), self.profile, draw)
         scenario = scenario_of(request)
         self.store.assumptions.update(dict.fromkeys(scenario.assumptions))
-        return request, scenario.with_seed(SEED, f"{row}")
+        return request, scenario, scenario.with_seed(SEED, f"{row}")
 
     def simulate(self, rows: Sequence[int], progress: Progress | None, simulations_max: int) -> None:
         """Simulate every workload on these clusters."""
-        requests: list[tuple[int, SimulationRequest]] = []
-        scenarios = []
+        requests: list[tuple[int, SimulationRequest, Scenario]] = []
+        documents = []
         for row in rows:
             try:
-                pairs = [self.scenario(row, work) for work in self.works]
+                simulations = [self.scenario(row, work) for work in self.works]
             except SpecificationError as error:
                 self.store.fail(error.message)
                 continue
-            requests += [(row, request) for request, _ in pairs]
-            scenarios += [scenario for _, scenario in pairs]
+            requests += [(row, request, scenario) for request, scenario, _ in simulations]
+            documents += [document for _, _, document in simulations]
         before, works = len(self.store), len(self.works)
         report = (lambda ready: progress("simulated", before + ready // works, simulations_max)) if progress else None
         jobs: dict[int, list[SimulatedJob]] = {}
-        for (row, request), result in zip(requests, self.pool.simulate_each(scenarios, report), strict=True):
+        for (row, request, scenario), result in zip(requests, self.pool.simulate_each(documents, report), strict=True):
             if not isinstance(result, SimulationResult):
                 if not isinstance(result, SpecificationError):
                     raise result
                 self.store.fail(result.message)
                 continue
             self.store.assumptions.update(dict.fromkeys(result.assumptions))
-            job = SimulatedJob(result.duration_s, shares_of(request, [result]), bottleneck_of(result))
+            job = SimulatedJob.of(request, scenario.limited(result))
             jobs.setdefault(row, []).append(job)
         self.store.jobs.update((row, tuple(of_row)) for row, of_row in jobs.items() if len(of_row) == works)
         failed = [row for row in rows if row not in self.store.jobs]

@@ -8,7 +8,7 @@ from assay.questions.costs.mix import DAY_S
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
-from assay.text import NO_VALUE, money, money_interval, probability, share
+from assay.text import NO_VALUE, credit_texts, money, money_interval, probability, share
 
 OBJECTIVES = {
     Objective.PRICE: "the lowest price",
@@ -42,6 +42,8 @@ def choice_text(choice: Choice, answer: Recommendation) -> str:
     bill = f"{money(choice.bill, answer.currency)}{ends} over {years:g} years"
     interval = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
     day = f"a day's work takes {format_duration(choice.day_s)} ({interval})"
+    for time in choice.times:
+        day += "".join(f"; {time.workload} {text}" for text in credit_texts(time.credits))
     if not answer.purchased:
         rent = f"{money(choice.bill / (years * YEAR_H), answer.currency)} per hour"
         cost = money(choice.day_cost, answer.currency)

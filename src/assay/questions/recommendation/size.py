@@ -33,6 +33,7 @@ from assay.model import (
     Origin,
     PriceBook,
 )
+from assay.model.clusters.credits import CreditUse
 from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
 from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
@@ -145,6 +146,8 @@ class Shape:
     """Share of the draws in which its hardware has the lowest cost of the job among those that keep them."""
     on_pareto_front: bool
     """Whether no other cluster is faster and cheaper per job, by the middle of the draws."""
+    credits: tuple[CreditUse, ...] = ()
+    """Use of the credits of rented machines; the times include it."""
     origin: str = str(Origin.SIMULATED)
     interrupted_time_s: float | None = None
     """Mean time if every interruption of a spot instance restarts the job; None without a rate of interruptions."""
@@ -367,6 +370,7 @@ def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...
             keeps_probability=None if recommendation.extrapolated else choice.keeps_probability,
             best_probability=None if recommendation.extrapolated else choice.hardware_probability,
             on_pareto_front=choice.on_pareto_front,
+            credits=choice.times[0].credits,
         )
         for choice in sorted(ranked[:number], key=order)
     )

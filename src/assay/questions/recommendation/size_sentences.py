@@ -7,7 +7,7 @@ from assay.analysis.run_profile.memory_need import PROCESSES_MIN, MemoryNeed
 from assay.foundation.units import format_bytes, format_duration
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
 from assay.questions.recommendation.size import SizeAnswer
-from assay.text import NO_VALUE, money, plural, share
+from assay.text import NO_VALUE, credit_texts, money, plural, share
 
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
 _RISK_SHOWN_MIN = 1e-4
@@ -126,6 +126,9 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
             f"{format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
             f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
         )
+        for shape in answer.shapes:
+            for text in credit_texts(shape.credits):
+                yield f"{shape.label} {text}."
         if best.interrupted_time_s is not None:
             yield (
                 f"If {answer.interruptions.strip()} of its workers are interrupted and each interruption restarts the "

@@ -8,8 +8,8 @@ that configuration with the changes. You can set:
 - of the described cluster: ``workers.count`` (or ``workers``), ``nic``, ``racks.nodes``, ``racks.uplink``, and of a
   node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``,
   ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``);
-- the workers' instance type: ``worker.type`` and ``worker.volumes`` (:mod:`.rented_workers`). All data is then on all
-  their disks, unless ``layout`` is set.
+- the workers' instance type: ``worker.type``, ``worker.volumes`` and ``worker.cpu.credits`` (:mod:`.rented_workers`).
+  All data is then on all their disks, unless ``layout`` is set.
 """
 
 import re
@@ -22,6 +22,7 @@ from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import made_plan
 from assay.execution.planning.plan_files.plan_text import content_of
 from assay.execution.planning.plan_files.rented_workers import (
+    WORKER_CREDITS,
     WORKER_TYPE,
     WORKER_VOLUMES,
     layout_of_all_disks,
@@ -51,8 +52,8 @@ from assay.specs.fields import unknown
 Change = tuple[str, str]
 """A name and its value from ``--set NAME=VALUE``."""
 WORKERS_COUNT = "workers.count"
-CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink", WORKER_TYPE, WORKER_VOLUMES)
-_OF_INSTANCES = (WORKER_TYPE, WORKER_VOLUMES)
+CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink", WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
+_OF_INSTANCES = (WORKER_TYPE, WORKER_VOLUMES, WORKER_CREDITS)
 _WHOLE_MAX = 100_000
 """Maximum of a count that ``--set`` accepts."""
 _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")

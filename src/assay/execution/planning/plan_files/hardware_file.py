@@ -18,11 +18,13 @@ from assay.execution.planning.plan_files.plan_file import LayoutSection
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_bytes
 from assay.model import COMPRESSION, Device, DeviceOption, HardwareCatalogue, Layout, Nic, NodeType, WorkerOption
+from assay.model.clusters.credits import CreditBucket, CreditKind
 from assay.specs.cluster import device_of
 from assay.specs.cluster_checks import check_device
 from assay.specs.cluster_file import DeviceKeys
 from assay.specs.document import Document, Problems, document_of, read_document
 from assay.specs.fields import (
+    Amount,
     BitRate,
     Count,
     FieldFormat,
@@ -128,6 +130,25 @@ class ProcessorSection(Section):
         return self
 
 
+class CreditSection(Section):
+    """Credits of a worker for one resource."""
+
+    baseline: Amount
+    """Rate at which credits are earned, and the rate without credits: cores, or bytes/s."""
+    start: Amount
+    """Credits at the start of a job: core-seconds, or bytes."""
+    limit: Amount
+    """Maximum number of credits."""
+    devices: HostName | None = None
+    """Disks whose transfers use the credits; all disks when absent."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.baseline > 0 or self.start > self.limit:
+            raise ValueError("baseline must be more than 0, and start at most limit")
+        return self
+
+
 class WorkerChoice(Section):
     """One kind of worker with its options."""
 
@@ -147,6 +168,8 @@ class WorkerChoice(Section):
     """Concurrent containers of a worker; one per core, as far as the memory suffices, when absent."""
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
     """Layouts by name; every usual layout of the devices when absent."""
+    credits: dict[CreditKind, CreditSection] = Field(default_factory=dict)
+    """Credits of a rented worker; without any, it has its full rates for any time."""
 
 
 class HardwareFile(Section):
@@ -247,6 +270,10 @@ def _worker(name: str, section: WorkerChoice, problems: Problems) -> WorkerOptio
         cpu_speed=cpu.speed,
         cpu_speed_low=cpu.low or cpu.speed,
         cpu_speed_high=cpu.high or cpu.speed,
+        credits=tuple(
+            CreditBucket(kind, credit.baseline, credit.start, credit.limit, credit.devices or "")
+            for kind, credit in section.credits.items()
+        ),
     )
     return replace(option, layouts=tuple(_layouts(option, section, problems)))
 

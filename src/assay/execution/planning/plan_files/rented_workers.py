@@ -2,21 +2,25 @@
 
 In: a cluster, and the changes ``worker.type=i4i.2xlarge`` and ``worker.volumes=gp3:1TB:4``. Out: the cluster with
 workers as the table of instance types describes them: physical cores, memory, the baseline of the network, and the
-instance's local disks, or the network volumes at their baseline. No source states the rates of local disks, so the
-changes have to: ``worker.devices.local.read`` and ``worker.devices.local.write``. The speed of a core stays that of the
-measured workers.
+instance's local disks, or the network volumes, at their rates with credits. No source states the rates of local disks,
+so the changes have to: ``worker.devices.local.read`` and ``worker.devices.local.write``. The speed of a core stays that
+of the measured workers. ``worker.cpu.credits=60`` states the CPU credits of each worker at the start of the job.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes, parse_byte_rate
 from assay.model import Cluster, Device, DeviceKind, Nic, NodeType, Role
+from assay.model.clusters.credits import CPU_BASELINES
 from assay.model.clusters.instance_type import InstanceType, node_type_name
+from assay.model.clusters.volume_type import Volumes
 from assay.specs.instances import named_instances, parse_volumes, shipped_instances
 
 WORKER_TYPE, WORKER_VOLUMES = "worker.type", "worker.volumes"
+WORKER_CREDITS = "worker.cpu.credits"
 CORE_SPEED = "worker.cpu.speed"
 LOCAL_DISKS = "local"
 """Name of the device group of an instance's own disks."""
@@ -34,9 +38,10 @@ def rented_type(changes: Mapping[str, str]) -> InstanceType | None:
     """
     name = changes.get(WORKER_TYPE)
     if name is None:
-        if WORKER_VOLUMES in changes:
-            hint = f"--set {WORKER_TYPE}=m7i.2xlarge"
-            raise SpecificationError(f"{WORKER_VOLUMES} needs an instance type", where="--set", hint=hint)
+        for needing in (WORKER_VOLUMES, WORKER_CREDITS):
+            if needing in changes:
+                hint = f"--set {WORKER_TYPE}=m7i.2xlarge"
+                raise SpecificationError(f"{needing} needs an instance type", where="--set", hint=hint)
         return None
     [instance] = named_instances(list(shipped_instances().values()), (name,))
     return instance
@@ -46,7 +51,8 @@ def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mappi
     """Return the cluster with all workers of this type. Raises SpecificationError if a rate is not stated."""
     if instance.network_bps is None:
         raise SpecificationError(f"no source states the network rate of {instance.name}", where=WORKER_TYPE)
-    devices = _volumes(instance, changes[WORKER_VOLUMES]) if WORKER_VOLUMES in changes else _disks(instance, changes)
+    volumes = parse_volumes(changes[WORKER_VOLUMES], WORKER_VOLUMES) if WORKER_VOLUMES in changes else None
+    devices = _disks(instance, changes) if volumes is None else _volumes(instance, volumes)
     rented = NodeType(
         name=node_type_name(instance.name),
         cores=instance.cores,
@@ -55,9 +61,24 @@ def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mappi
         nic=Nic(instance.network_bps),
         cpu_model=f"{instance.processor} {instance.architecture}".strip(),
         cpu_speed=cluster.workers[0].type.cpu_speed,
+        credits=instance.credits(volumes, NETWORK_VOLUMES, _cpu_credits(instance, changes)),
     )
     nodes = (replace(node, type=rented) if Role.WORKER in node.roles else node for node in cluster.nodes)
     return replace(cluster, nodes=tuple(nodes))
+
+
+def _cpu_credits(instance: InstanceType, changes: Mapping[str, str]) -> float | None:
+    """Return the CPU credits that the changes state; None if they state none."""
+    text = changes.get(WORKER_CREDITS)
+    if text is None:
+        return None
+    if instance.name not in CPU_BASELINES:
+        raise SpecificationError(f"{instance.name} has no CPU credits", where=WORKER_CREDITS)
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text, re.ASCII):
+        raise SpecificationError(
+            f"{text[:20]!r} is not a number of CPU credits", where=WORKER_CREDITS, hint="such as 60"
+        )
+    return float(text)
 
 
 def layout_of_all_disks(cluster: Cluster) -> str:
@@ -91,8 +112,7 @@ def _disks(instance: InstanceType, changes: Mapping[str, str]) -> list[Device]:
     ]
 
 
-def _volumes(instance: InstanceType, text: str) -> list[Device]:
-    volumes = parse_volumes(text, WORKER_VOLUMES)
+def _volumes(instance: InstanceType, volumes: Volumes) -> list[Device]:
     rate, iops = instance.volume_rate(volumes)
     kind = DeviceKind(volumes.type.kind)
     return [

@@ -59,6 +59,17 @@ def _row(instance: InstanceType) -> tuple[str, ...]:
     )
 
 
+def _cpu_credits(instance: InstanceType) -> str:
+    from assay.text import share
+
+    if not instance.burstable:
+        return "no"
+    earned = instance.cpu_credits_per_h
+    if instance.cpu_baseline is None or earned is None:
+        return "yes: full speed only while it has credits"
+    return f"{earned:g} per hour, at most {24 * earned:g}; without credits {share(instance.cpu_baseline)} of its cores"
+
+
 def _facts(instance: InstanceType) -> dict[str, str]:
     from assay.foundation.units import format_bit_rate, format_byte_rate, format_bytes
 
@@ -81,7 +92,7 @@ def _facts(instance: InstanceType) -> dict[str, str]:
         ),
         "Cores": str(instance.cores),
         "vCPUs": str(instance.vcpus),
-        "CPU credits": "yes: full speed only while it has credits" if instance.burstable else "no",
+        "CPU credits": _cpu_credits(instance),
         "Memory": format_bytes(instance.memory_bytes),
         "Local disks": f"{disks.count} × {format_bytes(disks.capacity_bytes)} {disks.kind}" if disks else "none",
         "Rate of local disks": "not stated by the source" if disks else NO_VALUE,

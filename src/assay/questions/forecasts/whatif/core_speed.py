@@ -35,8 +35,8 @@ def rented_cores(runs: Sequence[Run], changes: Mapping[str, str]) -> CoreRatio:
     instance = rented_type(changes)
     if instance is None:
         return CoreRatio()
-    words = [f"{instance.name}: network and volumes have their baseline rates, and bursts are not counted"]
-    if instance.burstable:
+    words = [f"{instance.name}: its network has its baseline rate, and bursts are not counted"]
+    if instance.burstable and instance.cpu_baseline is None:
         words.append(f"{instance.name}: the CPU credits last for the whole job")
     words.append("engine parameters stay as measured; --set containers=N fits them to the workers")
     if CORE_SPEED in changes:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from statistics import covariance, fmean, median, stdev, variance
 
 from assay.analysis.statistics import RunTable
+from assay.estimation.simulator.credits import typical_use
 from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, DrawCovariance, correction
 from assay.estimation.simulator.extrapolation import extrapolation_error, times_beyond
@@ -33,6 +34,7 @@ from assay.execution.planning.plan_files.changed_plan import Change, altered, on
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.units import format_percent
 from assay.model import CONTAINERS, CostProfile, Origin, Plan, PriceBook, Run
+from assay.model.clusters.credits import CreditUse
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
@@ -40,7 +42,7 @@ from assay.questions.forecasts.whatif.core_speed import rented_cores
 from assay.questions.forecasts.whatif.whatif_costs import costs_of
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
-from assay.text import data_text, joined, workload_title
+from assay.text import credit_text, data_text, joined, workload_title
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
@@ -114,6 +116,8 @@ class WhatIf:
     """Cores of the lab's machine, which all workers share, if the changes add workers or cores; else None."""
     extrapolation: float
     """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
+    credits: tuple[CreditUse, ...] = ()
+    """Use of the credits of rented workers; ``simulated_s`` includes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
     changed = joined([_change(name, value, answers) for name, value in first.changes.items()])
-    return f"With {changed}, {_effect(answers)}"
+    return " ".join([f"With {changed}, {_effect(answers)}", *_exhausted(answers)])
 
 
 def caveat_of(answers: Sequence[WhatIf]) -> str:
@@ -198,6 +202,18 @@ def _effect(answers: Sequence[WhatIf]) -> str:
 def _is_shown(answer: WhatIf) -> bool:
     """Return whether the interval of the speedup excludes 1."""
     return not answer.ratio_low <= 1 <= answer.ratio_high
+
+
+def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
+    """Return when workers run out of credits: the configuration that they limit most, by kind of credits."""
+    sentences = []
+    kinds = dict.fromkeys(use.kind for answer in answers for use in answer.credits if use.is_empty)
+    for kind in kinds:
+        uses = [(use, answer) for answer in answers for use in answer.credits if use.kind is kind and use.is_empty]
+        use, answer = max(uses, key=lambda pair: pair[0].added_s / pair[1].simulated_s)
+        name = f"{workload_title(answer.workload)} on {answer.configuration}"
+        sentences.append(f"{name} {credit_text(use)}.")
+    return sentences
 
 
 def _speedup(answer: WhatIf) -> str:
@@ -320,8 +336,7 @@ def answer_of(anchors: Anchors, changes: Sequence[Change], book: PriceBook | Non
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
     """Simulate the measured configuration."""
     plan = altered(measured.plan, measured.levels, measured.workload)
-    simulated = ask(_drawn(plan, profile))
-    return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(simulated))
+    return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(_drawn(plan, profile, ask)))
 
 
 def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
@@ -344,7 +359,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     cores = rented_cores(group.runs, dict(changes))
     scenarios = [anchor.scenario, _scenario(after, profile)]
     unchanged = _asked(after, profile) == _asked(before, profile)
-    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else ask(_drawn(after, profile, cores.sigma))
+    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else _drawn(after, profile, ask, cores.sigma)
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
@@ -395,6 +410,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         lab_scale=group.runs[0].lab_scale,
         shared_cores=None if unchanged else _shared_cores(before, after, scenarios[1]),
         extrapolation=1.0 if unchanged else max(1.0, *times_beyond(_asked(after, profile)).values()),
+        credits=typical_use(sides[1], corrected.factor),
     )
 
 
@@ -431,12 +447,16 @@ def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
     return scenario_of(_asked(plan, profile))
 
 
-def _drawn(plan: Plan, profile: CostProfile, core_sigma: float = 0.0) -> list[ScenarioDocument]:
+def _drawn(plan: Plan, profile: CostProfile, ask: Ask, core_sigma: float = 0.0) -> list[SimulationResult]:
+    """Simulate the plan with each draw of costs and hardware."""
     request = _asked(plan, profile)
-    return [
-        scenario_of(draw.of(request)).with_seed(draw.seed, f"draw{number}")
-        for number, draw in enumerate(draws(profile, DRAWS, SEED, core_sigma))
+    parameter_draws = list(draws(profile, DRAWS, SEED, core_sigma))
+    scenarios = [scenario_of(draw.of(request)) for draw in parameter_draws]
+    documents = [
+        scenario.with_seed(draw.seed, f"draw{number}")
+        for number, (scenario, draw) in enumerate(zip(scenarios, parameter_draws, strict=True))
     ]
+    return [scenario.limited(result) for scenario, result in zip(scenarios, ask(documents), strict=True)]
 
 
 def _limits(side: Sequence[SimulationResult]) -> dict[str, float]:

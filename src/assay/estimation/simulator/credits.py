@@ -1,0 +1,146 @@
+"""Slow a simulated run down where the credits of its machines are used up.
+
+In: the result of a simulation at full rates, with traces, and the buckets of credits of a worker. Out: the result with
+the longer time, and when each bucket was empty.
+
+The work of each interval of the trace takes its simulated time while every bucket in use has credits. While a bucket is
+empty, the work takes use / baseline times as long, if its use is above the baseline; of several empty buckets, the
+slowest counts. A bucket gains baseline - use per second, up to its limit. Within an interval, use per unit of work is
+constant, so the time of each change is exact. Use is the mean over all workers: one worker that uses its credits up
+early is not seen. Resources that would overlap differently at the baseline are not simulated again.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.statistics import Floats
+from assay.estimation.simulator.process import SimulationResult
+from assay.foundation.units import format_byte_rate, format_bytes
+from assay.model.clusters.credits import CreditBucket, CreditKind, CreditUse
+
+_CHANGES_MAX = 64
+"""Maximum number of changes between full and baseline rate within one interval."""
+_EMPTY_SHARE = 1e-9
+"""Credits below this share of a second at the baseline count as none."""
+
+
+def with_credits(result: SimulationResult, buckets: Sequence[CreditBucket], workers: int) -> SimulationResult:
+    """Return the result with the time at the baseline where buckets are empty. The traces are left out."""
+    if not buckets:
+        return result
+    seconds, uses = uses_over_time(result.tree, buckets, workers)
+    duration_s, credit_uses = limited(seconds, uses, buckets)
+    tree = {name: value for name, value in result.tree.items() if name not in ("traces", "trace_t_s")}
+    return replace(
+        result, duration_s=result.duration_s - float(seconds.sum()) + duration_s, credits=credit_uses, tree=tree
+    )
+
+
+def uses_over_time(tree: Mapping[str, Any], buckets: Sequence[CreditBucket], workers: int) -> tuple[Floats, Floats]:
+    """Return the length of each interval of the trace, in seconds, and the mean use of a worker in it, by bucket."""
+    times_s = np.asarray(tree["trace_t_s"], dtype=np.float64)
+    totals = np.zeros((len(buckets), len(times_s)))
+    for trace in tree["traces"]:
+        subject, metric = trace["subject"], trace["metric"]
+        is_cpu = (subject, metric) == ("cpu", "user_s")
+        if not is_cpu and metric not in ("read_bytes", "write_bytes"):
+            continue
+        for index, bucket in enumerate(buckets):
+            of_cpu = bucket.kind is CreditKind.CPU
+            if is_cpu if of_cpu else not is_cpu and bucket.counts(subject.removeprefix("disk:")):
+                totals[index] += np.asarray(trace["values"], dtype=np.float64)
+    uses: Floats = np.diff(totals, axis=1) / workers
+    seconds: Floats = np.diff(times_s)
+    return seconds, uses
+
+
+def limited(seconds: Floats, uses: Floats, buckets: Sequence[CreditBucket]) -> tuple[float, tuple[CreditUse, ...]]:
+    """Return the time of a run, and the use of each bucket.
+
+    ``seconds``: the length of each interval at full rates. ``uses``: what it uses, buckets × intervals.
+    """
+    balances = [bucket.start for bucket in buckets]
+    empty_after: list[float | None] = [None] * len(buckets)
+    added = [0.0] * len(buckets)
+    now_s = 0.0
+    for number, full_s in enumerate(seconds.tolist()):
+        left_s = full_s
+        rates = (uses[:, number] / full_s).tolist() if full_s > 0 else []
+        for _ in range(_CHANGES_MAX):
+            if left_s <= 0:
+                break
+            speed, slowest = _speed(rates, balances, buckets)
+            if slowest is not None and empty_after[slowest] is None:
+                empty_after[slowest] = now_s
+            nets = [bucket.baseline_per_s - rate * speed for rate, bucket in zip(rates, buckets, strict=True)]
+            step_s = left_s / speed
+            for net, balance, bucket in zip(nets, balances, buckets, strict=True):
+                if net < 0 and not _is_empty(balance, bucket):
+                    step_s = min(step_s, balance / -net)
+            if slowest is not None:
+                added[slowest] += step_s * (1 - speed)
+            for index, (net, bucket) in enumerate(zip(nets, buckets, strict=True)):
+                gained = step_s * (net if bucket.earns else min(0.0, net))
+                balances[index] = min(bucket.limit, max(0.0, balances[index] + gained))
+            now_s += step_s
+            left_s -= step_s * speed
+            if left_s < _EMPTY_SHARE * full_s:
+                left_s = 0.0
+        now_s += left_s
+    credit_uses = tuple(
+        CreditUse(bucket.kind, after, more) for bucket, after, more in zip(buckets, empty_after, added, strict=True)
+    )
+    return now_s, credit_uses
+
+
+def typical_use(results: Sequence[SimulationResult], factor: float) -> tuple[CreditUse, ...]:
+    """Return the median use of credits over simulations of one run, with times multiplied by ``factor``."""
+    uses = []
+    for of_kind in zip(*(result.credits for result in results), strict=True):
+        after_s = median(math.inf if use.empty_after_s is None else use.empty_after_s for use in of_kind)
+        added_s = median(use.added_s for use in of_kind) * factor
+        uses.append(CreditUse(of_kind[0].kind, None if math.isinf(after_s) else after_s * factor, added_s))
+    return tuple(uses)
+
+
+def credit_assumptions(machine: str, buckets: Sequence[CreditBucket]) -> list[str]:
+    """Return the credits that a job starts with on each machine, in words."""
+    words = []
+    for bucket in buckets:
+        if bucket.kind is CreditKind.CPU:
+            start = f"CPU credits for {bucket.start / 60:,.0f} minutes of a core" if bucket.start else "no CPU credits"
+            words.append(
+                f"{machine} starts with {start} (standard mode); without credits, all its cores together do the work "
+                f"of {bucket.baseline_per_s:.3g}"
+            )
+        elif bucket.kind is CreditKind.VOLUMES:
+            words.append(
+                f"the volumes of {machine} start with full credits, {format_bytes(bucket.start)}; without credits, "
+                f"they transfer {format_byte_rate(bucket.baseline_per_s)}"
+            )
+        else:
+            words.append(
+                f"{machine} transfers {format_bytes(bucket.start)} to and from its volumes above its baseline of "
+                f"{format_byte_rate(bucket.baseline_per_s)}, once a day"
+            )
+    return words
+
+
+def _is_empty(balance: float, bucket: CreditBucket) -> bool:
+    return balance <= _EMPTY_SHARE * bucket.baseline_per_s
+
+
+def _speed(
+    rates: Sequence[float], balances: Sequence[float], buckets: Sequence[CreditBucket]
+) -> tuple[float, int | None]:
+    """Return the speed of the work relative to full rates, and the empty bucket that limits it, if one does."""
+    speed, slowest = 1.0, None
+    for index, (rate, balance, bucket) in enumerate(zip(rates, balances, buckets, strict=True)):
+        if rate * speed > bucket.baseline_per_s and _is_empty(balance, bucket):
+            speed, slowest = bucket.baseline_per_s / rate, index
+    return speed, slowest

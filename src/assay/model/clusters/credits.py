@@ -1,0 +1,129 @@
+"""Credits of rented machines: what a machine may use above its baseline, and for how long.
+
+A bucket of credits is filled at the baseline rate and drained by use. While it has credits, the machine runs at its
+full rate. While it is empty, at the baseline. Units: core-seconds of CPU, bytes of volumes; rates per second.
+
+Source of CPU credits: Amazon EC2 User Guide, Key concepts for burstable performance instances. A credit is one minute
+of one vCPU. An instance earns baseline × vCPUs × 60 credits per hour, and accrues at most those of 24 hours.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class CreditKind(StrEnum):
+    """The resource that credits pay for."""
+
+    CPU = "cpu"
+    VOLUMES = "volumes"
+    """The network volumes of a machine."""
+    VOLUME_LINK = "volume-link"
+    """The link of a machine to its network volumes."""
+
+    @property
+    def words(self) -> str:
+        """The credits in words."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    CreditKind.CPU: "CPU credits",
+    CreditKind.VOLUMES: "credits of its volumes",
+    CreditKind.VOLUME_LINK: "burst of its link to volumes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CreditBucket:
+    """The credits of one machine for one resource."""
+
+    kind: CreditKind
+    baseline_per_s: float
+    """Rate at which credits are earned, and the rate of the resource without credits."""
+    start: float
+    """Credits at the start of a job."""
+    limit: float
+    """Maximum number of credits."""
+    devices: str = ""
+    """Group of the devices that use credits of volumes: ``gp3`` or ``local``; empty: all devices."""
+
+    def counts(self, device: str) -> bool:
+        """Return whether transfers of this device use the credits."""
+        return not self.devices or device.rstrip("0123456789") == self.devices
+
+    @property
+    def earns(self) -> bool:
+        """Whether use below the baseline adds credits. The burst of a link is granted once a day."""
+        return self.kind is not CreditKind.VOLUME_LINK
+
+    def scaled(self, scale: float) -> "CreditBucket":
+        """Return the bucket in a lab of this scale. CPU is not scaled."""
+        if self.kind is CreditKind.CPU or scale == 1:
+            return self
+        return replace(
+            self, baseline_per_s=self.baseline_per_s * scale, start=self.start * scale, limit=self.limit * scale
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CreditUse:
+    """How a run used one kind of credits. Times are in seconds from the start of the run."""
+
+    kind: CreditKind
+    empty_after_s: float | None
+    """When the credits of a worker first limited the run; None: never."""
+    added_s: float
+    """Time that the empty bucket added to the run."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the credits were used up and limited the run."""
+        return self.empty_after_s is not None
+
+
+CPU_BASELINES: Mapping[str, float] = {
+    "t2.nano": 0.05,
+    "t2.micro": 0.1,
+    "t2.small": 0.2,
+    "t2.medium": 0.2,
+    "t2.large": 0.3,
+    "t2.xlarge": 0.225,
+    "t2.2xlarge": 0.17,
+    **{
+        f"{family}.{size}": share
+        for family in ("t3", "t3a", "t4g")
+        for size, share in (
+            ("nano", 0.05),
+            ("micro", 0.1),
+            ("small", 0.2),
+            ("medium", 0.2),
+            ("large", 0.3),
+            ("xlarge", 0.4),
+            ("2xlarge", 0.4),
+        )
+    },
+}
+"""Instance type to the baseline of each of its vCPUs, as a share of its full rate."""
+LAUNCH_CREDITS: Mapping[str, float] = {"t2": 30.0}
+"""Family to the credits per vCPU of a new instance in standard mode (Amazon EC2 User Guide, Standard mode concepts).
+Other families start without credits."""
+CREDIT_S = 60.0
+"""Seconds of one vCPU that a credit pays for."""
+ACCRUAL_S = 86400.0
+"""Time whose credits an instance accrues at most."""
+
+
+def cpu_bucket(instance_type: str, cores: int, vcpus: int, credits_: float | None = None) -> CreditBucket | None:
+    """Return the CPU credits of an instance in standard mode, in core-seconds; None if its baseline is not known.
+
+    ``credits_``: its credits at the start of a job; None: those of a new instance. A core in use occupies all its
+    vCPUs.
+    """
+    share = CPU_BASELINES.get(instance_type)
+    if share is None:
+        return None
+    if credits_ is None:
+        credits_ = LAUNCH_CREDITS.get(instance_type.split(".", 1)[0], 0.0) * vcpus
+    start = credits_ * CREDIT_S * cores / vcpus
+    return CreditBucket(CreditKind.CPU, share * cores, start, max(start, share * cores * ACCRUAL_S))
