@@ -78,8 +78,9 @@ def test_a_catalogue_has_the_credits_of_burstable_machines() -> None:
     request = CatalogueRequest(("t2.2xlarge",), volumes="st1:1TB:1", cpu_speeds=SPEED)
     [worker] = catalogue_of(catalogue_text(request)).workers
     cpu, volumes = worker.credits
-    assert (cpu.kind, cpu.baseline_per_s, cpu.start) == ("cpu", pytest.approx(0.17 * 8), 30 * 8 * 60)
-    assert (volumes.kind, volumes.devices, volumes.limit) == ("volumes", "st1", 10**12)
+    assert (cpu.kind, cpu.start) == (CreditKind.CPU, 30 * 8 * 60)
+    assert cpu.baseline_per_s == pytest.approx(0.17 * 8)
+    assert (volumes.kind, volumes.devices, volumes.limit) == (CreditKind.VOLUMES, "st1", 10**12)
     text = catalogue_text(request).replace("start: 14400", "start: 144000000")
     with pytest.raises(SpecificationError, match="start at most limit"):
         catalogue_of(text)
