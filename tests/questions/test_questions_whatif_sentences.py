@@ -21,6 +21,7 @@ def row(configuration: str, ratio: float, low: float, high: float, shared_cores:
         "ratio_low": low,
         "ratio_high": high,
         "shared_cores": shared_cores,
+        "credits": (),
     }
     return WhatIf(**values)
 
