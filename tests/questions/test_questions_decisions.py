@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.factors.device_classes import DeviceClass, device_class_of
-from assay.analysis.comparison.factors.scalability import ScalabilityLaw
 from assay.analysis.statistics import Verdict, table_of
+from assay.analysis.statistics.scalability import ScalabilityLaw
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_percent
 from assay.interfaces.cli.main import assay

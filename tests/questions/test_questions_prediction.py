@@ -15,7 +15,7 @@ from assay.interfaces.cli.explain.explain import explain
 from assay.interfaces.cli.forecast.predict import predict
 from assay.questions.forecasts.model_cache import learned
 from assay.questions.forecasts.next_runs import NextRunsRequest, budget_of, characterise, next_runs
-from assay.questions.forecasts.prediction import NewCluster, predicted, prediction_sentence
+from assay.questions.forecasts.prediction import ClusterRequest, predict_configuration, prediction_sentence
 from assay.store import Repository
 from learning import learning_runs, time_s
 
@@ -32,7 +32,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository) -> None:
-    prediction = predicted(repository, ASKED, NewCluster("c12", None))
+    prediction = predict_configuration(repository, ASKED, ClusterRequest("c12", None))
     assert prediction.configuration["mapreduce.tasktracker.map.tasks.maximum"] == "6"
     assert prediction.configuration["layout"] == "SSD"
     assert set(prediction.assumed) == {"network"}
@@ -54,7 +54,7 @@ def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository
 )
 def test_conditions_that_mean_nothing_are_refused_in_words(repository: Repository, where: str, why: str) -> None:
     with pytest.raises(SpecificationError, match=why):
-        predicted(repository, [where])
+        predict_configuration(repository, [where])
 
 
 def test_a_model_is_kept_used_again_and_learned_anew_when_it_was_changed(repository: Repository) -> None:
@@ -84,11 +84,11 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
 
 
 def test_a_wide_interval_has_no_time_in_words(repository: Repository) -> None:
-    answer = predicted(repository, ["workload=sort"])
+    answer = predict_configuration(repository, ["workload=sort"])
     assert answer.expected_s is not None
-    assert answer.known
+    assert answer.is_precise
     wide = replace(answer, low_s=17.5, high_s=50_352.0)
-    assert not wide.known
+    assert not wide.is_precise
     assert prediction_sentence(wide) == (
         "Unknown: the 90 % interval of a single run, 17.5 to 50,352 s, spans a factor of 2,877."
     )

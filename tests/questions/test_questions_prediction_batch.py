@@ -16,11 +16,11 @@ from assay.interfaces.cli.data.imports import import_results
 from assay.interfaces.cli.forecast.predict import predict
 from assay.questions.forecasts import prediction_batch
 from assay.questions.forecasts.model_cache import learned
-from assay.questions.forecasts.prediction import predicted, predicted_by
+from assay.questions.forecasts.prediction import predict_configuration, predict_with
 from assay.questions.forecasts.prediction_batch import batch_predicted
 from assay.store import Repository
 from assay.store.formats.source import Source
-from assay.store.formats.tables.asked_rows import ConfigurationRow, read_configuration_rows
+from assay.store.formats.tables.configuration_rows import ConfigurationRow, read_configuration_rows
 from learning import learning_runs
 from web_support import client_of
 
@@ -59,7 +59,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_batch_has_the_values_of_single_predictions_on_every_surface(repository: Repository, file: Path) -> None:
-    single = predicted(repository, ["workload=sort,disk=SSD,maps=6,cluster=c12"])
+    single = predict_configuration(repository, ["workload=sort,disk=SSD,maps=6,cluster=c12"])
     shown = json.loads(asked(repository, file, "--json").stdout)
     first = shown["rows"][0]
     assert (first["expected_s"], first["low_s"], first["high_s"]) == (single.expected_s, single.low_s, single.high_s)
@@ -137,7 +137,10 @@ def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None
     ]
     new, named, bad = batch_predicted(known, rows).rows
     assert (new.configuration["cluster"], new.basis) == ("3x 10 cores 64 GB", "other clusters")
-    assert named.expected_s == predicted(repository, ["workload=sort,layout=SSD,maps=6,cluster=c12"]).expected_s
+    assert (
+        named.expected_s
+        == predict_configuration(repository, ["workload=sort,layout=SSD,maps=6,cluster=c12"]).expected_s
+    )
     assert bad.problem == "cores is '-1', which is not a valid cores"
 
 
@@ -205,9 +208,9 @@ def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_
     assert row.high_s is not None
     assert row.low_s < true_s < row.high_s < 10 * true_s
     conditions = ("workload=sort,data_bytes=20GB", "cluster=8x m5.2xlarge")
-    rented = predicted_by(Repository.open(Path(root)), known, conditions)
+    rented = predict_with(Repository.open(Path(root)), known, conditions)
     assert rented.basis == "other clusters"
     assert rented.reasons[0].startswith("no run has instance type m5.2xlarge")
     assert rented.expected_s == pytest.approx(20 + 4000 * 2 / (8 * 8), rel=0.35)
-    unknown = predicted_by(Repository.open(Path(root)), known, (conditions[0], "cluster=8x m5.huge"))
+    unknown = predict_with(Repository.open(Path(root)), known, (conditions[0], "cluster=8x m5.huge"))
     assert unknown.reasons[0].startswith("no run has cluster 8x m5.huge")

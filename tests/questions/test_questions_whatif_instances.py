@@ -14,7 +14,7 @@ from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import DeviceKind, Plan
-from assay.questions.forecasts.whatif.core_speed import rented_cores
+from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
 from builders import make_run
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
@@ -110,13 +110,13 @@ def test_the_speed_of_a_core_of_another_or_unrecorded_architecture_is_not_known(
         (make_run(environment={}), dict(I4I), "do not record their architecture"),
     ):
         with pytest.raises(SpecificationError) as error:
-            rented_cores([run], changes)
+            core_speed_uncertainty([run], changes)
         assert words in error.value.message
         assert "worker.cpu.speed=RATIO" in (error.value.hint or "")
-        assert rented_cores([run], {**changes, "worker.cpu.speed": "1.2"}).sigma == 0
+        assert core_speed_uncertainty([run], {**changes, "worker.cpu.speed": "1.2"}).sigma == 0
     graviton = make_run(environment={"nodes": {"w": {"kernel": {"machine": "aarch64"}}}})
-    assert rented_cores([graviton], arm).sigma > 0
-    assert rented_cores([graviton], {"layout": "SS2"}).sigma == 0
+    assert core_speed_uncertainty([graviton], arm).sigma > 0
+    assert core_speed_uncertainty([graviton], {"layout": "SS2"}).sigma == 0
 
 
 @needs_simulator

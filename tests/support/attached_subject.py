@@ -15,7 +15,7 @@ from assay.execution.engines.contract import (
     ProvidedEngine,
     Provider,
     ProviderKind,
-    Show,
+    ShowProgress,
 )
 from assay.execution.engines.hadoop.deployment.attached import AttachedHadoop
 from assay.execution.engines.hadoop.deployment.deployed import DeployedHadoop
@@ -95,7 +95,7 @@ class Theirs:
         self.standalone = ("", "")
         """Address and page of Spark's own master."""
 
-    async def start(self, cluster: Cluster, transports: Mapping[str, Transport], show: Show) -> Attachment:
+    async def start(self, cluster: Cluster, transports: Mapping[str, Transport], show: ShowProgress) -> Attachment:
         """Start it, unless it runs already, and return how it is entered."""
         if self.attachment:
             return self.attachment
@@ -176,14 +176,14 @@ class ExternalEngineKind:
     def _provider(self) -> Provider:
         return self._ours or AttachedHadoop(replace(self._cluster, home=self._home), self._transports)
 
-    async def open(self, show: Show) -> None:
+    async def open(self, show: ShowProgress) -> None:
         await self.theirs.start(self._cluster, self._transports, show)
         entered = replace(self.theirs.on(self._master), directory=f"/user/me/{self._engine_name}-{self._master}")
         ours = replace(self._cluster, home=self._home, attached=entered)
         self._ours = engine_kind(self._engine_name).provider_of(ours)(ours, self._transports)
         await self._ours.open(show)
 
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         return await self._provider.provide(configuration, show)
 
     async def close(self) -> None:

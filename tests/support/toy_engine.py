@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, Show
+from assay.execution.engines.contract import EngineFacts, EngineKind, ProgramResult, ProviderKind, ShowProgress
 from assay.execution.engines.skeleton import ClientEngine, DefaultRules, LockedProvider, SingleCopyStorage
 from assay.foundation.errors import EngineError
 from assay.model import Cluster, Configuration, Job, Phase, Program, TaskAttempt, Trace
@@ -78,7 +78,7 @@ class ToyEngine(ClientEngine[ToyStorage]):
 class DeployedToy(LockedProvider[ToyEngine]):
     rules = ToyRules()
 
-    async def install(self, show: Show) -> EngineFacts:
+    async def install(self, show: ShowProgress) -> EngineFacts:
         return EngineFacts("toy", "1")
 
     async def engine_for(self, configuration: Configuration) -> ToyEngine:

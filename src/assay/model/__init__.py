@@ -22,7 +22,7 @@ from assay.model.clusters.cluster import (
 )
 from assay.model.clusters.device_baseline import DEVIATION_MAX, CoreSpeed, DeviceBaseline, Measurement
 from assay.model.clusters.device_model import LINEAR_SEEK_SHARE, FlashModel, HddModel, default_flash, default_hdd
-from assay.model.clusters.hardware import DeviceOption, HardwareCatalogue, WorkerOption
+from assay.model.clusters.hardware_catalogue import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.clusters.host_checks import Advice, CheckReading, Criterion, Grade, HostCheckReport
 from assay.model.clusters.layout import Directories, Layout, StoragePolicy
 from assay.model.clusters.layout_code import ExtraDeviceUse, LayoutCode, devices_of_code, devices_of_text, devices_text

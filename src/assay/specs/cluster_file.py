@@ -235,7 +235,7 @@ class SparkClientSection(Section):
     """HOST:PORT of the standalone master's web page; the master's host and port 8080 when absent."""
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check_addresses(self) -> Self:
         if self.master != "yarn" and not re.fullmatch(r"spark://[\w.-]+:[0-9]{1,5}", self.master):
             raise ValueError(f"master {self.master!r} is neither yarn nor spark://HOST:PORT")
         if self.page is not None and not re.fullmatch(r"[\w.-]+:[0-9]{1,5}", self.page):

@@ -15,10 +15,10 @@ from decimal import Decimal, InvalidOperation
 
 from assay.model import GENERATOR, Check, Outcome, Program, ReferenceQueries, Rows
 from assay.workloads.common.checks import common_checks, equal
-from assay.workloads.common.decision_queries import queries
 from assay.workloads.common.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.common.inputs import OUTPUT, Input
 from assay.workloads.common.spark_options import spark_program
+from assay.workloads.common.tpch_queries import queries
 from assay.workloads.data_flow import DataFlow
 from assay.workloads.workload import MAPS, Figure, Option, Size, ValidationInput, ValidationResult, Workload
 

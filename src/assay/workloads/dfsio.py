@@ -77,7 +77,7 @@ def _result_checks(result: DfsioResult | None, size: Size) -> tuple[Check, ...]:
         return (Check("result block", False, "TestDFSIO printed no result"),)
     return (
         equal("files", result.files, files_of(size), "files"),
-        equal("bytes processed", result.megabytes * MIB, _total_bytes(size)),
+        equal("bytes processed", result.processed_mib * MIB, _total_bytes(size)),
     )
 
 

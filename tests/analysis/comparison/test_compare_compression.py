@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.analysis.comparison.details.run_groups import run_groups
-from assay.analysis.comparison.factors.compression import changes_with, with_compression
+from assay.analysis.comparison.factors.compression import paired_parameter, with_compression
 from assay.analysis.statistics.runs.factors_of_runs import factors_of
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.engines.catalogue import engine_kind
@@ -55,12 +55,12 @@ def test_runs_with_and_without_are_matched() -> None:
 
 def test_factors_that_vary_together_are_named_and_nothing_else_changes() -> None:
     table = table_of(runs())
-    assert changes_with(SWITCH, table) == CODEC
-    assert changes_with(CODEC, table) == SWITCH
-    assert changes_with("dfs.blocksize", table) is None
+    assert paired_parameter(SWITCH, table) == CODEC
+    assert paired_parameter(CODEC, table) == SWITCH
+    assert paired_parameter("dfs.blocksize", table) is None
     plain = table_of([make_run(1)])
     assert with_compression(plain) is plain
-    assert changes_with(SWITCH, plain) is None
+    assert paired_parameter(SWITCH, plain) is None
     single_run = table_of([make_run(1, levels={"layout": "HD2", "compression": "lzo"})])
     assert with_compression(single_run) is single_run
 

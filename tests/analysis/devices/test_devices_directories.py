@@ -27,17 +27,17 @@ TB = 10**12
 
 
 def test_lisa14s_ssd_is_split_into_ten_directories() -> None:
-    result = split(LISA14, error=0.1, most=16)
+    result = split(LISA14, error=0.1, directories_max=16)
     assert result.directories == {**dict.fromkeys(list(LISA14)[:6], 1), "ssd1": 10}
     assert result.spread == pytest.approx(1300 / 10 / 120 - 1)
-    assert split(LISA14, error=0.02, most=16).directories["ssd1"] == 11
+    assert split(LISA14, error=0.02, directories_max=16).directories["ssd1"] == 11
 
 
 @given(rates, st.sampled_from([0.0, 0.05, 0.1, 0.3]), st.integers(1, 6))
 def test_the_split_is_the_smallest_within_the_error_or_the_best_that_is_allowed(
     given_rates: dict[str, float], error: float, most: int
 ) -> None:
-    result = split(given_rates, error=error, most=most)
+    result = split(given_rates, error=error, directories_max=most)
     every = [
         dict(zip(given_rates, counts, strict=True))
         for counts in itertools.product(range(1, most + 1), repeat=len(given_rates))
@@ -54,7 +54,10 @@ def test_the_split_is_the_smallest_within_the_error_or_the_best_that_is_allowed(
 @given(rates, st.integers(1, 9))
 def test_twice_the_bandwidth_everywhere_is_the_same_split(given_rates: dict[str, float], factor: int) -> None:
     faster = {name: rate * factor for name, rate in given_rates.items()}
-    assert split(faster, error=0.1, most=8).directories == split(given_rates, error=0.1, most=8).directories
+    assert (
+        split(faster, error=0.1, directories_max=8).directories
+        == split(given_rates, error=0.1, directories_max=8).directories
+    )
 
 
 counts = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 5), min_size=1)
@@ -80,7 +83,7 @@ def test_nothing_is_lost_and_no_device_holds_more_than_it_can(
 
 
 def test_a_split_ssd_is_full_long_before_the_other_disks() -> None:
-    directories = split(LISA14, error=0.1, most=16).directories
+    directories = split(LISA14, error=0.1, directories_max=16).directories
     capacities = {name: float(2 * TB if name != "ssd1" else 1.3 * TB) for name in LISA14}
     filled = fill(capacities, [DirectoryUse(directories, 3), DirectoryUse(directories, 1)])
     assert next(iter(filled.full_after)) == "ssd1"
@@ -94,7 +97,7 @@ def test_volume_choosing_by_space_steers_away_from_the_smaller_ssd() -> None:
         *(Device(f"hdd{number}", DeviceKind.HDD, 1, 1, None, None, 2 * TB) for number in range(1, 7)),
         Device("ssd1", DeviceKind.SSD, 1, 1, None, None, TB),
     ]
-    directories = split(LISA14, error=0.1, most=16).directories
+    directories = split(LISA14, error=0.1, directories_max=16).directories
     result = available_space(devices, directories, 1.0)
     assert "ssd1" not in result.preferred
     assert result.shares["ssd1"] == pytest.approx(10 * 0.25 / (6 * 0.75 + 10 * 0.25))

@@ -10,7 +10,7 @@ import pytest
 
 from assay.execution.campaign.attempts.recording import cache_warnings
 from assay.execution.campaign.attempts.runner import connect
-from assay.execution.campaign.attempts.sampling import drop_all, unseen
+from assay.execution.campaign.attempts.sampling import drop_all_caches, unobserved_workers
 from assay.execution.campaign.external_runs import ObservationRequest, observe
 from assay.execution.hosts import LocalTransport
 from assay.model.clusters.cluster import Address, Cluster, Placement
@@ -55,7 +55,7 @@ async def test_no_host_but_the_edge_node_is_connected_to(cluster: Cluster) -> No
 
 
 async def test_an_edge_node_s_cache_is_not_dropped_for_data_that_lie_elsewhere(cluster: Cluster) -> None:
-    assert await drop_all(cluster, {"node": LocalTransport("node")}, {}) == ()
+    assert await drop_all_caches(cluster, {"node": LocalTransport("node")}, {}) == ()
 
 
 async def test_observed_settings_name_unobserved_nodes(cluster: Cluster) -> None:
@@ -67,7 +67,7 @@ async def test_observed_settings_name_unobserved_nodes(cluster: Cluster) -> None
     )
     words = "not observed, because assay logs in to the edge node only: devices, links, memory and caches of far1, far2"
     assert words in map(str, published.run.warnings)
-    assert unseen(replace(cluster, attached=None)) == ()
+    assert unobserved_workers(replace(cluster, attached=None)) == ()
 
 
 def test_a_run_says_why_it_is_not_cold_and_whether_its_data_could_lie_in_memory(cluster: Cluster) -> None:

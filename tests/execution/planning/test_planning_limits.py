@@ -168,7 +168,10 @@ def test_a_client_that_fails_is_the_jobs_fault_unless_a_disk_a_host_or_a_daemon_
     full = "java.io.IOException: No space left on device"
     assert class_of_end(full, problem=None, lost=False) is FailureClass.INFRASTRUCTURE
     assert class_of_end("no room here", problem=None, lost=False) is FailureClass.WORKLOAD
-    assert class_of_end("no room here", problem=None, lost=False, full_disk=["no room"]) is FailureClass.INFRASTRUCTURE
+    assert (
+        class_of_end("no room here", problem=None, lost=False, full_disk_messages=["no room"])
+        is FailureClass.INFRASTRUCTURE
+    )
 
 
 def tries(plan: Plan, *classes: FailureClass) -> int:

@@ -56,7 +56,7 @@ from assay.analysis.statistics import (
 from assay.analysis.statistics.cluster_strata import error_over_strata, strata_of
 from assay.analysis.statistics.sessions import (
     Imbalance,
-    SessionSpread,
+    SessionVariance,
     SideSessions,
     imbalance,
     learned_spread,
@@ -74,7 +74,7 @@ PAIRS_MIN = 5
 """Minimum number of blocks for pairing (docs/adr/0003)."""
 PAIRED = "Student's t on paired log ratios"
 OVER_MATCHED_GROUPS = "Student's t on log ratios of matched groups"
-WITHIN_MATCHED_GROUPS = "Welch's t within matched groups: these configurations only"
+WITHIN_MATCHED_GROUPS = "Welch's t within matched groups: tested settings only"
 OVER_DEPLOYMENTS = "Student's t on log ratios of deployments"
 MEAN_OF_SPEEDUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
 COUNTED, FAILED, INVALID, WARM = range(4)
@@ -117,7 +117,7 @@ class MatchedGroups:
     """The session unit of each row that counts (``analysis/statistics/sessions.py``)."""
     unordered: Mask
     """Which rows that count have an unknown start."""
-    spread: SessionSpread
+    spread: SessionVariance
     """The differences between sessions."""
 
 
@@ -154,7 +154,7 @@ def match(
     ignore: frozenset[str] = frozenset(),
     *,
     deployments: bool = False,
-    spread: SessionSpread | None = None,
+    spread: SessionVariance | None = None,
 ) -> MatchedGroups:
     """Group runs that are equal in every factor except ``factor`` and those in ``ignore``.
 
@@ -204,7 +204,7 @@ def match(
     )
 
 
-def session_spread(table: RunTable) -> SessionSpread:
+def session_spread(table: RunTable) -> SessionVariance:
     """Return the differences between sessions, estimated from all valid measured runs of a table."""
     rows = np.flatnonzero(usable(table) & ~without_sessions(table))
     session = sessions_in(table, rows)
@@ -232,10 +232,10 @@ def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) 
     """
     started_unix_s = table.values["started_unix_s"][positions]
     session = sessions_in(table, positions)
-    drawn = without_sessions(table)[positions]
+    computed = without_sessions(table)[positions]
     units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), groups.of_row)
-    units[drawn] = int(units.max(initial=0)) + 1
-    return units, (session < 0) & ~drawn
+    units[computed] = int(units.max(initial=0)) + 1
+    return units, (session < 0) & ~computed
 
 
 def side(matched: MatchedGroups, level: int) -> Means:
@@ -288,7 +288,7 @@ class SessionPart:
     error: float
     """The standard error without the variance between sessions, with ``degrees`` of freedom."""
     degrees: float
-    spread: SessionSpread
+    spread: SessionVariance
     unordered: float
     """Share of the groups that have a run with an unknown start."""
 

@@ -78,12 +78,13 @@ class OptionEstimates:
                 return None
             return PairEstimate(joint, 0, (self._runs(stratum, first), self._runs(stratum, second)), both.groups)
         ranked = len(fit.codes) > 2 and len(both.groups) >= GROUPS_MIN and not len(both.deployment)
+        chosen_mean = direct
         if ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
-            direct = joint
+            chosen_mean = joint
         if self.matched.ignored and (confounded := confounded_by(self.matched, both.groups, (first, second))):
-            without_error = replace(direct, error=float("nan"), sessions=None)
+            without_error = replace(chosen_mean, error=float("nan"), sessions=None)
             return PairEstimate(without_error, len(both.groups), runs, both.groups, confounded)
-        mean = allow_for_dependence(direct, self.matched, both)
+        mean = allow_for_dependence(chosen_mean, self.matched, both)
         return PairEstimate(mean, len(both.groups), runs, both.groups)
 
     def _runs(self, stratum: int, code: int) -> int:

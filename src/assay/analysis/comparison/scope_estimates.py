@@ -114,13 +114,13 @@ def _tested(both: GroupRatios) -> LogMean | None:
     if np.isfinite(both.variance_within).all():
         return within_groups(both.log_ratio, both.variance_within, both.degrees_within, both.rounding)
     runs = both.n[0] + both.n[1]
-    free = int((runs - 2).sum())
-    if free < POOLED_DEGREES_MIN:
+    degrees = int((runs - 2).sum())
+    if degrees < POOLED_DEGREES_MIN:
         return None
-    variance = float(both.squares_within.sum()) / free
+    variance = float(both.squares_within.sum()) / degrees
     error = np.sqrt(variance * float((1 / both.n[0] + 1 / both.n[1]).sum())) / len(runs)
-    off = float(both.rounding.mean())
-    return LogMean(float(both.log_ratio.mean()), float(error), float(free), POOLED, InferenceScope.TESTED, off)
+    rounding = float(both.rounding.mean())
+    return LogMean(float(both.log_ratio.mean()), float(error), float(degrees), POOLED, InferenceScope.TESTED, rounding)
 
 
 def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
@@ -128,12 +128,14 @@ def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
     if len(present) < 2:
         return None
     by_cluster = means_by(both.log_ratio, of_group, len(present))
-    free = len(of_group) - len(present)
+    degrees = len(of_group) - len(present)
     residual = both.log_ratio - by_cluster.mean[of_group]
-    variance = float((residual * residual).sum()) / free if free else 0.0
+    variance = float((residual * residual).sum()) / degrees if degrees else 0.0
     mean = over_units(by_cluster.mean, variance / by_cluster.n)
-    off = float(both.rounding.mean())
-    over_clusters = LogMean(mean.mean, mean.error, mean.degrees, RANDOM_EFFECTS, InferenceScope.OTHER_CLUSTERS, off)
+    rounding = float(both.rounding.mean())
+    over_clusters = LogMean(
+        mean.mean, mean.error, mean.degrees, RANDOM_EFFECTS, InferenceScope.OTHER_CLUSTERS, rounding
+    )
     return estimate_of(over_clusters, len(present), float(np.hypot(mean.apart, mean.error)))
 
 
@@ -154,12 +156,12 @@ def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None =
     if m > 1:
         similar = _similar(both, depends)
         if result is not None and result.scope is InferenceScope.SIMILAR:
-            estimates = [estimate for estimate in estimates if _at_least_as_wide(similar, estimate) is similar]
+            estimates = [narrow for narrow in estimates if _at_least_as_wide(similar, narrow) is similar]
         estimates.append(similar)
     if len(both.cluster) and (other_clusters := _other_clusters(both, both.cluster)) is not None:
         estimates.append(other_clusters)
-    for at in range(1, len(estimates)):
-        estimates[at] = _at_least_as_wide(estimates[at], estimates[at - 1])
+    for index in range(1, len(estimates)):
+        estimates[index] = _at_least_as_wide(estimates[index], estimates[index - 1])
     return tuple(estimates)
 
 
@@ -191,13 +193,13 @@ def cluster_estimates(matched: MatchedGroups, both: GroupRatios) -> tuple[Cluste
     if len(present) < 2:
         return ()
     lines = []
-    for at in np.argsort(-counts, kind="stable"):
-        code = int(present[at])
+    for index in np.argsort(-counts, kind="stable"):
+        code = int(present[index])
         mean = log_mean(pick(both, np.flatnonzero(of_group == code)))
         if mean is not None:
             name = matched.table.columns["cluster"].levels[code] if code >= 0 else ""
             ratio = mean.ratio
-            lines.append(ClusterEstimate(name, ratio.value, ratio.low, ratio.high, mean.scope, int(counts[at])))
+            lines.append(ClusterEstimate(name, ratio.value, ratio.low, ratio.high, mean.scope, int(counts[index])))
     return tuple(lines)
 
 

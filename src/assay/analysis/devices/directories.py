@@ -71,22 +71,24 @@ def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> flo
     return max(bytes_per_s) / min(bytes_per_s) - 1
 
 
-def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySplit:
+def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> DirectorySplit:
     """Return the fewest directories with which bandwidths per directory differ by at most ``error``.
 
-    ``rates``: device name to bytes/s. No device gets more than ``most`` directories; if that is too few, the split with
-    the smallest ``spread`` is returned. The bandwidth of every directory is between ``t`` and ``t × (1 + error)`` for
-    some ``t``. A larger ``t`` needs fewer directories on each device, so the largest possible ``t`` gives the fewest on
-    all devices. Some directory has exactly bandwidth ``t``.
+    ``rates``: device name to bytes/s. No device gets more than ``directories_max`` directories; if that is too few, the
+    split with the smallest ``spread`` is returned. The bandwidth of every directory is between ``t`` and
+    ``t × (1 + error)`` for some ``t``. A larger ``t`` needs fewer directories on each device, so the
+    largest possible ``t`` gives the fewest on all devices. Some directory has exactly bandwidth ``t``.
     """
-    candidates = sorted({rate / count for rate in rates.values() for count in range(1, most + 1)}, reverse=True)
+    candidates = sorted(
+        {rate / count for rate in rates.values() for count in range(1, directories_max + 1)}, reverse=True
+    )
     best: DirectorySplit | None = None
     for smallest in candidates:
         # The most directories whose bandwidth is at least ``smallest``.
-        counts = {name: min(most, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()}
-        fewer = {name: max(1, _ceil(rate / smallest / (1 + error))) for name, rate in rates.items()}
+        counts = {name: min(directories_max, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()}
+        fewer = {name: max(1, _ceil_tolerant(rate / smallest / (1 + error))) for name, rate in rates.items()}
         for tried in (fewer, counts):
-            if max(tried.values()) > most:
+            if max(tried.values()) > directories_max:
                 continue
             spread = spread_of(rates, tried)
             if spread <= error * (1 + 1e-9) + 1e-12:
@@ -97,7 +99,8 @@ def split(rates: Mapping[str, float], *, error: float, most: int) -> DirectorySp
     return best
 
 
-def _ceil(value: float) -> int:
+def _ceil_tolerant(value: float) -> int:
+    """Round up, except where a value exceeds an integer by a rounding error of the quotient."""
     return -int(-value * (1 - 1e-9) // 1)
 
 

@@ -39,7 +39,7 @@ RETURNS_MIN = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSpread:
+class SessionVariance:
     """The variance of a session's effect on the logarithm of a time."""
 
     variance: float
@@ -55,7 +55,7 @@ class SessionSpread:
         return self.sessions > 0
 
 
-DEFAULT_SPREAD = SessionSpread(0.11**2, 4.0, 0.0, 0)
+DEFAULT_SPREAD = SessionVariance(0.11**2, 4.0, 0.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SideSessions:
     """Share of the sessions' variance that the squared standard error of each group's mean already contains."""
     unordered: Mask
     """Groups that have a run with an unknown start."""
-    spread: SessionSpread
+    spread: SessionVariance
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Imbalance:
     weights: Floats
     contained: Floats
     unordered: Mask
-    spread: SessionSpread
+    spread: SessionVariance
 
     def subset(self, keep: Ints) -> "Imbalance":
         """Return the imbalance of some of the groups, with new numbers."""
@@ -147,7 +147,7 @@ def imbalance(b: SideSessions, c: SideSessions, groups: Ints) -> Imbalance:
 
 
 def imbalance_of(
-    of_group: Ints, units: Ints, weights: Floats, contained: Floats, unordered: Mask, spread: SessionSpread
+    of_group: Ints, units: Ints, weights: Floats, contained: Floats, unordered: Mask, spread: SessionVariance
 ) -> Imbalance:
     """Return the imbalance of weights, each of a group and a unit: weights of one unit in one group are added up."""
     order = np.lexsort((units, of_group))
@@ -159,7 +159,7 @@ def imbalance_of(
     return Imbalance(of_group[first][uneven], units[first][uneven], summed[uneven], contained, unordered, spread)
 
 
-def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spread: SessionSpread) -> SideSessions:
+def side_sessions(of_group: Ints, units: Ints, count: int, unordered: Mask, spread: SessionVariance) -> SideSessions:
     """Return how the runs of a side are spread; ``of_group``, ``units``: of each run, ``count``: number of all
     groups."""
     n = np.bincount(of_group, minlength=count)
@@ -242,7 +242,7 @@ def _alternates(group: Ints, level: Ints, begins: Mask) -> Mask:
     return returns
 
 
-def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionSpread:
+def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionVariance:
     """Return the variance between sessions, from configurations that ran in several sessions, or else the default.
 
     A configuration connects the sessions in which it ran. Configurations share sessions, so the degrees of freedom are
@@ -272,7 +272,7 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionS
     within = float(((logs[known] - mean[cell_of]) ** 2).sum())
     within_degrees = float((n - 1).sum())
     noise = within / within_degrees * float((1 / n[several]).mean()) if within_degrees >= DEGREES_MIN else 0.0
-    return SessionSpread(square / nested, degrees, min(noise, square / nested), len(sessions))
+    return SessionVariance(square / nested, degrees, min(noise, square / nested), len(sessions))
 
 
 def _variance_of(squares: Floats, degrees: Floats) -> float:
@@ -307,7 +307,7 @@ def _components(left: Ints, right: Ints, count: int) -> int:
     return len({top(node) for node in range(count)})
 
 
-def widened(error: float, degrees: float, multiple: float, spread: SessionSpread) -> tuple[float, float]:
+def widened(error: float, degrees: float, multiple: float, spread: SessionVariance) -> tuple[float, float]:
     """Return a standard error and its degrees of freedom with ``multiple`` times the sessions' variance added.
 
     Both contain the scatter of runs, which counts once. Degrees of freedom: F. E. Satterthwaite (1946).

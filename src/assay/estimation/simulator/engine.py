@@ -25,7 +25,7 @@ from assay.estimation.simulator.reduced_cluster import smaller
 from assay.estimation.simulator.results import groups_of_nodes, read_result
 from assay.estimation.simulator.results_stages import with_stages
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, scenario_of, shares_of
-from assay.execution.engines.contract import EngineFacts, MakeProvider, ProgramResult, Rules, Show
+from assay.execution.engines.contract import EngineFacts, MakeProvider, ProgramResult, Rules, ShowProgress
 from assay.execution.engines.skeleton import LockedProvider, NoDaemons, SingleCopyStorage
 from assay.foundation.errors import EngineError
 from assay.model import (
@@ -110,7 +110,7 @@ class SimulatedEngine(NoDaemons):
         return {}
 
     async def run(
-        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: ShowProgress
     ) -> ProgramResult:
         """Simulate a workload. ``timeout_s`` limits the computation; virtual time has no limit.
 
@@ -225,7 +225,7 @@ class SimulatedEngine(NoDaemons):
         return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **both}
 
     async def check(
-        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: ShowProgress
     ) -> ProgramResult:
         """Raise EngineError: nothing was written that could be checked."""
         raise EngineError("a simulated run writes nothing that could be checked", where=program.main_class)
@@ -240,11 +240,11 @@ class Simulator(LockedProvider[SimulatedEngine]):
         self.rules, self._profile = rules, profile
         self._storages: dict[str, InMemoryStorage] = {}
 
-    async def open(self, show: Show) -> None:
+    async def open(self, show: ShowProgress) -> None:
         """Set the facts of the engine; there is nothing to connect to."""
         self._facts = await self.install(show)
 
-    async def install(self, show: Show) -> EngineFacts:
+    async def install(self, show: ShowProgress) -> EngineFacts:
         """Return the facts of the engine; nothing is installed."""
         return EngineFacts(self.rules.name, VERSION, origin=Origin.SIMULATED)
 
@@ -255,7 +255,7 @@ class Simulator(LockedProvider[SimulatedEngine]):
         known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
         return SimulatedEngine(self.facts, storage, *known)
 
-    async def on_reuse(self, engine: SimulatedEngine, configuration: Configuration, show: Show) -> None:
+    async def on_reuse(self, engine: SimulatedEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Keep the engine if only parameters of jobs differ."""
         engine.use(configuration)
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
 from assay.execution.campaign.attempts.run_context import CompletedRun
-from assay.execution.campaign.attempts.sampling import sampler_options, sampling, unseen
+from assay.execution.campaign.attempts.sampling import sampler_options, sampling, unobserved_workers
 from assay.execution.engines.contract import ProgramResult
 from assay.execution.hosts.transport import Transport
 from assay.execution.observation.environment import capture
@@ -69,7 +69,7 @@ async def observe(
     if not finished.jobs:
         words = "the trace covers the hosts; the jobs are unknown"
         warnings.append(CodedWarning(WarningCode.TRACE, words))
-    warnings.extend(unseen(cluster))
+    warnings.extend(unobserved_workers(cluster))
     directories = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
     }

@@ -24,9 +24,9 @@ def disk_is_full(text: str, words: Collection[str] = ()) -> bool:
     return any(part in text for part in (*_DISK_FULL, *words))
 
 
-def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> FailureClass:
-    """Return the class of an error that prevented a job or its checks; ``full_disk``: the engine's messages."""
-    if disk_is_full(str(error), full_disk):
+def class_of_error(error: AssayError, full_disk_messages: Collection[str] = ()) -> FailureClass:
+    """Return the class of an error that prevented a job or its checks."""
+    if disk_is_full(str(error), full_disk_messages):
         return FailureClass.INFRASTRUCTURE
     causes = (error, error.__cause__)
     if any(isinstance(cause, CommandError) for cause in causes):  # the host answered, so the program failed
@@ -35,10 +35,12 @@ def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> Failur
     return FailureClass.INFRASTRUCTURE if unreachable else FailureClass.ENGINE
 
 
-def class_of_end(output: str, *, problem: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
+def class_of_end(
+    output: str, *, problem: str | None, lost: bool, full_disk_messages: Collection[str] = ()
+) -> FailureClass:
     """Return the failure class of a client that ended with an exit status other than 0; ``lost``: its host became
     unreachable."""
-    if lost or disk_is_full(output, full_disk):
+    if lost or disk_is_full(output, full_disk_messages):
         return FailureClass.INFRASTRUCTURE
     if problem:
         return FailureClass.ENGINE

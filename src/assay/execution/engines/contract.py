@@ -54,11 +54,11 @@ __all__ = [
     "Provider",
     "ProviderKind",
     "Rules",
-    "Show",
+    "ShowProgress",
     "Storage",
 ]
 
-Show = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 """Shows the current step; each text replaces the previous text."""
 
 
@@ -88,11 +88,11 @@ class EngineFacts:
     java_options: str = ""
     """Options that every JVM needs with this Java."""
     ports: Mapping[str, int] = field(default_factory=dict)
-    full_disk: tuple[str, ...] = ()
+    full_disk_messages: tuple[str, ...] = ()
     """Substrings of the engine's messages about a full device, in addition to the kernel's messages."""
 
     @property
-    def real(self) -> bool:
+    def runs_programs(self) -> bool:
         """Whether programs really run: on hosts that can be observed, with input and output."""
         return self.origin is Origin.MEASURED
 
@@ -192,7 +192,7 @@ class Engine(Protocol):
         """Return all effective parameters of a program with ``parameters``: defaults, the plan's, and the cluster's."""
 
     async def run(
-        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: ShowProgress
     ) -> ProgramResult:
         """Run a program to its end, show its progress, and return its result with its jobs.
 
@@ -204,7 +204,7 @@ class Engine(Protocol):
         """
 
     async def check(
-        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: ShowProgress
     ) -> ProgramResult:
         """Run a program in the fastest way, because only its output matters, not its time and tasks.
 
@@ -238,14 +238,14 @@ class Provider(Protocol):
     def engine(self) -> Engine | None:
         """The engine that was provided last, even if it has failed; None before the first :meth:`provide`."""
 
-    async def open(self, show: Show) -> None:
+    async def open(self, show: ShowProgress) -> None:
         """Lock the cluster, copy the needed files to its hosts, and end processes that an interrupted assay left.
 
         Raises EngineError if another assay process uses the cluster, or the cluster can't run this engine. The cluster
         is then unlocked.
         """
 
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Make the engine run with ``configuration``. Healthy daemons that already match it are not restarted.
 
         Raises EngineError if that fails, with the daemon, its host and the log line that most likely explains it.

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.execution.engines.contract import Show
+from assay.execution.engines.contract import ShowProgress
 from assay.execution.hosts.transport import Transport
 
 _COMMAND_TIMEOUT_S = 60.0
@@ -16,7 +16,7 @@ _COMMAND_TIMEOUT_S = 60.0
 _NAMES = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC_ALL=C sort | sha256sum'
 
 
-async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: str, show: Show) -> str:
+async def ship_jars(transports: Mapping[str, Transport], folder: Path, target: str, show: ShowProgress) -> str:
     """Return the path of the jars, the same on every host: ``folder``, or ``target`` followed by a checksum."""
     expected = _checksum(folder)
 

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from assay.execution.engines.contract import Engine, EngineFacts, ProgramResult, ProvidedEngine, Show, Storage
+from assay.execution.engines.contract import Engine, EngineFacts, ProgramResult, ProvidedEngine, ShowProgress, Storage
 from assay.execution.engines.timing import Heartbeat, split_times, timed
 from assay.foundation.cancellation import end_tasks
 from assay.foundation.errors import AssayError, EngineError, HostError, HostTimeoutError
@@ -240,7 +240,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         return self.cluster.hosts
 
     async def run(
-        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: ShowProgress
     ) -> ProgramResult:
         """Run a program to its end; ``duration_s`` of the outcome is the client's wall time on the master."""
         if program.engine != self.facts.name:
@@ -249,7 +249,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         return await self._show_progress(self.run_client(program, parameters, timeout_s, label), show)
 
     async def check(
-        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: ShowProgress
     ) -> ProgramResult:
         """Run the program like any other."""
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
@@ -302,7 +302,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
             outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, process_paused=pause
         )
 
-    async def _show_progress(self, running: Awaitable[ProgramResult], show: Show) -> ProgramResult:
+    async def _show_progress(self, running: Awaitable[ProgramResult], show: ShowProgress) -> ProgramResult:
         """Show the program's progress while it runs."""
         task = asyncio.ensure_future(running)
         try:
@@ -352,7 +352,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         return self.transports[self.cluster.master.name]
 
     @abstractmethod
-    async def install(self, show: Show) -> EngineFacts:
+    async def install(self, show: ShowProgress) -> EngineFacts:
         """Copy missing files to the hosts, and end processes that an interrupted assay left. The cluster is already
         locked."""
 
@@ -360,10 +360,10 @@ class LockedProvider(ABC, Generic[EngineT]):
     async def engine_for(self, configuration: Configuration) -> EngineT:
         """Return an engine for ``configuration`` that is not started yet. The previous engine may still run."""
 
-    async def start(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
+    async def start(self, engine: EngineT, configuration: Configuration, show: ShowProgress) -> None:
         """Start the engine of :meth:`engine_for`. The previous engine has been stopped."""
 
-    async def on_reuse(self, engine: EngineT, configuration: Configuration, show: Show) -> None:
+    async def on_reuse(self, engine: EngineT, configuration: Configuration, show: ShowProgress) -> None:
         """Update ``engine``, which continues with ``configuration`` without a restart."""
 
     async def stop(self, engine: EngineT) -> None:
@@ -373,7 +373,7 @@ class LockedProvider(ABC, Generic[EngineT]):
         """Stop the engine at the end of the campaign, and remove data that must not remain on the hosts."""
         await self.stop(engine)
 
-    async def open(self, show: Show) -> None:
+    async def open(self, show: ShowProgress) -> None:
         """Lock the cluster, then :meth:`install`. If either fails, the cluster is unlocked."""
         hold = await lock_until_exit(self.holder, self.cluster)
         try:
@@ -383,7 +383,7 @@ class LockedProvider(ABC, Generic[EngineT]):
             raise
         self._hold = hold
 
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Restart if the deployment key differs from the running engine's, or if the running engine is not healthy."""
         _ = self.facts
         key = self.rules.deployment_key(configuration, self.cluster)

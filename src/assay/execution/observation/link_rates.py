@@ -19,7 +19,7 @@ from assay.execution.observation.scripts import command, run_script
 from assay.foundation.errors import HostError
 from assay.model import Address
 
-PAIR_S = 1.0
+TRAFFIC_S = 1.0
 """Duration of traffic per direction of a pair, in seconds."""
 PAIR_TIMEOUT_S = 30.0
 """Maximum time of one measurement with its set-up, in seconds."""
@@ -85,7 +85,7 @@ async def measure_pairs(
 
 
 async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
-    options = {"seconds": PAIR_S, "word": secrets.token_hex(16)}
+    options = {"seconds": TRAFFIC_S, "word": secrets.token_hex(16)}
     server = await receiver.start(command("link_rate", options))
     try:
         async with asyncio.timeout(PAIR_TIMEOUT_S):
@@ -101,7 +101,7 @@ async def _measured(sender: Transport, receiver: Transport, host: str) -> float:
         raise HostError(f"not measured within {PAIR_TIMEOUT_S:g} s", where=sender.name) from error
     finally:
         await server.terminate()
-    return float(took["bytes"]) * 8 / max(float(took["seconds"]), PAIR_S / 10)
+    return float(took["bytes"]) * 8 / max(float(took["seconds"]), TRAFFIC_S / 10)
 
 
 def _parse_line(line: bytes, host: Transport) -> dict[str, Any]:

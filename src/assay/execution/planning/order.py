@@ -47,7 +47,7 @@ class PlannedRun:
         return f"{self.workload.key} on {self.configuration.key}, repetition {self.repetition}"
 
 
-def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configuration]:
+def first_block(plan: Plan, configurations: Sequence[Configuration]) -> list[Configuration]:
     """Return the configurations in the order of the first block: groups in random order, and random order in each
     group."""
     groups: dict[str, list[Configuration]] = {}
@@ -66,7 +66,7 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
 
     With ``until``, the maximum number of repetitions is scheduled; see :mod:`assay.execution.planning.next_run`.
     """
-    first = grouped(plan, configurations)
+    first = first_block(plan, configurations)
     runs: list[PlannedRun] = []
     for block in range(plan.until.at_most if plan.until else plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
@@ -132,13 +132,13 @@ def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration
         if varied and varied[0] is workload:
             option_levels[varied[1]] = level
     workers = configuration.workers or len(plan.cluster.workers)
-    whole = parse_bytes(option_levels.pop("data")) if "data" in option_levels else None
+    total_bytes = parse_bytes(option_levels.pop("data")) if "data" in option_levels else None
     per_node_bytes = (
         parse_bytes(option_levels.pop("data_per_node"))
         if "data_per_node" in option_levels
         else workload.data_per_node_bytes
     )
-    data_bytes = whole or (per_node_bytes * workers if per_node_bytes else workload.data_bytes)
+    data_bytes = total_bytes or (per_node_bytes * workers if per_node_bytes else workload.data_bytes)
     options = {**workload.parameters, **option_levels}
     if "waves" in options:
         options |= _task_counts(plan, workload.name, int(options["waves"]), configuration)

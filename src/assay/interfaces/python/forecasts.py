@@ -89,12 +89,12 @@ class Forecasts:
         a cluster, or the file of a cluster without runs.
         """
         from assay.foundation.errors import SpecificationError
-        from assay.questions.forecasts.prediction import cluster_named, predicted, prediction_sentence
+        from assay.questions.forecasts.prediction import cluster_named, predict_configuration, prediction_sentence
 
         chosen = conditions(where)
         if not chosen:
             raise SpecificationError("no configuration", where="where", hint='such as {"workload": "terasort"}')
-        prediction = predicted(self._store, chosen, cluster_named(optional_text(cluster, "cluster")))
+        prediction = predict_configuration(self._store, chosen, cluster_named(optional_text(cluster, "cluster")))
         return Answer(
             prediction,
             prediction_sentence(prediction),

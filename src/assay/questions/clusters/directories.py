@@ -109,7 +109,7 @@ def directory_plan(cluster: Cluster, baseline: DeviceBaseline | None, request: D
         split(
             {name: rates[name].bytes_per_s for name in _chosen(f"--{part}", names, devices)},
             error=request.difference,
-            most=request.directories_max,
+            directories_max=request.directories_max,
         )
         for part, names in (("hdfs", request.hdfs), ("intermediate", request.intermediate))
     )

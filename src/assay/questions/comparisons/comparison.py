@@ -68,14 +68,14 @@ def comparison_view(
         for decision in decisions
         if decision.factor == name
         for result in compare_groups(groups, name, decision.baseline)
-        if _is_of(result, decision)
+        if _belongs_to(result, decision)
     ]
     counts = counts_by(joined, name)
     without_level = counts.pop("", 0)
     return ComparisonView(
         factor=name,
         decisions=tuple(answer_of(decision) for decision in decisions),
-        results=tuple(sorted(with_verdicts(results), key=_by_clearness)),
+        results=tuple(sorted(with_verdicts(results), key=_p_values)),
         groups=int(np.count_nonzero(levels_of_group)),
         groups_of_one_level=int(np.count_nonzero(levels_of_group == 1)),
         runs_by_level={level: count for level, count in counts.items() if count},
@@ -83,18 +83,18 @@ def comparison_view(
     )
 
 
-def _is_of(result: SpeedupResult, decision: Decision) -> bool:
+def _belongs_to(result: SpeedupResult, decision: Decision) -> bool:
     """Return whether a decision compares the option of a result, in runs of the same origin and lab scale."""
     options = {option.option for option in decision.options}
     return (result.origin, result.lab_scale) == (decision.origin, decision.lab_scale) and result.candidate in options
 
 
-def _by_clearness(result: SpeedupResult) -> tuple[float, float]:
+def _p_values(result: SpeedupResult) -> tuple[float, float]:
     """Return the sort key of a result: the corrected p value, then the uncorrected one."""
     return (math.inf if result.holm_p is None else result.holm_p, math.inf if result.p is None else result.p)
 
 
-def same_level_text(view: ComparisonView) -> str:
+def nothing_to_compare_text(view: ComparisonView) -> str:
     """Return why nothing is compared: one level, no level, or no otherwise equal runs."""
     factor, levels = column_title(view.factor), list(view.runs_by_level)
     unknown = f" {plural(view.runs_without_level, 'run')} did not record it." if view.runs_without_level else ""

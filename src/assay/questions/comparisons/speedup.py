@@ -12,7 +12,7 @@ import numpy as np
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.claims.published import AVERAGE, PublishedFigure, aloja, lisa14, mean_improvement
 from assay.analysis.comparison.details.differences import environment_warnings, host_facts
-from assay.analysis.comparison.factors.compression import changes_with
+from assay.analysis.comparison.factors.compression import paired_parameter
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.joint import LevelNetwork, LevelPairs, fits, level_pairs, network_of
 from assay.analysis.comparison.matched import combined_or_named, match, stratify
@@ -21,7 +21,7 @@ from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.comparison.significance import FastestLevels, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.statistics import RunTable, counts_by
-from assay.analysis.statistics.sessions import SessionSpread
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, CodedWarning, WarningCode
 from assay.questions.decisions.sentences.decision_sentences import DecisionAnswer
@@ -33,7 +33,7 @@ RUNS_PER_LEVEL_MAX = 50
 
 def _joint_change_warnings(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
     """Return a warning for each of ``names`` that changes with another factor: few runs then differ in it alone."""
-    pairs = [(name, changes_with(name, table)) for name in names]
+    pairs = [(name, paired_parameter(name, table)) for name in names]
     return [
         CodedWarning(
             WarningCode.CONFOUNDED, f"{other} changes together with {name}: --by compression compares both as one"
@@ -116,7 +116,7 @@ class SpeedupView:
         return network_of(self.level_pairs)
 
 
-def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None) -> SpeedupView:
+def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionVariance | None = None) -> SpeedupView:
     """Return the speedups over the matched groups of a table alone, without the differences between hosts.
 
     Raises :class:`SpecificationError` for factors and levels that no run has.
@@ -147,7 +147,7 @@ def speedups_over(table: RunTable, request: SpeedupRequest, spread: SessionSprea
 
 
 def speedup_view(
-    repository: Repository, table: RunTable, request: SpeedupRequest, spread: SessionSpread | None = None
+    repository: Repository, table: RunTable, request: SpeedupRequest, spread: SessionVariance | None = None
 ) -> SpeedupView:
     """Return the speedups, with warnings about other differences between the hosts."""
     table = with_factors(table, request.factors)

@@ -27,7 +27,7 @@ from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks
 from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
 from assay.analysis.statistics import ABSENT, FACTOR_SYNONYMS, Ints, RunTable, groups_by, offsets_in, same_work, usable
-from assay.analysis.statistics.sessions import SessionSpread
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.foundation.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, PriceBook
 from assay.questions.clusters.cluster_facts import FactsByHardware, facts_by_hardware, implausible_runs, priced_parts
@@ -211,7 +211,7 @@ def _without_rows(
 
 
 def _ranked(
-    view: JobCostEffectiveness, table: RunTable, costs: RunCosts, spread: SessionSpread
+    view: JobCostEffectiveness, table: RunTable, costs: RunCosts, spread: SessionVariance
 ) -> JobCostEffectiveness:
     """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it."""
     varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]

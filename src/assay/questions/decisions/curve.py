@@ -7,7 +7,7 @@ level beyond which speed hardly rises.
 from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.disk_counts import DISKS
-from assay.analysis.comparison.factors.scalability import ScalabilityLaw, fit_law
+from assay.analysis.statistics.scalability import ScalabilityLaw, fit_law
 from assay.foundation.units import format_percent
 from assay.model import WORKERS_FACTOR
 from assay.questions.decisions.buyer import parallelism_factors

@@ -23,7 +23,7 @@ from assay.analysis.comparison.matched import COUNTED, STRATA, combined_or_named
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.comparison.sessions import session_warnings
 from assay.analysis.statistics import RunTable, require_factor
-from assay.analysis.statistics.sessions import SessionSpread
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, words_of_questions
 from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.compared_disks import compared_disks
@@ -37,7 +37,7 @@ from assay.text import capitalised
 
 
 def decide(
-    table: RunTable, request: DecisionRequest, costs: RunCosts | None = None, spread: SessionSpread | None = None
+    table: RunTable, request: DecisionRequest, costs: RunCosts | None = None, spread: SessionVariance | None = None
 ) -> tuple[Decision, ...]:
     """Return the decisions that the runs of ``table`` allow; empty where no two options can be compared.
 

@@ -19,7 +19,7 @@ from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.comparison.matched import STRATA, LogMean, match
 from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
 from assay.analysis.statistics import ALPHA, RunTable, holm_where_known, satterthwaite, two_sided_p
-from assay.analysis.statistics.sessions import SessionSpread
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.decision import Decision, StorageEffect, StorageEffects
 from assay.questions.decisions.headline import mean_of, time_ratio, time_verdict
@@ -28,7 +28,7 @@ _OF_STORAGE = (LAYOUT_FACTOR, DEVICE_CLASS, DISKS)
 """Factors that are storage themselves."""
 
 
-def storage_effects_of(table: RunTable, decision: Decision, spread: SessionSpread) -> StorageEffects | None:
+def storage_effects_of(table: RunTable, decision: Decision, spread: SessionVariance) -> StorageEffects | None:
     """Return the effects by storage class; None where they are not shown to differ, or one class was compared."""
     option = headline_option(decision)
     if decision.factor in _OF_STORAGE or " + " in decision.factor or option is None:
@@ -62,7 +62,7 @@ def headline_option(decision: Decision) -> str | None:
 
 
 def _by_class(
-    table: RunTable, decision: Decision, option: str, spread: SessionSpread
+    table: RunTable, decision: Decision, option: str, spread: SessionVariance
 ) -> dict[str, dict[str, PairEstimate]]:
     """Return the estimates with an interval by storage class and workload."""
     table = with_factors(table, [decision.factor])

@@ -26,7 +26,7 @@ SPAN_MAX = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class NewCluster:
+class ClusterRequest:
     """A cluster that may have no runs, with the hardware that the user described."""
 
     name: str
@@ -34,7 +34,7 @@ class NewCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class NearRuns:
+class MeasuredConfiguration:
     """A measured configuration that is similar to the requested one."""
 
     run_id: str
@@ -60,7 +60,7 @@ class Prediction:
     """Probability that the interval holds one run's time."""
     basis: str
     reasons: tuple[str, ...]
-    nearest: tuple[NearRuns, ...]
+    nearest: tuple[MeasuredConfiguration, ...]
     runs: int
     """Valid runs that the model was trained on."""
     configurations: int
@@ -73,7 +73,7 @@ class Prediction:
         return self.high_s / self.low_s if self.low_s and self.high_s else None
 
     @property
-    def known(self) -> bool:
+    def is_precise(self) -> bool:
         """Whether the interval is narrow enough to state the time."""
         return self.span is not None and self.span <= SPAN_MAX
 
@@ -87,19 +87,21 @@ def can_learn(table: RunTable) -> bool:
     return True
 
 
-def predicted(repository: Repository, where: Sequence[str], cluster: NewCluster | None = None) -> Prediction:
+def predict_configuration(
+    repository: Repository, where: Sequence[str], cluster: ClusterRequest | None = None
+) -> Prediction:
     """Return the prediction. Raises SpecificationError for unknown conditions, or too few runs."""
-    return predicted_by(repository, learned(repository), where, cluster)
+    return predict_with(repository, learned(repository), where, cluster)
 
 
-def predicted_by(
-    repository: Repository, known: RepositoryModel, where: Sequence[str], cluster: NewCluster | None = None
+def predict_with(
+    repository: Repository, model: RepositoryModel, where: Sequence[str], cluster: ClusterRequest | None = None
 ) -> Prediction:
     """Return the prediction of a trained model."""
-    wanted = configuration_of(known, conditions(where, known.model.encoding), cluster)
-    answer = predict(known.model, wanted.table)
-    near = nearest(known.model.encoding, known.measured, wanted.table)
-    ids = repository.ids_at(known.table, [configuration.position for configuration in near]) if near else []
+    wanted = configuration_of(model, conditions(where, model.model.encoding), cluster)
+    answer = predict(model.model, wanted.table)
+    near = nearest(model.model.encoding, model.measured, wanted.table)
+    ids = repository.ids_at(model.table, [configuration.position for configuration in near]) if near else []
     expected, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))
     is_known = expected == expected  # not NaN
     return Prediction(
@@ -112,18 +114,18 @@ def predicted_by(
         basis=str(answer.basis_of(0)),
         reasons=answer.reasons.get(0, ()),
         nearest=tuple(
-            NearRuns(run_id, configuration.median_s, configuration.runs, configuration.differs)
+            MeasuredConfiguration(run_id, configuration.median_s, configuration.runs, configuration.differs)
             for run_id, configuration in zip(ids, near, strict=True)
         ),
-        runs=known.model.runs,
-        configurations=len(known.model.medians),
+        runs=model.model.runs,
+        configurations=len(model.model.medians),
         origin=Origin.PREDICTED.value,
-        notices=known.notices,
+        notices=model.notices,
     )
 
 
 def configuration_of(
-    known: RepositoryModel, named: Mapping[str, str], cluster: NewCluster | None
+    model: RepositoryModel, named: Mapping[str, str], cluster: ClusterRequest | None
 ) -> CompleteConfiguration:
     """Return the complete configuration. Raises SpecificationError without a workload, or with two clusters."""
     if cluster is not None:
@@ -132,32 +134,32 @@ def configuration_of(
                 f"two clusters are named: {named['cluster']} and {cluster.name}", where="--cluster"
             )
         named = {**named, "cluster": cluster.name}
-    workload = known.model.encoding.factor("workload")
+    workload = model.model.encoding.factor("workload")
     if workload is not None and "workload" not in named:
         raise SpecificationError(
             "no workload is named", where="--where", hint=f"add a workload: {', '.join(workload.levels)}"
         )
-    return complete_configuration(known.table, known.model.encoding, named, cluster.hardware if cluster else None)
+    return complete_configuration(model.table, model.model.encoding, named, cluster.hardware if cluster else None)
 
 
-def cluster_named(text: str | None) -> NewCluster | None:
+def cluster_named(text: str | None) -> ClusterRequest | None:
     """Return the cluster of a name or of a cluster file; None for None."""
     if text is None:
         return None
     if not os.path.isfile(text):  # noqa: PTH113 - Path.is_file raises for a name that is too long
-        return NewCluster(text, None)
+        return ClusterRequest(text, None)
     described = load_cluster(text)
     types = [node.type for node in described.workers]
     cores = sum(kind.cores for kind in types) / len(types)
     memory = sum(kind.memory_bytes for kind in types) / len(types) * described.scale
-    return NewCluster(described.name, Hardware(len(types), cores, memory))
+    return ClusterRequest(described.name, Hardware(len(types), cores, memory))
 
 
 def prediction_sentence(answer: Prediction) -> str:
     """Return the predicted time with its interval, or that it is unknown."""
     if answer.expected_s is None:
         return "Unknown: the run time can't be predicted."
-    if not answer.known and answer.span:
+    if not answer.is_precise and answer.span:
         return (
             f"Unknown: the {100 * answer.level:.0f} % interval of a single run, "
             f"{interval_s(answer.low_s, answer.high_s)} s, spans a factor of {answer.span:,.0f}."

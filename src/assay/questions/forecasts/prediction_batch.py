@@ -18,8 +18,8 @@ from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Origin
 from assay.questions.forecasts.configuration_asked import CompleteConfiguration, conditions, factor_named, levels_named
 from assay.questions.forecasts.model_cache import RepositoryModel
-from assay.questions.forecasts.prediction import NewCluster, configuration_of
-from assay.store.formats.tables.asked_rows import ConfigurationRow
+from assay.questions.forecasts.prediction import ClusterRequest, configuration_of
+from assay.store.formats.tables.configuration_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of
 
 ROWS_AT_ONCE: Final = 2_000
@@ -67,7 +67,7 @@ def batch_predicted(
     known: RepositoryModel,
     rows: Sequence[ConfigurationRow],
     where: Sequence[str] = (),
-    cluster: NewCluster | None = None,
+    cluster: ClusterRequest | None = None,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> BatchPrediction:
     """Return the prediction of each row, in their order.
@@ -95,7 +95,10 @@ def batch_predicted(
 
 
 def _predicted(
-    known: RepositoryModel, rows: Sequence[ConfigurationRow], defaults: Mapping[str, str], cluster: NewCluster | None
+    known: RepositoryModel,
+    rows: Sequence[ConfigurationRow],
+    defaults: Mapping[str, str],
+    cluster: ClusterRequest | None,
 ) -> Iterator[PredictedRow]:
     wholes: dict[int, CompleteConfiguration] = {}
     problems: dict[int, str] = {}
@@ -144,7 +147,7 @@ def _predicted(
 
 
 def _configuration(
-    known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: NewCluster | None
+    known: RepositoryModel, row: ConfigurationRow, defaults: Mapping[str, str], cluster: ClusterRequest | None
 ) -> CompleteConfiguration:
     """Return a row's configuration. Raises SpecificationError or ValueError for an invalid row."""
     encoding = known.model.encoding
@@ -152,7 +155,7 @@ def _configuration(
     named = levels_named(((name, text) for name, text in row.levels.items() if name not in facts), encoding)
     if facts:
         described = hardware_of(facts)
-        cluster = NewCluster(
+        cluster = ClusterRequest(
             named.get("cluster") or cluster_name(described), Environment({"cluster": dict(described)}).hardware
         )
     elif "cluster" in named:

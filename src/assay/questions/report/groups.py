@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assay.analysis.comparison.joint import network_of
 from assay.analysis.statistics import RunTable
-from assay.analysis.statistics.sessions import SessionSpread
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.model import CodedWarning
 from assay.questions.comparisons.speedup import SpeedupRequest, speedup_view
 from assay.questions.comparisons.speedup_tables import tables_of
@@ -20,7 +20,7 @@ from assay.text import workload_title
 
 
 def group_details(
-    repository: Repository, table: RunTable, decisions: Sequence[tuple[int, Decision]], spread: SessionSpread
+    repository: Repository, table: RunTable, decisions: Sequence[tuple[int, Decision]], spread: SessionVariance
 ) -> tuple[GroupDetails | None, tuple[CodedWarning, ...]]:
     """Return the groups of the decisions (None where there is nothing to show), and the warnings.
 

@@ -109,7 +109,7 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
         if shown
         else ()
     )
-    left_out = int(valid.sum()) - len(complete)
+    without_metrics = int(valid.sum()) - len(complete)
     return ScatterView(
         x=x,
         y=request.y,
@@ -117,7 +117,7 @@ def scatter(repository: Repository, request: ScatterRequest) -> ScatterView:
         shape=request.shape,
         matching=len(table),
         not_valid=len(table) - int(valid.sum()),
-        without_metrics=left_out,
+        without_metrics=without_metrics,
         not_drawn=len(complete) - len(shown),
         points=points,
         metrics=metrics,

@@ -38,7 +38,7 @@ def formats(parquet_rows: ParquetRows) -> dict[str, Format]:
     return {item.name: item for item in (exported_format(parquet_rows), *foreign)}
 
 
-def chosen(name: str, known: Mapping[str, Format]) -> Format:
+def format_named(name: str, known: Mapping[str, Format]) -> Format:
     """Return the format with this name. Raises :class:`SpecificationError` with the known names."""
     if name not in known:
         raise SpecificationError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")

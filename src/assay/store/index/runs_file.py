@@ -88,8 +88,8 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     If ``bundle`` is None, each run belongs to the bundle with its id. An object that runs share, such as their
     environment, is encoded once.
     """
-    kinds: dict[tuple[Any, ...], int] = {}
-    examples: list[_RunGroup] = []
+    group_numbers: dict[tuple[Any, ...], int] = {}
+    groups: list[_RunGroup] = []
     environments: dict[int, str] = {}
     kind_of = np.zeros(len(runs), dtype=np.int64)
     values: dict[str, Any] = {}
@@ -98,16 +98,16 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     duration_s, started_s = np.empty(len(runs)), np.empty(len(runs))
     for row, run in enumerate(runs):
         key = (_PLAIN(run), *map(id, _SHARED(run)))
-        kind = kinds.get(key)
+        kind = group_numbers.get(key)
         if kind is None:
-            kind = kinds[key] = len(examples)
-            examples.append(_RunGroup.of(run, coding, environments))
+            kind = group_numbers[key] = len(groups)
+            groups.append(_RunGroup.of(run, coding, environments))
         kind_of[row] = kind
         ids.append(run.run_id)
         bundles.append(bundle or run.run_id)
         starts.append(run.started_at)
         whole = msgspec.json.encode(run).decode()
-        lines.append(whole.replace(f'"environment":{examples[kind].texts[-1]}', '"environment":{}', 1))
+        lines.append(whole.replace(f'"environment":{groups[kind].texts[-1]}', '"environment":{}', 1))
         duration_s[row], started_s[row] = run.duration_s, started_unix_s(run)
         for name, value in run.metrics.items():
             if name not in values:
@@ -118,10 +118,10 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
         coding.values.setdefault(name, len(coding.values))
     columns = {name: np.asarray(column, dtype=object) for name, column in zip(_RUN_TEXTS, texts, strict=True)}
     for index, name in enumerate(_KIND_TEXTS):
-        columns[name] = np.array([group.texts[index] for group in examples], dtype=object)[kind_of]
-    names = dict.fromkeys(name for group in examples for name in group.codes)
-    codes = {name: np.full(len(examples), ABSENT, dtype=np.int32) for name in names}
-    for at, group in enumerate(examples):
+        columns[name] = np.array([group.texts[index] for group in groups], dtype=object)[kind_of]
+    names = dict.fromkeys(name for group in groups for name in group.codes)
+    codes = {name: np.full(len(groups), ABSENT, dtype=np.int32) for name in names}
+    for at, group in enumerate(groups):
         for name, code in group.codes.items():
             codes[name][at] = code
     return {

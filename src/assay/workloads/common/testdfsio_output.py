@@ -44,7 +44,7 @@ class DfsioResult:
     date: str
     """The block's date as printed by Java, in the client's locale and time zone."""
     files: int
-    megabytes: float
+    processed_mib: float
     """Bytes processed by all tasks in units of 2^20 bytes; Hadoop rounds it."""
     throughput_mib_per_s: float
     """All bytes over the sum of the tasks' I/O times: per stream."""
@@ -144,7 +144,7 @@ class _Block:
             operation=self.operation,
             date=self.fields["Date & time"][0],
             files=int(files),
-            megabytes=self.number("Total MBytes processed"),
+            processed_mib=self.number("Total MBytes processed"),
             throughput_mib_per_s=self.number("Throughput mb/sec"),
             average_io_rate_mib_per_s=self.number("Average IO rate mb/sec"),
             io_rate_stddev_mib_per_s=self.number("IO rate std deviation"),

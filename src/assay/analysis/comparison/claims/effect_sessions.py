@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.statistics import Floats, Ints, Mask
-from assay.analysis.statistics.sessions import Imbalance, SessionSpread, imbalance_of, session_units
+from assay.analysis.statistics.sessions import Imbalance, SessionVariance, imbalance_of, session_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class RunSessions:
     started_unix_s: Floats
     drawn: Mask
     """Simulated and predicted runs, which have no sessions."""
-    spread: SessionSpread
+    spread: SessionVariance
 
 
 def sessions_of_slopes(

@@ -33,7 +33,7 @@ from assay.analysis.statistics import (
     usable,
     warm_among_cold,
 )
-from assay.analysis.statistics.sessions import SessionSpread
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.workloads.catalogue import generates_input, known_name, workloads
 from assay.workloads.workload import WorkloadClass
 
@@ -84,7 +84,7 @@ class Study:
         return int(self.runs[self.of_class(WorkloadClass.UNKNOWN)].sum())
 
 
-def study_of(table: RunTable, rate_of: RateOf | None = None, spread: SessionSpread | None = None) -> Study:
+def study_of(table: RunTable, rate_of: RateOf | None = None, spread: SessionVariance | None = None) -> Study:
     """Return the configurations of the runs that count.
 
     ``rate_of``: the hourly price of each configuration. ``spread``: the variance between sessions; None: estimated from

@@ -16,7 +16,7 @@ from assay.model import COMPRESSION, Meaning, parameters_that
 _SWITCHES: Final = parameters_that(Meaning.COMPRESSION_SWITCH)
 _CODECS: Final = parameters_that(Meaning.COMPRESSION_CODEC)
 UNCOMPRESSED: Final = "none"
-_UNNAMED: Final = "default codec"
+_DEFAULT_CODEC: Final = "default codec"
 
 
 def with_compression(table: RunTable) -> RunTable:
@@ -33,16 +33,16 @@ def with_compression(table: RunTable) -> RunTable:
     given = table.columns.get(COMPRESSION, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
     levels = {name: code for code, name in enumerate(given.levels)}
     codes = given.codes.astype(np.int32)
-    untold = codes == ABSENT
-    on, off = (untold & _has(table.columns[switch], level) for level in ("true", "false"))
+    without_level = codes == ABSENT
+    on, off = (without_level & _has(table.columns[switch], level) for level in ("true", "false"))
     if off.any():
         codes[off] = levels.setdefault(UNCOMPRESSED, len(levels))
     if codec is None and on.any():
-        codes[on] = levels.setdefault(_UNNAMED, len(levels))
+        codes[on] = levels.setdefault(_DEFAULT_CODEC, len(levels))
     elif codec is not None:
         known = {name.lower(): name for name in given.levels}
         shorts = [known.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
-        names = [*shorts, _UNNAMED]  # the last name is for runs without a codec, whose code is -1
+        names = [*shorts, _DEFAULT_CODEC]  # the last name is for runs without a codec, whose code is -1
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
         codes[on] = numbers[table.columns[codec].codes[on]]
     rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
@@ -55,7 +55,7 @@ def _has(column: Column, level: str) -> Mask:
     return has
 
 
-def changes_with(factor: str, table: RunTable) -> str | None:
+def paired_parameter(factor: str, table: RunTable) -> str | None:
     """Return the parameter that changes together with ``factor``, if the runs have both; else None."""
     for pair in zip(_SWITCHES, _CODECS, strict=True):
         if factor in pair and all(name in table.columns for name in pair):

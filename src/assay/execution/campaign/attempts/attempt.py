@@ -15,7 +15,7 @@ from assay.execution.campaign.attempts.before_job import configure, ensure_input
 from assay.execution.campaign.attempts.health_watch import watching
 from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
 from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
-from assay.execution.campaign.attempts.sampling import drop_all, publishing, sampling
+from assay.execution.campaign.attempts.sampling import drop_all_caches, publishing, sampling
 from assay.execution.campaign.attempts.validation import reference_answers, run_checks, validate_run
 from assay.execution.engines.contract import Engine, ProgramResult
 from assay.execution.observation.sampling import parse_samples
@@ -114,7 +114,7 @@ class _Attempt:
 
     async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
         with self.state.exclude_time(), self.context.step("input"):
-            if needed is None or not engine.facts.real:
+            if needed is None or not engine.facts.runs_programs:
                 return {}
             parameters = self.planned.configuration.parameters
             return await ensure_input(needed, engine, parameters, timeout_s=self._limit_s, show=self.run_context.show)
@@ -141,7 +141,9 @@ class _Attempt:
                 if run_context.transports:
                     run_context.show("dropping caches")
                 await context.settled()
-                state.caches = await drop_all(run_context.cluster, run_context.transports, engine.data_directories)
+                state.caches = await drop_all_caches(
+                    run_context.cluster, run_context.transports, engine.data_directories
+                )
             finished = await self._job(needed, engine)
             with context.step("samples"):
                 await samplers.stop()
@@ -166,7 +168,7 @@ class _Attempt:
     def _program(self, needed: Input | None, engine: Engine) -> Program:
         """Return the program to time: the workload's program, or a :class:`WorkloadProgram` for an engine that is
         not real."""
-        if engine.facts.real:
+        if engine.facts.runs_programs:
             return self.workload.programs(self.size, needed.path if needed else None)[engine.facts.name]
         seed = self.run_context.plan.seed * 1000 + self.planned.repetition
         return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
@@ -183,7 +185,7 @@ class _Attempt:
         self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
     ) -> None:
         run_context, state = self.run_context, self.state
-        if not engine.facts.real:
+        if not engine.facts.runs_programs:
             state.validation = ValidationResult(())  # no output was written
             return
         run_context.show("validating")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.execution.engines.contract import Engine, Provider, Show, Storage
+from assay.execution.engines.contract import Engine, Provider, ShowProgress, Storage
 from assay.execution.hosts.transport import Transport
 from assay.execution.lab.links import LabLinks
 from assay.foundation.errors import EngineError
@@ -38,7 +38,7 @@ def in_use(
 
 
 async def configure(
-    configuration: Configuration, used: Cluster, provider: Provider, links: LabLinks | None, show: Show
+    configuration: Configuration, used: Cluster, provider: Provider, links: LabLinks | None, show: ShowProgress
 ) -> ConfiguredEngine:
     """Apply ``configuration`` to ``used``, the part of the cluster that it uses.
 
@@ -61,7 +61,7 @@ async def configure(
 
 
 async def ensure_input(
-    needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: Show
+    needed: Input, engine: Engine, parameters: Mapping[str, str], *, timeout_s: float, show: ShowProgress
 ) -> dict[str, int]:
     """Create the input unless it is complete. Return its manifest, merged with the manifests of the inputs it is made
     from.

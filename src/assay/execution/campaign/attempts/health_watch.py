@@ -47,7 +47,7 @@ ENGINE_ANSWER_S = 6.0
 """Maximum time of a health check of an externally managed engine, in seconds."""
 STOP_S = 60.0
 """Maximum time for ending all watches, in seconds. Ending a watch takes at most twice its ``stop_timeout_s``."""
-PAIR_S = 2 * INTERVAL_S
+REACHABLE_AGE_MAX_S = 2 * INTERVAL_S
 """Maximum age of the last check of a reachable node, in seconds."""
 _POLL_S = 0.5
 """Time between two evaluations of the checks, in seconds."""
@@ -179,7 +179,11 @@ class HealthMonitor:
     def _pair_error(self) -> HostError | None:
         """Return an error if two nodes can't reach each other, although assay can reach both."""
         now_s = time.monotonic()
-        reachable = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
+        reachable = {
+            name
+            for name, watch in self._watches.items()
+            if now_s - watch.heard_s < REACHABLE_AGE_MAX_S and not watch.lost
+        }
         for watch in self._watches.values():
             for peer, looks in watch.seen.silent_checks.items():
                 if looks >= SILENT_CHECKS_MIN and {watch.seen.node, peer} <= reachable:

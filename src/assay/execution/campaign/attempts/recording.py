@@ -14,7 +14,7 @@ from assay.analysis.comparison.details.differences import CPU_LIMIT_SHARE
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
 from assay.execution.campaign.attempts.gated_metrics import gated_metrics
 from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
-from assay.execution.campaign.attempts.sampling import unseen
+from assay.execution.campaign.attempts.sampling import unobserved_workers
 from assay.execution.campaign.attempts.validation import status_of
 from assay.execution.engines.contract import Engine, EngineFacts
 from assay.execution.observation.caches import is_cold
@@ -52,13 +52,13 @@ def recorded(
 ) -> CompletedRun:
     """Return the record of an attempt. ``run_context`` is limited to the nodes in use."""
     facts = _facts(planned, run_context)
-    status, why, failure_class = status_of(state, attempted.cause, context.limit, facts.full_disk)
+    status, why, failure_class = status_of(state, attempted.cause, context.limit, facts.full_disk_messages)
     finished, validation = state.finished, state.validation
     began = finished.started_unix_s if finished else attempted.started_unix_s
-    metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, observed=facts.real)
-    if finished and facts.real:
+    metrics, sources = _metrics(workload, data_bytes, state, run_context.cluster, observed=facts.runs_programs)
+    if finished and facts.runs_programs:
         metrics["assay_own_s"] = attempted.took_s - state.excluded_s - finished.outcome.duration_s
-    warm = cache_warnings(state.caches, run_context.cluster, data_bytes) if facts.real else None
+    warm = cache_warnings(state.caches, run_context.cluster, data_bytes) if facts.runs_programs else None
     run = Run(
         run_id=attempted.run_id,
         campaign_id=run_context.campaign_id,
@@ -90,7 +90,7 @@ def recorded(
         warnings=(
             *_warnings(state, metrics),
             *([CodedWarning(WarningCode.CACHES, warm)] if warm else []),
-            *(unseen(run_context.cluster) if facts.real else ()),
+            *(unobserved_workers(run_context.cluster) if facts.runs_programs else ()),
         ),
         environment=_environment(planned, run_context, state),
         baseline_id=run_context.baseline.baseline_id if run_context.baseline else None,

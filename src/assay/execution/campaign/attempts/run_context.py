@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.execution.engines.contract import ProgramResult, Provider, Show
+from assay.execution.engines.contract import ProgramResult, Provider, ShowProgress
 from assay.execution.hosts.transport import Transport
 from assay.execution.lab.health import LabHealth
 from assay.execution.lab.links import LabLinks
@@ -32,7 +32,7 @@ class RunContext:
     campaign_id: str
     environment: Environment
     baseline: DeviceBaseline | None
-    show: Show
+    show: ShowProgress
     links: LabLinks | None = None
     """The lab's links; None on other hosts."""
     host_samples: HostSamplesFile | None = None

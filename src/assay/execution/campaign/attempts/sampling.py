@@ -33,7 +33,7 @@ def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOpti
     return SamplerOptions(disks=disks, cgroup=cgroup)
 
 
-def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
+def unobserved_workers(cluster: Cluster) -> tuple[CodedWarning, ...]:
     """Return a warning about workers that assay may not log in to; they were not observed."""
     entered = {node.name for node in cluster.entered}
     names = [node.name for node in cluster.workers if node.name not in entered]
@@ -43,7 +43,7 @@ def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
     return (CodedWarning(WarningCode.TRACE, words + ", ".join(names)),)
 
 
-async def drop_all(
+async def drop_all_caches(
     cluster: Cluster, transports: Mapping[str, Transport], directories: Mapping[str, Sequence[str]]
 ) -> tuple[CacheState, ...]:
     """Drop every node's page cache, and count the cached bytes of the data in ``directories`` before and after.

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, problems_during_job
-from assay.execution.engines.contract import Engine, ProgramResult, Show, Storage
+from assay.execution.engines.contract import Engine, ProgramResult, ShowProgress, Storage
 from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
 from assay.foundation.installation import cache_directory, installation
@@ -32,7 +32,7 @@ async def run_checks(
     parameters: Mapping[str, str],
     *,
     timeout_s: float,
-    show: Show,
+    show: ShowProgress,
 ) -> ProgramResult | None:
     """Run the program that checks the workload's output; return None if the workload has no check program."""
     program = workload.check_program(needed.path if needed else None)
@@ -42,7 +42,7 @@ async def run_checks(
     return await engine.check(program, parameters, reads_bytes=reads_bytes, timeout_s=most_s, show=show)
 
 
-async def reference_answers(workload: Workload, size: Size, show: Show) -> ReferenceAnswers | None:
+async def reference_answers(workload: Workload, size: Size, show: ShowProgress) -> ReferenceAnswers | None:
     """Return reference answers for the output; None if the workload needs none. Computing them is not part of the
     run's time."""
     queries = workload.reference(size)
@@ -74,14 +74,14 @@ async def validate_run(
 
 
 def status_of(
-    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str] = ()
+    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk_messages: Collection[str] = ()
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return status, cause and failure class of an attempt; ``cause`` is the error that ended it before its checks.
 
-    ``full_disk``: the engine's messages for a full device. The watch's observations of links, devices and memory take
-    precedence over messages of programs, which report only the consequence.
+    ``full_disk_messages``: the engine's messages for a full device. The watch's observations of links, devices and
+    memory take precedence over messages of programs, which report only the consequence.
     """
-    status, why, failure_class = _validation_checks(state, cause, limit, full_disk)
+    status, why, failure_class = _validation_checks(state, cause, limit, full_disk_messages)
     finished = state.finished
     if status is RunStatus.VALID and finished is not None:
         spoiled = problems_during_job(state.seen, finished.started_unix_s, finished.outcome.duration_s)
@@ -100,12 +100,12 @@ def status_of(
 
 
 def _validation_checks(
-    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
+    state: AttemptState, cause: AssayError | None, limit: TimeLimit, full_disk_messages: Collection[str]
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return status, cause and failure class from the program, the checks and ``cause`` only, without the watch."""
     if cause or state.finished is None:
         why = str(cause or "the job was not started")
-        return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
+        return RunStatus.FAILED, why, class_of_error(cause, full_disk_messages) if cause else FailureClass.ENGINE
     outcome = state.finished.outcome
     if outcome.exit_status != 0:
         ended = f"the client {_end_of(outcome.exit_status)}"
@@ -114,7 +114,7 @@ def _validation_checks(
             why = f"it did not end within its time limit of {limit}"
         lost = outcome.host_lost
         problem = state.problem or (ended if outcome.exit_status < 0 else None)
-        failure_class = class_of_end(outcome.output, problem=problem, lost=lost, full_disk=full_disk)
+        failure_class = class_of_end(outcome.output, problem=problem, lost=lost, full_disk_messages=full_disk_messages)
         return RunStatus.FAILED, f"{state.problem}; {why}" if state.problem else why, failure_class
     if state.problem:
         return RunStatus.INVALID, f"{state.problem} during the run", FailureClass.ENGINE
@@ -128,7 +128,11 @@ def _validation_checks(
             return RunStatus.INVALID, why, FailureClass.ENGINE if only_engine else FailureClass.VALIDATION
         # The engine could not run the check's program, so the output is unchecked.
         lost = failed_checker.host_lost
-        return RunStatus.INVALID, why, class_of_end(failed_checker.output, problem=why, lost=lost, full_disk=full_disk)
+        return (
+            RunStatus.INVALID,
+            why,
+            class_of_end(failed_checker.output, problem=why, lost=lost, full_disk_messages=full_disk_messages),
+        )
     return RunStatus.VALID, None, None
 
 

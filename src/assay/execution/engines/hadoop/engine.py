@@ -7,7 +7,7 @@ In: the daemons of a deployment, a program and its parameters. Out: a
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
+from assay.execution.engines.contract import EngineFacts, ProgramResult, ShowProgress
 from assay.execution.engines.hadoop.deployment.daemons import Daemons, health_text, healthy
 from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories, job_ids, progress
@@ -92,7 +92,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         return await self.daemons.logs()
 
     async def check(
-        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: ShowProgress
     ) -> ProgramResult:
         """Run a check in its client's JVM if it reads little over a fast link, else on the cluster."""
         if program.main_class in _LOCAL_CHECKS and is_faster_in_client(reads_bytes, self.link_bits_per_s):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.analysis.code_profile.files import DRIVER, EXECUTOR
-from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
+from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, ShowProgress
 from assay.execution.engines.hadoop.deployment.attached import AttachedEngine, AttachedHadoop
 from assay.execution.engines.hadoop.hdfs import ROOT
 from assay.execution.engines.hadoop.jobs import jobs as hadoop_jobs
@@ -150,10 +150,11 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         installation, hadoop = self._found, self.hadoop
         logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
         logs_before = await logs.names()
-        placed = {
-            name: hadoop.placed(value) for name, value in {**program.options, **await self.tools(program)}.items()
+        with_user_folder = {
+            name: hadoop.with_user_folder(value)
+            for name, value in {**program.options, **await self.tools(program)}.items()
         }
-        chosen = {**self._settings(parameters), **placed}
+        chosen = {**self._settings(parameters), **with_user_folder}
         profiler = hadoop.profiler if label == TIMED_JOB else None
         recordings = await profiler.begin() if profiler else None
         if profiler and recordings:
@@ -165,7 +166,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             *(part for n, v in sorted(chosen.items()) for part in ("--conf", f"{n}={v}")),
         ]
         command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
-        command += map(hadoop.placed, program.arguments)
+        command += map(hadoop.with_user_folder, program.arguments)
         self._beside = _ForeignApplications(
             frozenset(str(app.get("id")) for app in await self._applications_on_master())
         )
@@ -196,7 +197,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
     async def progress(self) -> str | None:
         """Record other users' applications, and return the state of assay's application."""
         self._beside.see(await self._applications_on_master())
-        ours = await self.hadoop.running()
+        ours = await self.hadoop.poll_applications()
         if not ours:
             return None
         return f"{ours[-1]['name']}: {ours[-1]['state'].lower()} in {ours[-1].get('runningContainers', 0)} containers"
@@ -239,7 +240,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
         super().__init__(cluster, transports, AttachedHadoop(cluster, transports))
         self._client = cluster.attached.spark or DEFAULT_CLIENT
 
-    async def install(self, show: Show) -> SparkInstallation:
+    async def install(self, show: ShowProgress) -> SparkInstallation:
         """Check that the running Spark answers, and copy assay's programs for it to the edge node."""
         client, edge, entered = self._client, self._hadoop.holder, self._hadoop.entered
         show("asking the running Spark")
@@ -260,7 +261,7 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
             client, facts, theirs, built.defaults, program_jar, str(hadoop.programs_directory), logs
         )
 
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Return the engine that the configuration names. Nothing on the cluster is restarted."""
         provided = await self._hadoop.provide(without_spark(configuration), show)
         hadoop = self._hadoop.engine

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.execution.engines.contract import ProvidedEngine, Show
+from assay.execution.engines.contract import ProvidedEngine, ShowProgress
 from assay.execution.engines.free_ports import free_ports
 from assay.execution.engines.hadoop.deployment.deployed import DeployedHadoop
 from assay.execution.engines.hadoop.engine import HadoopEngine
@@ -35,7 +35,7 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         self._ports = MasterPorts()
         self._standalone: Standalone | None = None
 
-    async def install(self, show: Show) -> InstalledSpark:
+    async def install(self, show: ShowProgress) -> InstalledSpark:
         """Compile assay's Spark programs and copy them and Spark's jars to every host."""
         cluster, transports = self._cluster, self._transports
         spark = await asyncio.to_thread(require, show)
@@ -50,7 +50,7 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
         return InstalledSpark(facts, f"{home}/jars", program_jar, str(hadoop.programs_directory), built.defaults)
 
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Start Hadoop's daemons with the settings of ``configuration``, and a standalone Spark if it asks for one."""
         installed = self.installation
         provided = await self._hadoop.provide(without_spark(configuration), show)
@@ -68,7 +68,7 @@ class DeployedSpark(SparkProvider[DeployedHadoop, InstalledSpark]):
         return ProvidedEngine(self._engine, provided.restarted or started)
 
     async def _standalone_daemons(
-        self, hadoop: HadoopEngine, configuration: Configuration, before: Standalone | None, show: Show
+        self, hadoop: HadoopEngine, configuration: Configuration, before: Standalone | None, show: ShowProgress
     ) -> tuple[Standalone | None, bool]:
         """Return the standalone daemons for ``configuration``, and whether any was started or stopped."""
         if settings.on_yarn(configuration.parameters):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.analysis.code_profile.files import DRIVER, EXECUTOR
-from assay.execution.engines.contract import EngineFacts, ProgramResult, Show
+from assay.execution.engines.contract import EngineFacts, ProgramResult, ShowProgress
 from assay.execution.engines.hadoop.engine import HadoopEngine
 from assay.execution.engines.hadoop.hdfs import Hdfs
 from assay.execution.engines.hadoop.profiling.parts import stage_parts
@@ -102,7 +102,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
         return self.hadoop.data_directories
 
     async def run(
-        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: ShowProgress
     ) -> ProgramResult:
         """Run a Spark program; Hadoop's programs are run by Hadoop."""
         if program.engine == self.hadoop.facts.name:
@@ -111,7 +111,7 @@ class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
         return await super().run(program, parameters, timeout_s=timeout_s, label=label, show=show)
 
     async def check(
-        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: ShowProgress
     ) -> ProgramResult:
         """Run a check: a Hadoop program in Hadoop's fastest way, a Spark program like any other."""
         if program.engine == self.hadoop.facts.name:

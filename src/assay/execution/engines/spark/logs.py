@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from assay.execution.engines.contract import Show
+from assay.execution.engines.contract import ShowProgress
 from assay.execution.engines.hadoop.deployment.attached import AttachedCluster
 from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
@@ -53,8 +53,8 @@ class EventLogs:
     async def fetched(self, before: frozenset[str], tag: str) -> dict[str, bytes]:
         """Return the files of the new log with ``tag``, by name; empty if there is none. ``before``: the old logs."""
         try:
-            began = sorted(await self.names() - before)[:CANDIDATES_MAX]
-            for name in began:
+            new_logs = sorted(await self.names() - before)[:CANDIDATES_MAX]
+            for name in new_logs:
                 files = await self._files(name)
                 if any(_carries(content, file_name, tag) for file_name, content in files.items()):
                     return files
@@ -84,11 +84,15 @@ def _carries(content: bytes, name: str, tag: str) -> bool:
         return False
 
 
-def logs_of(theirs: Mapping[str, str], entered: AttachedCluster, show: Show) -> EventLogs:
+def logs_of(spark_settings: Mapping[str, str], entered: AttachedCluster, show: ShowProgress) -> EventLogs:
     """Return the configured folder of event logs, or assay's own folder if assay can't read the configured folder."""
     storage = entered.hdfs(ROOT)
     default = entered.site.get("fs.defaultFS", entered.site.get("fs.default.name")).rstrip("/")
-    directory = theirs.get(settings.EVENTS, "").rstrip("/") if theirs.get("spark.eventLog.enabled") == "true" else ""
+    directory = (
+        spark_settings.get(settings.EVENTS, "").rstrip("/")
+        if spark_settings.get("spark.eventLog.enabled") == "true"
+        else ""
+    )
     parts = urlsplit(directory)
     if directory and parts.scheme in ("", "file"):
         return EventLogs(directory, parts.path, in_hdfs=False, ours=False, edge=entered.edge, storage=storage)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
-from assay.execution.engines.contract import Engine, EngineFacts, ProvidedEngine, Provider, Show
+from assay.execution.engines.contract import Engine, EngineFacts, ProvidedEngine, Provider, ShowProgress
 from assay.execution.hosts.transport import Transport
 from assay.foundation.errors import EngineError
 from assay.model import Cluster, Configuration
@@ -51,14 +51,14 @@ class SparkProvider(ABC, Generic[HadoopProviderT, InstallationT]):
         return self._installation
 
     @abstractmethod
-    async def install(self, show: Show) -> InstallationT:
+    async def install(self, show: ShowProgress) -> InstallationT:
         """Return Spark's installation on the opened Hadoop, after copying missing files to the hosts."""
 
     @abstractmethod
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Return the engine that ``configuration`` names, with daemons that fit it."""
 
-    async def open(self, show: Show) -> None:
+    async def open(self, show: ShowProgress) -> None:
         """Lock the cluster, open Hadoop, then install Spark. If installing fails, Hadoop is closed again."""
         await self._hadoop.open(show)
         try:

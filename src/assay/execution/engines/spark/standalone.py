@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.execution.engines.contract import Show
+from assay.execution.engines.contract import ShowProgress
 from assay.execution.engines.hadoop.deployment.daemons import Daemons
 from assay.execution.engines.hadoop.jobs.rest import Endpoint
 from assay.execution.engines.hadoop.settings import containers
@@ -60,7 +60,7 @@ class Standalone:
         """The master's address for programs."""
         return f"spark://{self._host}:{self.ports.rpc}"
 
-    async def start(self, show: Show) -> None:
+    async def start(self, show: ShowProgress) -> None:
         """Start the daemons and wait until every worker is registered.
 
         Raises EngineError after :data:`START_TIMEOUT_S`, with the names of dead daemons.

@@ -49,7 +49,7 @@ JAVA_TIMEOUT_S = 20
 """Maximum time of ``java -version``, in seconds."""
 
 
-def chosen(text: Optional[str]) -> Optional[str]:
+def selected_value(text: Optional[str]) -> Optional[str]:
     """Return the selected value, which the kernel writes in brackets; without brackets, the text itself."""
     match = re.search(r"\[([^]]+)\]", text or "")
     return match.group(1) if match else text
@@ -78,8 +78,8 @@ def memory() -> Dict[str, Any]:
     return {
         "total_bytes": int(values.get("MemTotal", 0)) * 1024,
         "swap_bytes": int(values.get("SwapTotal", 0)) * 1024,
-        "transparent_hugepage": chosen(text_of("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "transparent_hugepage_defrag": chosen(text_of("/sys/kernel/mm/transparent_hugepage/defrag")),
+        "transparent_hugepage": selected_value(text_of("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepage_defrag": selected_value(text_of("/sys/kernel/mm/transparent_hugepage/defrag")),
     }
 
 
@@ -91,7 +91,7 @@ def disk(folder: str) -> Dict[str, Any]:
         "device": text_of(os.path.join(folder, "dev")),
         "size_bytes": (number_of(os.path.join(folder, "size")) or 0) * 512,
         "rotational": None if rotational is None else bool(rotational),
-        "scheduler": chosen(text_of(os.path.join(queue, "scheduler"))),
+        "scheduler": selected_value(text_of(os.path.join(queue, "scheduler"))),
         "model": text_of(os.path.join(folder, "device", "model")),
         "read_ahead_kib": number_of(os.path.join(queue, "read_ahead_kb")),
         "max_request_kib": number_of(os.path.join(queue, "max_sectors_kb")),
@@ -147,7 +147,7 @@ def all_mounts() -> List[Dict[str, Any]]:
     return entries
 
 
-def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+def mount_of(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
     """Return the mount of a directory: the deepest mount point above it; if mounts share it, the newest."""
     path = os.path.realpath(directory)
     above = [entry for entry in mounts if (path + "/").startswith(entry["mount_point"].rstrip("/") + "/")]
@@ -157,11 +157,11 @@ def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, A
 def file_systems(directories: List[str]) -> Dict[str, Any]:
     """Return the mounts of block devices and of the directories, and the mount of each directory."""
     mounts = all_mounts()
-    holders = {directory: holder(directory, mounts) for directory in directories}
+    mount_by_directory = {directory: mount_of(directory, mounts) for directory in directories}
     kept = {
         entry["mount_point"]: entry
         for entry in mounts
-        if entry["source"].startswith("/dev/") or entry in holders.values()
+        if entry["source"].startswith("/dev/") or entry in mount_by_directory.values()
     }
     for point, entry in kept.items():
         try:
@@ -169,7 +169,7 @@ def file_systems(directories: List[str]) -> Dict[str, Any]:
         except OSError:
             continue
         entry["size_bytes"] = room.f_blocks * room.f_frsize
-    points = {directory: entry["mount_point"] if entry else None for directory, entry in holders.items()}
+    points = {directory: entry["mount_point"] if entry else None for directory, entry in mount_by_directory.items()}
     return {"mounts": kept, "directories": points}
 
 

@@ -1,7 +1,7 @@
 """Read catalogue files: the hardware to choose from, as YAML.
 
-In: a file. Out: a :class:`~assay.model.clusters.hardware.HardwareCatalogue`, or SpecificationError with file, line and
-valid values. A choice is one value, a list, or for counts a range: ``4-40``, ``4-40 by 4``.
+In: a file. Out: a :class:`~assay.model.clusters.hardware_catalogue.HardwareCatalogue`, or SpecificationError with file,
+line and valid values. A choice is one value, a list, or for counts a range: ``4-40``, ``4-40 by 4``.
 """
 
 import math

@@ -25,7 +25,7 @@ from assay.interfaces.cli.data.profile_import import PROFILE, import_profile_com
 from assay.interfaces.cli.terminal import unescaped
 from assay.model import Origin, SkippedItem
 from assay.store import ImportRequest, ImportSummary, Repository
-from assay.store.formats.catalogue import TABLE, UNRECOGNISED, chosen, formats, sorted_by_format
+from assay.store.formats.catalogue import TABLE, UNRECOGNISED, format_named, formats, sorted_by_format
 from assay.store.formats.format import Format
 from assay.store.formats.source import Source, sources_in
 from assay.store.formats.tables.table import table_format
@@ -159,7 +159,7 @@ def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
         )
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
-        chosen(str(missing), known)  # neither a path nor a format: the error lists the formats
+        format_named(str(missing), known)  # neither a path nor a format: the error lists the formats
     sources, doubled = _distinct(sources_in(paths))
     if (table.mapping or table.defaults) and not (named and words[0] == TABLE):
         raise SpecificationError("--map and --set apply to tables", hint="assay import table FILE --map COLUMN=FIELD …")

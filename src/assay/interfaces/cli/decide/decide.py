@@ -210,7 +210,7 @@ def _show_groups(
     opened: Repository, flagged: Flagged, table: RunTable, request: DecisionRequest, output: _Output
 ) -> None:
     from assay.interfaces.cli.decide.group_details import print_groups
-    from assay.questions.comparisons.comparison import comparison_view, same_level_text
+    from assay.questions.comparisons.comparison import comparison_view, nothing_to_compare_text
 
     decisions, question = _answered(opened, flagged, request)
     view = comparison_view(opened, table, decisions, factor_of_details(table, request.factor), flagged.table)
@@ -220,7 +220,7 @@ def _show_groups(
         print_decisions(decisions, rows=output.rows, view=question)
         print_groups(view, table, all_rows=output.rows is None)
     else:
-        click.echo(same_level_text(view))
+        click.echo(nothing_to_compare_text(view))
 
 
 def _show_options(

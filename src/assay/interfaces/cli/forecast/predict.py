@@ -18,10 +18,10 @@ from assay.questions.json_values import json_value
 from assay.text import column_title, level_text, run_id_text, seconds, setting_text, settings_text
 
 if TYPE_CHECKING:
-    from assay.questions.forecasts.prediction import NewCluster, Prediction
+    from assay.questions.forecasts.prediction import ClusterRequest, Prediction
     from assay.questions.forecasts.prediction_batch import BatchPrediction
     from assay.store import Repository
-    from assay.store.formats.tables.asked_rows import ConfigurationTable
+    from assay.store.formats.tables.configuration_rows import ConfigurationTable
 
 BAD_ROWS_SHOWN = 20
 """Maximum number of rows without a prediction that are printed with the reason."""
@@ -59,7 +59,7 @@ def predict(
     repository: Path,
 ) -> None:
     """Predict the run time of a configuration, with the 90 % interval of a single run, or of many with --batch."""
-    from assay.questions.forecasts.prediction import cluster_named, predicted
+    from assay.questions.forecasts.prediction import cluster_named, predict_configuration
     from assay.store import Repository
 
     if batch is not None:
@@ -69,7 +69,7 @@ def predict(
         raise click.UsageError("-o needs --batch FILE.csv")
     if not where:
         raise click.UsageError("No configuration. Give one with --where workload=…, or many with --batch FILE.csv.")
-    answer = predicted(Repository.open(repository), where, cluster_named(cluster))
+    answer = predict_configuration(Repository.open(repository), where, cluster_named(cluster))
     if as_json:
         print_json(json_value(answer))
         return
@@ -95,7 +95,7 @@ def _predict_batch(
     file: Path,
     output: Path | None,
     where: tuple[str, ...],
-    cluster: NewCluster | None,
+    cluster: ClusterRequest | None,
     as_json: bool,
 ) -> None:
     from assay.foundation.errors import FormatError
@@ -103,7 +103,7 @@ def _predict_batch(
     from assay.questions.forecasts import prediction_batch
     from assay.questions.forecasts.model_cache import learned
     from assay.store.formats.source import Source
-    from assay.store.formats.tables.asked_rows import read_configuration_rows
+    from assay.store.formats.tables.configuration_rows import read_configuration_rows
 
     if output is not None:
         check_output(output)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from assay.interfaces.charts.drawing.letters import FAMILY, FILES, letters
+from assay.interfaces.charts.drawing.fonts import FAMILY, FILES, font_files
 from assay.interfaces.report.output.document import Code, Level, Line, ReportDocument, ReportFigure
 from assay.interfaces.report.output.drawing import ChartRenderer
 
@@ -17,7 +17,7 @@ from assay.interfaces.report.output.drawing import ChartRenderer
 def _style() -> Markup:
     text = files("assay.interfaces.report").joinpath("templates/report.css").read_text(encoding="utf-8")
     for weight, name in FILES.items():
-        data = base64.b64encode(letters()[name]).decode("ascii")
+        data = base64.b64encode(font_files()[name]).decode("ascii")
         source = f'url("data:font/otf;base64,{data}")'
         text += f'@font-face {{ font-family: "{FAMILY}"; font-weight: {weight}; src: {source}; }}\n'
     return Markup(text)  # noqa: S704 - the package's own file

@@ -32,11 +32,11 @@ from assay.questions.forecasts.next_runs import (
     characterise,
     next_runs_by,
 )
-from assay.questions.forecasts.prediction import Prediction, predicted_by
+from assay.questions.forecasts.prediction import Prediction, predict_with
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
 from assay.questions.recommendation.search import Progress
 from assay.questions.runs.plans import newest_plan
-from assay.store.formats.tables.asked_rows import ConfigurationRow
+from assay.store.formats.tables.configuration_rows import ConfigurationRow
 
 router = APIRouter(
     prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=PreparedRoute
@@ -123,7 +123,7 @@ def get_prediction(context: ContextOf, where: Where) -> Prediction:
     """Predict the duration of a configuration with the interval of a single run, or state why that is impossible."""
     repository = context.store.repository
     return context.store.answer(
-        ("prediction", tuple(where)), lambda _: predicted_by(repository, cached_model(context), where)
+        ("prediction", tuple(where)), lambda _: predict_with(repository, cached_model(context), where)
     )
 
 

@@ -17,8 +17,8 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.errors import AssayError
 from assay.foundation.units import format_bytes, format_duration
+from assay.interfaces.charts.drawing.fonts import font_files
 from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shape_of, shapes_of
-from assay.interfaces.charts.drawing.letters import letters
 from assay.interfaces.web.rendering.navigation import AREAS, area_at
 from assay.interfaces.web.rendering.vega import Script, versions
 from assay.questions.comparisons.code_difference import difference_notes, difference_sentence, difference_tables
@@ -53,7 +53,7 @@ class Rendering:
         self._templates = _environment()
         folder = files("assay.interfaces.web").joinpath("static")
         listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
-        self._assets = {item.name: item.read_bytes() for item in listed} | letters()  # app.css names these
+        self._assets = {item.name: item.read_bytes() for item in listed} | font_files()  # app.css names these
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         """Hash of the styles and scripts, as part of their addresses."""
         self._charts = Script()

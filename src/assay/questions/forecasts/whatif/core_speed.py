@@ -1,6 +1,6 @@
 """Compare the cores of an instance type with those of measured workers, for a what-if question.
 
-In: measured runs, and changes with ``worker.type``. Out: :class:`CoreRatio`, the uncertainty of the core speed and
+In: measured runs, and changes with ``worker.type``. Out: :class:`CoreSpeedUncertainty`, of the core speed, and
 the assumptions in words. No catalogue lists relative core speeds. Between processors of one architecture, it is
 assumed to be 1 with a wide interval. Between architectures it is not known: the question has to state it.
 """
@@ -22,7 +22,7 @@ _SAME_NAMES = {"aarch64": "arm64", "amd64": "x86_64"}
 
 
 @dataclass(frozen=True, slots=True)
-class CoreRatio:
+class CoreSpeedUncertainty:
     """The uncertainty of the core speed of rented workers, relative to the measured workers."""
 
     sigma: float = 0.0
@@ -30,17 +30,17 @@ class CoreRatio:
     assumptions: tuple[str, ...] = ()
 
 
-def rented_cores(runs: Sequence[Run], changes: Mapping[str, str]) -> CoreRatio:
+def core_speed_uncertainty(runs: Sequence[Run], changes: Mapping[str, str]) -> CoreSpeedUncertainty:
     """Return the uncertainty of the core speed. Raises SpecificationError if the ratio is not known."""
     instance = rented_type(changes)
     if instance is None:
-        return CoreRatio()
+        return CoreSpeedUncertainty()
     words = [f"{instance.name}: its network has its baseline rate, and bursts are not counted"]
     if instance.burstable and instance.cpu_baseline is None:
         words.append(f"{instance.name}: the CPU credits last for the whole job")
     words.append("engine parameters stay as measured; --set containers=N fits them to the workers")
     if CORE_SPEED in changes:
-        return CoreRatio(0.0, tuple(words))
+        return CoreSpeedUncertainty(0.0, tuple(words))
     measured = measured_architectures(runs)
     if measured != {instance.architecture}:
         recorded = f"were measured on {joined(sorted(measured))}" if measured else "do not record their architecture"
@@ -55,7 +55,7 @@ def rented_cores(runs: Sequence[Run], changes: Mapping[str, str]) -> CoreRatio:
         f"a core of {instance.name} is as fast as a measured core (assumed; {interval}); "
         f"--set {CORE_SPEED}=RATIO states it"
     )
-    return CoreRatio(math.log(SPEED_RATIO_HIGH) / Z90, tuple(words))
+    return CoreSpeedUncertainty(math.log(SPEED_RATIO_HIGH) / Z90, tuple(words))
 
 
 def measured_architectures(runs: Sequence[Run]) -> set[str]:

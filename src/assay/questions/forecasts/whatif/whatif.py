@@ -38,7 +38,7 @@ from assay.model.clusters.credits import CreditUse
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
-from assay.questions.forecasts.whatif.core_speed import rented_cores
+from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
 from assay.questions.forecasts.whatif.whatif_costs import costs_of
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
@@ -356,7 +356,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     after = altered(group.plan, group.levels, group.workload, changes)
     if refused := device_space.refusal(after, [only_run(after)]):
         raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
-    cores = rented_cores(group.runs, dict(changes))
+    cores = core_speed_uncertainty(group.runs, dict(changes))
     scenarios = [anchor.scenario, _scenario(after, profile)]
     unchanged = _asked(after, profile) == _asked(before, profile)
     sides = list(anchor.simulated), list(anchor.simulated) if unchanged else _drawn(after, profile, ask, cores.sigma)

@@ -44,15 +44,15 @@ def problem(result: DfsioResult) -> str | None:
         )
     if wrong := duration_problem(result.exec_time_s):
         return wrong
-    if result.files < 1 or result.megabytes <= 0:
-        return f"{result.files} files with {result.megabytes:g} MiB were processed: the job did nothing"
+    if result.files < 1 or result.processed_mib <= 0:
+        return f"{result.files} files with {result.processed_mib:g} MiB were processed: the job did nothing"
     rates = (result.throughput_mib_per_s, result.average_io_rate_mib_per_s, result.io_rate_stddev_mib_per_s)
-    if result.megabytes * MIB > BYTES_MAX or max(rates) > RATE_MAX_MB_PER_S or result.files > FILES_MAX:
+    if result.processed_mib * MIB > BYTES_MAX or max(rates) > RATE_MAX_MB_PER_S or result.files > FILES_MAX:
         return "a number is implausibly large"
-    least_mib_per_s = result.megabytes / (result.files * result.exec_time_s)
+    least_mib_per_s = result.processed_mib / (result.files * result.exec_time_s)
     if result.throughput_mib_per_s + _ROUNDING_MIB_PER_S < least_mib_per_s * 0.99:
         return (
-            f"the numbers do not fit together: {result.megabytes:g} MiB in {result.files} files within "
+            f"the numbers do not fit together: {result.processed_mib:g} MiB in {result.files} files within "
             f"{result.exec_time_s:g} s are at least {least_mib_per_s:.3g} MiB/s a file, but the block says "
             f"{result.throughput_mib_per_s:g}"
         )
@@ -63,7 +63,7 @@ def key(result: DfsioResult) -> str:
     """Return a block's key: its whole content."""
     numbers = (
         result.files,
-        result.megabytes,
+        result.processed_mib,
         result.throughput_mib_per_s,
         result.average_io_rate_mib_per_s,
         result.io_rate_stddev_mib_per_s,
@@ -86,7 +86,7 @@ def block_run(result: DfsioResult, program: str) -> Run:
     }
     if started_at:
         sources["started_at"] = "Date & time, which is the end, less Test exec time sec"
-    data_bytes = round(result.megabytes * MIB)
+    data_bytes = round(result.processed_mib * MIB)
     return foreign_run(
         workload=f"{program}-{result.operation.replace(' ', '-')}",
         duration_s=result.exec_time_s,

@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, Show
-from assay.execution.engines.hadoop.deployment import jmx as published
+from assay.execution.engines.contract import EngineFacts, ProgramResult, ProvidedEngine, ShowProgress
+from assay.execution.engines.hadoop.deployment import jmx
 from assay.execution.engines.hadoop.deployment.attachment_checks import (
     check_queue,
     client_version,
@@ -81,13 +81,13 @@ _ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 
 
 @dataclass(slots=True)
-class _ForeignContainers:
+class _ContainerCounts:
     """Containers of other users and of this run, counted at each check during a program."""
 
     theirs: list[int] = field(default_factory=list)
     ours: list[int] = field(default_factory=list)
 
-    def see(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
+    def add_check(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
         """Add the counts of one check. ``apps``: YARN's applications; ``tag``: the tag of this run's applications."""
         running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
         self.theirs.append(sum(max(count, 0) for count, ours in running if not ours))
@@ -122,7 +122,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self.master = entered.edge
         self.tag = f"assay-{uuid.uuid4().hex[:12]}"
         self.profiler: ProfileRecorder | None = None
-        self._others = _ForeignContainers()
+        self._others = _ContainerCounts()
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -143,8 +143,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the performance parameters in the client's configuration, overridden by the job's parameters."""
         site = self.entered.site
-        set_there = performance_parameters(Property(name, site.get(name), ()) for name in site.settings)
-        return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
+        site_parameters = performance_parameters(Property(name, site.get(name), ()) for name in site.settings)
+        return {**site_parameters, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
     async def health_check(self) -> str | None:
         """Return a message if a master does not answer or HDFS is in safe mode; None if healthy.
@@ -174,7 +174,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         job_settings = {QUEUE: attachment.queue, TAGS: self.tag}
         options = {
             **normalised(carried),
-            **{name: self.placed(v) for name, v in program.options.items()},
+            **{name: self.with_user_folder(v) for name, v in program.options.items()},
             **job_settings,
         }
         profiler = self.profiler if label == TIMED_JOB else None
@@ -183,7 +183,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
             for name in TASK_JAVA_OPTIONS:
                 existing = options.get(name) or entered.site.get(name) or entered.site.get(_JAVA_OPTIONS_OF_ALL_TASKS)
                 options[name] = f"{existing} {profiler.option(recordings, ATTEMPT)}".strip()
-        arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self.placed, program.arguments)]
+        arguments = [
+            *(f"-D{name}={value}" for name, value in options.items()),
+            *map(self.with_user_folder, program.arguments),
+        ]
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
         folders = entered.site.history_folders()
 
@@ -211,8 +214,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
         If the client fails, its remaining jobs are ended.
         """
         entered = self.entered
-        self._others = _ForeignContainers()
-        before = await published.look(self.storage.namenode, self._resourcemanager)
+        self._others = _ContainerCounts()
+        before = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
         ended = await self.client(
             command, timeout_s, label, cwd=entered.home, env={**entered.environment, **(env or {})}
         )
@@ -225,10 +228,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
         sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked every second")}
         warned = (*ended.warnings, *warnings)
         ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
-        after = await published.look(self.storage.namenode, self._resourcemanager)
-        return published.add_daemon_metrics(ended, before, after, copies)
+        after = await jmx.read_totals(self.storage.namenode, self._resourcemanager)
+        return jmx.add_daemon_metrics(ended, before, after, copies)
 
-    def placed(self, text: str) -> str:
+    def with_user_folder(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the user's folder."""
         return _ROOT_IN_OPTIONS.sub(rf"\g<1>{self.storage.root}", text)
 
@@ -239,12 +242,12 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def progress(self) -> str | None:
         """Return the progress of assay's job from its ApplicationMaster."""
         try:
-            ours = await self.running()
+            ours = await self.poll_applications()
             return await progress(self._resourcemanager, ours[-1]) if ours else None
         except (EngineError, HostError):
             return None
 
-    async def running(self) -> list[dict[str, Any]]:
+    async def poll_applications(self) -> list[dict[str, Any]]:
         """Return assay's applications on YARN, and count other users' containers; empty if YARN does not answer."""
         try:
             apps = await self._apps()
@@ -252,7 +255,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
             with contextlib.suppress(EngineError, HostError):  # the other ResourceManager of a pair may be active now
                 self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
             return []
-        self._others.see(apps, self.tag)
+        self._others.add_check(apps, self.tag)
         return [app for app in apps if self.tag in str(app.get("applicationTags", ""))]
 
     async def end_jobs(self) -> None:
@@ -337,7 +340,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         """The edge node: the masters are externally managed."""
         return self.transports[self._attachment.edge]
 
-    async def install(self, show: Show) -> EngineFacts:
+    async def install(self, show: ShowProgress) -> EngineFacts:
         """Check client, masters, queue, folder, quota and space. Changes nothing but the user's folder."""
         edge, attachment = self.holder, self._attachment
         show("asking the running Hadoop")
@@ -385,19 +388,19 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         user = await way.enter(edge)
         return replace(site, access=way, user=user or site.user)
 
-    async def open(self, show: Show) -> None:
+    async def open(self, show: ShowProgress) -> None:
         """Lock the edge node, and :meth:`install`; if that fails, destroy a ticket that assay made."""
         try:
             await super().open(show)
         except BaseException:
-            await self._leave_ticket()
+            await self._destroy_ticket()
             raise
 
-    async def provide(self, configuration: Configuration, show: Show) -> ProvidedEngine:
+    async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
         """Use the running daemons. If they have stopped since the previous run, wait until their operator starts
         them again."""
         if self._engine:
-            await _until_back(self._engine, show)
+            await _wait_until_back(self._engine, show)
         return await super().provide(configuration, show)
 
     async def close(self) -> None:
@@ -405,9 +408,9 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         try:
             await super().close()
         finally:
-            await self._leave_ticket()
+            await self._destroy_ticket()
 
-    async def _leave_ticket(self) -> None:
+    async def _destroy_ticket(self) -> None:
         with contextlib.suppress(HostError):
             await self._access.leave(self.holder)
 
@@ -431,15 +434,19 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
         folder = f"{entered.attachment.directory}/{self.rules.file_system(configuration, self.cluster)}"
         return AttachedEngine(entered, folder, self.cluster, self.transports)
 
-    async def start(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
+    async def start(self, engine: AttachedEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Set the storage policy of the user's folder, if the layout has one."""
         show("using the running Hadoop")
         await engine.storage.make(ROOT)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
-        await self.on_reuse(engine, configuration, show)
+        await self._set_profiler(engine, configuration, show)
 
-    async def on_reuse(self, engine: AttachedEngine, configuration: Configuration, show: Show) -> None:
+    async def on_reuse(self, engine: AttachedEngine, configuration: Configuration, show: ShowProgress) -> None:
+        """Set the profiler of the next run."""
+        await self._set_profiler(engine, configuration, show)
+
+    async def _set_profiler(self, engine: AttachedEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Set the engine's profiler. Profiling needs a login on every host that runs a NodeManager."""
         engine.profiler = await self._entered.recorders.recorder(configuration.parameters.get(PROFILED), show)
         if engine.profiler and engine.profiler.method:
@@ -452,7 +459,7 @@ class AttachedHadoop(LockedProvider[AttachedEngine]):
                 engine.profiler = replace(engine.profiler, method=None, reason=words)
 
 
-async def _until_back(engine: AttachedEngine, show: Show) -> None:
+async def _wait_until_back(engine: AttachedEngine, show: ShowProgress) -> None:
     """Wait, within a limit, for active masters and the end of safe mode; an invalid ticket fails at once."""
     deadline = time.monotonic() + BACK_TIMEOUT_S
     while (words := await engine.health_check()) and time.monotonic() < deadline:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from assay.execution.engines.contract import EngineFacts, Show
+from assay.execution.engines.contract import EngineFacts, ShowProgress
 from assay.execution.engines.free_ports import free_ports
 from assay.execution.engines.hadoop.deployment.class_archive import ClassArchive
 from assay.execution.engines.hadoop.deployment.daemons import Daemons
@@ -58,7 +58,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
     rules = HadoopRules()
     _installed: _InstalledHadoop
 
-    async def install(self, show: Show) -> EngineFacts:
+    async def install(self, show: ShowProgress) -> EngineFacts:
         """Install Hadoop where it is missing, and end processes that an interrupted assay left.
 
         Raises EngineError if Java is missing or unsuitable, or the installation fails.
@@ -92,7 +92,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             java=java,
             java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if oldest_version >= 17 else "",
             ports={port.name: getattr(ports, port.name) for port in fields(Ports)},
-            full_disk=FULL_DISK,
+            full_disk_messages=FULL_DISK,
         )
         anything = Configuration({}, Layout("none", (), ()), {})  # the marker is the same for every layout
         await Daemons(self._deployment(anything, facts), transports).stop()
@@ -130,7 +130,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         daemons = Daemons(deployment, self.transports, installed.classes, installed.java_homes)
         return HadoopEngine(facts, daemons, installed.jobs, self.cluster.link_bits_per_s(configuration.network))
 
-    async def start(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
+    async def start(self, engine: HadoopEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Start the daemons, set the layout's storage policy in HDFS, and prepare the requested profiler."""
         await engine.daemons.start(show)
         classes = self._installed.classes
@@ -140,7 +140,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
         engine.profiler = await self._installed.recorders.recorder(configuration.parameters.get(PROFILED), show)
 
-    async def on_reuse(self, engine: HadoopEngine, configuration: Configuration, show: Show) -> None:
+    async def on_reuse(self, engine: HadoopEngine, configuration: Configuration, show: ShowProgress) -> None:
         """Record the link's rate and the profiler, which change without a restart."""
         engine.link_bits_per_s = self.cluster.link_bits_per_s(configuration.network)
         engine.profiler = await self._installed.recorders.recorder(configuration.parameters.get(PROFILED), show)

@@ -44,7 +44,7 @@ class DaemonMetrics:
     silent: tuple[str, ...] = ()
 
 
-async def look(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
+async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
     """Return the metrics of every live daemon of the workers; None if the masters do not list them in time."""
     turns = asyncio.Semaphore(AT_ONCE)
     add_daemon_metrics: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from assay.execution.engines.contract import ProgramResult, Show
+from assay.execution.engines.contract import ProgramResult, ShowProgress
 from assay.execution.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.execution.engines.hadoop.jobs.histories import JobHistories
 from assay.execution.engines.hadoop.settings.site import active_namenode, active_resourcemanager, read_site
@@ -18,7 +18,7 @@ from assay.model import Cluster, CodedWarning, WarningCode
 
 
 async def history_reader(
-    cluster: Cluster, transports: Mapping[str, Transport], show: Show
+    cluster: Cluster, transports: Mapping[str, Transport], show: ShowProgress
 ) -> Callable[[ProgramResult], Awaitable[ProgramResult]]:
     """Return a function that adds the executed jobs to an observation. Raises EngineError if Hadoop does not answer."""
     assert cluster.attached is not None

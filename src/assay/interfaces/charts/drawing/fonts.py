@@ -11,7 +11,7 @@ FILES: Final = {"400": "SourceSansPro-Regular.otf", "500 700": "SourceSansPro-Se
 """CSS weight to font file."""
 
 
-def letters() -> dict[str, bytes]:
+def font_files() -> dict[str, bytes]:
     """Return the content of each font file, by file name."""
     folder = files("font_source_sans_pro").joinpath("files")
     return {name: folder.joinpath(name).read_bytes() for name in FILES.values()}
