@@ -16,6 +16,7 @@ from assay.interfaces.web.state.page_cache import cached_page
 from assay.interfaces.web.state.searches import Search
 from assay.questions.forecasts.configuration_asked import first_question
 from assay.questions.forecasts.coverage_map import SETUP
+from assay.questions.forecasts.prediction import prediction_sentence
 from assay.questions.runs.runs import comparable, levels_in
 
 router = APIRouter(
@@ -85,6 +86,7 @@ def _page(request: Request, context: Context, chosen_by_user: list[str], search:
         extrapolated=bar_of_basis(prediction.basis) if prediction is not None else None,
         first=not chosen_by_user,
         prediction=prediction,
+        sentence=prediction_sentence(prediction) if prediction is not None else "",
         search=search,
         matters=matters,
         refused=refused,
