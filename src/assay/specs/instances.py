@@ -28,8 +28,9 @@ VOLUME_MIN_BYTES = 10**9
 """Minimum capacity of a network volume."""
 _VALUE_MAX = 10.0**12
 """Maximum of every number in the table."""
+ARCHITECTURES = ("x86_64", "arm64")
 _CHOICES = {
-    "architecture": ("x86_64", "arm64"),
+    "architecture": ARCHITECTURES,
     "disk_kind": ("", *(str(kind) for kind in DeviceKind)),
     "burstable": ("yes", "no"),
     "current_generation": ("yes", "no"),

@@ -47,6 +47,7 @@ PAGES = {
     "what if": "/whatif",
     "recommend": "/recommend",
     "size": "/size",
+    "instances": "/instances?name=i4i.*&type=i4i.large&speed-x86_64=1:1:1&rates-nvme=1GB/s:1GB/s&price-i4i.large=1",
     "hosts": "/hosts",
     "plan": "/plan",
     "plan counted": "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",

@@ -29,6 +29,8 @@ class InstanceRequest:
     """Kind of the local disks (hdd, ssd, nvme), or ``none``."""
     cores: int = 0
     """Minimum number of physical cores."""
+    vcpus: int = 0
+    """Minimum number of hardware threads."""
     memory: str = ""
     """Minimum memory: ``64GB``."""
     previous_generation: bool = False
@@ -77,6 +79,7 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
         and request.architecture in (None, instance.architecture)
         and request.disks in (None, str(instance.disks.kind) if instance.disks else "none")
         and instance.cores >= request.cores
+        and instance.vcpus >= request.vcpus
         and instance.memory_bytes >= memory_bytes
         and (request.previous_generation or instance.current_generation)
         and (request.accelerators or not instance.accelerators)

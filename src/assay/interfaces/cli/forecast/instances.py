@@ -28,6 +28,7 @@ def instances() -> None:
 @click.option("--architecture", type=click.Choice(["x86_64", "arm64"]), help="Processor architecture.")
 @click.option("--disks", type=click.Choice([*map(str, DeviceKind), "none"]), help="Kind of the local disks.")
 @click.option("--cores", type=click.IntRange(min=0), default=0, help="Minimum number of physical cores.")
+@click.option("--vcpus", type=click.IntRange(min=0), default=0, help="Minimum number of hardware threads.")
 @click.option("--memory", default="", metavar="SIZE", help="Minimum memory: 64GB.")
 @click.option("--previous-generation", is_flag=True, help="Also types that the provider calls previous generation.")
 @click.option("--accelerators", is_flag=True, help="Also types with GPUs and other accelerators.")

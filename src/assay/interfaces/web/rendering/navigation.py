@@ -64,6 +64,7 @@ AREAS: Final = (
             PageLink("/predict", "Learned"),
             PageLink("/recommend", "Which hardware within my budget"),
             PageLink("/size", "Size from a log"),
+            PageLink("/instances", "Instance types"),
         ),
         opening="/forecast",
     ),

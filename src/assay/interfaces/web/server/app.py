@@ -47,6 +47,7 @@ from assay.interfaces.web.pages import report as pages_report
 from assay.interfaces.web.pages import run as pages_run
 from assay.interfaces.web.pages import scatter as pages_scatter
 from assay.interfaces.web.pages import why as pages_why
+from assay.interfaces.web.pages.forecasts import instances as pages_instances
 from assay.interfaces.web.pages.forecasts import predict as pages_predict
 from assay.interfaces.web.pages.forecasts import size as pages_size
 from assay.interfaces.web.pages.forecasts import tuning as pages_tuning
@@ -106,6 +107,7 @@ ROUTED = (
     pages_campaign,
     pages_tuning,
     pages_recommend,
+    pages_instances,
     pages_size,
     pages_report,
     pages_whatif,

@@ -1,0 +1,122 @@
+"""Show the page that chooses instance types by hardware and price, and leads to a size, a recommendation or a what-if.
+
+The address contains the filters, the chosen types and their facts.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.interfaces.web.state.answering import page_of
+from assay.interfaces.web.state.context import READERS, Context, ContextOf
+from assay.model import DeviceKind
+from assay.questions.recommendation.catalogues import stored_catalogues
+from assay.questions.recommendation.instance_choice import (
+    TYPES_MAX,
+    InstanceChoice,
+    InstanceChoiceRequest,
+    choose_instances,
+    known_prices,
+)
+from assay.questions.recommendation.instances import InstanceRequest
+from assay.questions.recommendation.request import WORKLOADS
+from assay.specs.instances import ARCHITECTURES
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+_FIELD_LENGTH_MAX = 60
+_PRICE = "price-"
+_SPEEDS = {name: f"speed-{name}" for name in ARCHITECTURES}
+_RATES = {str(kind): f"rates-{kind}" for kind in DeviceKind}
+_DISKS = (*_RATES, "none")
+
+
+@router.get("/instances")
+def instances(request: Request, context: ContextOf) -> Response:
+    """Show the filters, the matching types, and what the chosen types lead to."""
+    return page_of(request, "instances", **_values(context, parse_qs(request.url.query)))
+
+
+def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the values for the page's template."""
+    texts = {name: values[-1].strip()[:_FIELD_LENGTH_MAX] for name, values in form.items() if values}
+    texts.setdefault("count", InstanceChoiceRequest().count)
+    texts.setdefault("date", f"{datetime.now(UTC):%Y-%m-%d}")
+    values: dict[str, Any] = {
+        "fields": defaultdict(str, texts),
+        "speeds": _SPEEDS,
+        "rates": _RATES,
+        "disk_kinds": _DISKS,
+    }
+    values |= {"architectures": ARCHITECTURES, "choice": None, "problem": None, "links": (), "whatif": ()}
+    try:
+        request = _request_of(form, texts)
+        choice = choose_instances(request, known_prices(stored_catalogues(context.cluster_folders).values()))
+    except AssayError as error:
+        return {**values, "problem": error}
+    problem = choice.problem
+    if problem is not None and (problem.where or "").startswith("--"):  # an option of the command is a field here
+        problem = SpecificationError(problem.message, hint="fill in the field of the chosen types")
+    return {**values, "choice": choice, "problem": problem, **_links(request, choice)}
+
+
+def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> InstanceChoiceRequest:
+    """Return the request of an address. Raises SpecificationError for a value that is none of the choices."""
+    vcpus = texts.get("vcpus", "")
+    if vcpus and not (vcpus.isascii() and vcpus.isdecimal()):
+        raise SpecificationError(f"{vcpus[:20]!r} is not a number of vCPUs", where="vcpus")
+    for name, choices in (("architecture", ARCHITECTURES), ("disks", _DISKS)):
+        if texts.get(name) and texts[name] not in choices:
+            raise SpecificationError(f"{texts[name][:20]!r} is none of {', '.join(choices)}", where=name)
+    return InstanceChoiceRequest(
+        filters=InstanceRequest(
+            pattern=texts.get("name") or "*",
+            architecture=texts.get("architecture") or None,
+            disks=texts.get("disks") or None,
+            vcpus=int(vcpus[:6] or 0),
+            memory=texts.get("memory", ""),
+        ),
+        max_price=texts.get("max_price", ""),
+        types=tuple(name[:_FIELD_LENGTH_MAX] for name in form.get("type", ())[: TYPES_MAX + 1]),
+        count=texts["count"],
+        cpu_speeds={name: texts.get(field, "") for name, field in _SPEEDS.items()},
+        disk_rates={kind: texts.get(field, "") for kind, field in _RATES.items()},
+        volumes=texts.get("volumes", ""),
+        prices={name.removeprefix(_PRICE): text for name, text in texts.items() if name.startswith(_PRICE)},
+        date=texts["date"],
+    )
+
+
+def _links(request: InstanceChoiceRequest, choice: InstanceChoice) -> dict[str, Any]:
+    """Return the addresses of the questions about the chosen types."""
+    if not choice.catalogue_text:
+        return {}
+    files = {"catalogue_text": choice.catalogue_text, "prices_text": choice.prices_text}
+    return {
+        "links": (
+            ("Find the best cluster of these types", f"/recommend?{urlencode({'w': WORKLOADS[0], **files})}"),
+            ("Size from a log with these types", f"/size?{urlencode(files)}"),
+        ),
+        "whatif": tuple(
+            (item.instance.name, f"/whatif?{urlencode(_changes(request, item.instance.name, choice))}")
+            for item in choice.chosen
+        ),
+    }
+
+
+def _changes(request: InstanceChoiceRequest, name: str, choice: InstanceChoice) -> dict[str, str]:
+    """Return the changes of ``assay whatif --set`` for one type."""
+    changes = {"worker.type": name}
+    [instance] = [item.instance for item in choice.chosen if item.instance.name == name]
+    if request.volumes:
+        changes["worker.volumes"] = request.volumes
+    elif instance.disks is not None:
+        read, _, write = (request.disk_rates or {}).get(str(instance.disks.kind), "").partition(":")
+        changes |= {"worker.devices.local.read": read, "worker.devices.local.write": write}
+    speed = (request.cpu_speeds or {}).get(instance.architecture, "").partition(":")[0]
+    return {**changes, "worker.cpu.speed": speed}

@@ -1,0 +1,155 @@
+"""Choose instance types by their hardware and price, and state the hardware catalogue and price book that they make.
+
+In: filters, chosen types, and the facts that no table states. Out: :class:`InstanceChoice`: the matching types with
+their known prices per hour, and the texts that ``assay recommend`` and ``assay size`` read.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from assay.foundation.errors import AssayError, SpecificationError
+from assay.foundation.units import parse_money
+from assay.model.clusters.instance_type import InstanceType, node_type_name
+from assay.questions.recommendation.catalogues import PRICES_FILE
+from assay.questions.recommendation.instances import (
+    CatalogueRequest,
+    InstanceRequest,
+    catalogue_text,
+    list_instances,
+    one_instance,
+)
+from assay.specs.prices import checked_date, load_prices
+from assay.store.formats.instance_prices import instance_price_book
+
+TYPES_MAX = 12
+"""Maximum number of chosen types, so that an address can contain their catalogue."""
+SHOWN_MAX = 50
+"""Maximum number of listed types."""
+CURRENCY = "USD"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceChoiceRequest:
+    """Filters, chosen types and their facts, as users write them. An empty text states nothing."""
+
+    filters: InstanceRequest = field(default_factory=InstanceRequest)
+    max_price: str = ""
+    """Maximum price of an instance per hour: ``$1``."""
+    types: tuple[str, ...] = ()
+    count: str = "4-12"
+    cpu_speeds: Mapping[str, str] | None = None
+    """Architecture to ``SPEED:LOW:HIGH``."""
+    disk_rates: Mapping[str, str] | None = None
+    """Kind of local disk to ``READ:WRITE``."""
+    volumes: str = ""
+    prices: Mapping[str, str] | None = None
+    """Instance type to its price per hour, where it is not the known price."""
+    date: str = ""
+    """Date of the prices."""
+
+
+@dataclass(frozen=True, slots=True)
+class PricedInstance:
+    """An instance type with its known price."""
+
+    instance: InstanceType
+    price: Decimal | None
+    """US dollars per hour; None if no price book has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceChoice:
+    """The answer. The texts are empty without chosen types, and if ``problem`` says what is missing."""
+
+    matching: tuple[PricedInstance, ...]
+    """The first matching types that are not chosen."""
+    matches: int
+    """Number of matching types."""
+    total: int
+    chosen: tuple[PricedInstance, ...]
+    catalogue_text: str = ""
+    prices_text: str = ""
+    problem: AssayError | None = None
+
+
+def known_prices(folders: Iterable[Path]) -> dict[str, Decimal]:
+    """Return node type to its price per hour, from the price books in US dollars of stored catalogues."""
+    prices: dict[str, Decimal] = {}
+    for folder in folders:
+        try:
+            book = load_prices(folder / PRICES_FILE)
+        except AssayError:
+            continue  # a catalogue with a damaged price book is reported where it is used
+        for item in book.items if book.currency == CURRENCY else ():
+            if item.per == "node-hour" and item.node_type:
+                prices.setdefault(item.node_type, item.amount)
+    return prices
+
+
+def choose_instances(request: InstanceChoiceRequest, known: Mapping[str, Decimal]) -> InstanceChoice:
+    """Return the matching types and the files of the chosen types. Raises SpecificationError for an invalid filter."""
+    listing = list_instances(request.filters)
+    most = _amount(request.max_price, "max_price") if request.max_price else None
+    priced = [PricedInstance(kind, known.get(node_type_name(kind.name))) for kind in listing.instances]
+    if most is not None:
+        priced = [item for item in priced if item.price is not None and item.price <= most]
+    others = [item for item in priced if item.instance.name not in request.types]
+    choice = InstanceChoice(tuple(others[:SHOWN_MAX]), len(priced), listing.total, ())
+    if not request.types:
+        return choice
+    chosen: list[PricedInstance] = []
+    try:
+        if len(request.types) > TYPES_MAX:
+            raise SpecificationError(f"at most {TYPES_MAX} types can be chosen", where="type")
+        for name in dict.fromkeys(request.types):
+            instance = one_instance(name)
+            text = (request.prices or {}).get(name, "")
+            price = _amount(text, f"price of {name}") if text else known.get(node_type_name(name))
+            chosen.append(PricedInstance(instance, price))
+        hardware, book = _catalogue(request, chosen), _price_book(request, chosen)
+    except AssayError as error:
+        return InstanceChoice(choice.matching, choice.matches, choice.total, tuple(chosen), problem=error)
+    return InstanceChoice(choice.matching, choice.matches, choice.total, tuple(chosen), hardware, book)
+
+
+def _catalogue(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> str:
+    architectures = {item.instance.architecture for item in chosen}
+    kinds = {str(item.instance.disks.kind) for item in chosen if item.instance.disks}
+    speeds, rates = request.cpu_speeds or {}, request.disk_rates or {}
+    return catalogue_text(
+        CatalogueRequest(
+            types=tuple(item.instance.name for item in chosen),
+            count=request.count,
+            disk_rates=tuple(f"{kind}={text}" for kind, text in rates.items() if text and kind in kinds),
+            volumes=request.volumes,
+            cpu_speeds=tuple(f"{name}={text}" for name, text in speeds.items() if text and name in architectures),
+        )
+    )
+
+
+def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> str:
+    prices = {item.instance.name: [item.price] for item in chosen if item.price is not None}
+    if missing := [item.instance.name for item in chosen if item.price is None]:
+        words = f"no stored price book has the price of {', '.join(missing)}"
+        raise SpecificationError(words, where="price", hint="state its price per hour: $0.50")
+    book = instance_price_book(
+        prices,
+        master=chosen[0].instance.name,
+        region="chosen",
+        spot=False,
+        source="stated by the user",
+        date=checked_date(request.date, "date"),
+    )
+    return book.replace(" per hour in chosen.", " per hour, as stated.").replace("chosen-on-demand", "chosen-instances")
+
+
+def _amount(text: str, where: str) -> Decimal:
+    try:
+        amount = Decimal(parse_money(text.removesuffix("/h"), CURRENCY).amount)
+    except ValueError as error:
+        raise SpecificationError(str(error), where=where, hint="such as $0.50") from error
+    if amount <= 0:
+        raise SpecificationError("a price must be more than 0", where=where)
+    return amount
