@@ -81,7 +81,7 @@ def test_filters_select_by_hardware_and_are_in_the_form(client: TestClient) -> N
         ({**CHOSEN, "volumes": "gp9:1TB:1"}, "unknown volume type"),
     ],
 )
-def test_missing_facts_and_invalid_filters_are_told(
+def test_missing_facts_and_invalid_filters_are_explained(
     client: TestClient, params: dict[str, str | list[str]], words: str
 ) -> None:
     answer = client.get("/instances", params=params)
