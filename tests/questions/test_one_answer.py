@@ -281,7 +281,7 @@ def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: C
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
 def test_details_and_costs_over_years_begin_with_the_same_decisions(case: Case, name: str, factor: str) -> None:
     texts = [text_of(case.client.get(f"/speedup?by={factor}").text)] if case.answers[name].decisions else []
-    texts += [printed(case, "cost", "--years", "3")] if case.prices and name == "storage" else []
+    texts += [printed(case, "cost", "--years", "3", "--details")] if case.prices and name == "storage" else []
     for decision in case.answers[name].decisions:
         for text in texts:
             assert_printed(text, decision)
@@ -306,6 +306,7 @@ def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) ->
             view.evidence,
             view.cost or "",
             *amounts,
+            *(view.over_years.sentences if view.over_years else ()),
             next_step,
             view.next_command or "",
         ):
@@ -435,6 +436,19 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     assert sentence is not None
     assert sentence in page
     assert "Only runs with network Ethernet, the most common level" in page
-    text = CliRunner().invoke(assay, ["cost", "--years", "3", *arguments], catch_exceptions=False).output
+    text = CliRunner().invoke(assay, ["cost", "--years", "3", "--details", *arguments], catch_exceptions=False).output
     assert sentence in text
     assert "Tables: runs with Network Ethernet, the most common level." in text
+    request = DecisionRequest("cheapest", prices=book, years=3)
+    cheapest = answer_questions(repository, flags_in(repository).table, request)[-1]
+    over_years = view_of(cheapest).over_years
+    assert over_years is not None
+    assert over_years.answer.startswith("Over 3 years, ")
+    assert plain["over_years"] == answer["over_years"] == json_value(over_years)
+    for words in (["decide", "cheapest", "--years", "3"], ["cost", "--years", "3"]):
+        brief = CliRunner().invoke(assay, [*words, *arguments], catch_exceptions=False).output
+        assert brief.startswith(f"{over_years.answer}\n")
+        assert f"{over_years.covers}\n{over_years.assumptions}\n" in brief
+        for option in over_years.options:
+            assert all(cell in brief for cell in over_years.cells(option))
+        assert len(brief.split()) <= 160

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 from assay.analysis.comparison.factors.disk_counts import DISK_KIND, DISKS, disks_of, with_disks
 from assay.analysis.statistics import table_of
+from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import MAP_SLOTS, Run
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
@@ -273,9 +275,42 @@ def test_a_simulation_is_suggested_only_where_the_cluster_has_the_hardware(tmp_p
     assert steps["network"].endswith(" Or simulate it.")
     assert commands["network"] == "assay whatif --set nic=25Gbit/s"
     assert commands["nodes"] == "assay whatif --set workers.count=6"
-    assert "with 2 hard disks per worker (HD2) and 4 hard disks per worker (HD4)" in steps["disks"]
+    assert "with 1 hard disk per worker (HDD) and 2 hard disks per worker (HD2)" in steps["disks"]
     assert "simulate" not in steps["disks"]  # a worker of this cluster has two hard disks
     assert commands["disks"] is None
+
+
+def test_the_plan_that_measures_a_question_is_written_for_a_cluster_that_can_run_it(tmp_path: Path) -> None:
+    repository = measured_repository(tmp_path / "r")
+    views = [view_of(answer) for answer in answer_questions(repository, flags_in(repository).table, DecisionRequest())]
+    commands = {view.name: view.plan_command for view in views}
+    assert commands["storage"] is None
+    assert commands["disks"] == "assay decide disks --plan disks.yaml"
+    for name in (name for name, command in commands.items() if command):
+        file = tmp_path / f"{name}.yaml"
+        arguments = ["decide", name, "--plan", str(file), "--repository", str(repository.root)]
+        result = CliRunner().invoke(assay, arguments, catch_exceptions=False)
+        assert result.output.startswith(f"wrote {file}: ")
+        plan = load_plan(file)
+        assert plan.repetitions == 3
+        assert max(len(factor.levels) for factor in plan.factors) >= 2
+    shown = CliRunner().invoke(assay, ["decide", "--repository", str(repository.root)], catch_exceptions=False).output
+    assert f"plan: {commands['disks']} --repository {repository.root}\n" in shown
+    arguments = ["decide", "storage", "--plan", str(tmp_path / "no.yaml"), "--repository", str(repository.root)]
+    with pytest.raises(SpecificationError, match="a question without an answer"):
+        CliRunner().invoke(assay, arguments, catch_exceptions=False)
+
+
+def test_too_few_runs_for_a_verdict_on_costs_are_counted_for_every_option(tmp_path: Path) -> None:
+    runs = [
+        make_run(number, workload="sort", layout=layout, levels={"layout": layout}, duration_s=time_s + number)
+        for number, (layout, time_s) in enumerate([("HD2", 200.0), ("SS2", 60.0)] * 2)
+    ]
+    answer = answers(runs, tmp_path / "r", prices=price_book())["cheapest"]
+    assert answer_sentence(answer).endswith(
+        " Which is the cheapest is open: a verdict needs 3 runs of each option, not 2."
+    )
+    assert next_step(answer) == "Run Sort once more with each of the 2 options: 3 runs each allow a verdict."
 
 
 def test_of_two_equally_cheap_options_the_shared_level_is_the_cheapest_and_the_other_stays_open(tmp_path: Path) -> None:
@@ -291,6 +326,6 @@ def test_of_two_equally_cheap_options_the_shared_level_is_the_cheapest_and_the_o
     assert re.match(
         r"2 SSDs per worker \(SS2\) are the cheapest per job on Sort: "
         r"0\.\d\d× \(with (\w+)\) and 0\.\d\d× \(with (\w+)\) the cost of 2 hard disks per worker \(HD2\) "
-        r"with \w+\. Between \1 and \2, no difference in cost is shown\.$",
+        r"with \w+\. With 2 SSDs per worker \(SS2\), no difference in cost between \1 and \2 is shown\.$",
         text,
     ), text

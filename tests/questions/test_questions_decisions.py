@@ -382,7 +382,8 @@ def test_different_shares_of_excluded_runs_are_a_caveat_with_the_numbers_of_each
     assert uneven(decided([*runs, *bad])) == []
     of_ssd = [run for run in bad if run.layout == "SS2"]
     assert uneven(decided([*runs, *of_ssd, bad[0]])) == [
-        "4 of 8 runs with 2 SSDs per worker (SS2) do not count, and 1 of 5 with 2 hard disks per worker (HD2)."
+        "4 of 8 runs with 2 SSDs per worker (SS2) do not count (invalid), and 1 of 5 with 2 hard disks per worker "
+        "(HD2)."
     ]
 
 
@@ -391,7 +392,7 @@ def test_a_number_of_disks_names_the_kind_of_the_compared_disks_and_the_runs_lef
     decision = decided(ssds, "disks")
     assert headline(decision).startswith("2 SSDs per worker are 1.1")
     assert " as fast as 1 SSD per worker on " in headline(decision)
-    assert evidence(decision).endswith(" Not compared for hard disks (2 runs).")
+    assert evidence(decision).endswith(" Not measured for hard disks: all had 5 per worker.")
     assert not any("The disks are" in remark for remark in remarks(decision))
     assert answer_of(decision).sentences[0].startswith("2 SSDs per worker are")
 

@@ -13,6 +13,7 @@ from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
+from assay.questions.costs.conclusion import conclusion
 from assay.questions.costs.cost_effectiveness import cost_effectiveness, cost_effectiveness_of_table
 from assay.questions.costs.cost_rows import CostEffectivenessRequest, JobCostEffectiveness, RowVerdict
 from assay.questions.costs.job_cost import cost_view, without_outliers
@@ -221,17 +222,34 @@ def test_cost_and_years_give_one_interval_for_one_number(repository: Repository)
             )
 
 
+def test_costs_over_years_have_the_interval_of_the_row_with_their_network() -> None:
+    times = {("HDD", "ETH"): [100.0, 104.0], ("SSD", "ETH"): [60.0, 66.0]}
+    times |= {("HDD", "IB"): [90.0, 120.0], ("SSD", "IB"): [50.0, 51.0]}
+    runs = []
+    for first, ((layout, network), seconds) in enumerate(times.items()):
+        made = times_of(10 * first, layout, seconds)
+        runs += [replace(run, levels={**run.levels, "network": network}) for run in made]
+    (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout", "network")))
+    rows = {row.label: row for row in view.rows}
+    ethernet = [run for run in runs if run.levels["network"] == "ETH"]
+    for job in cost_view(ethernet, BOOK, years=3, similar=runs).rows:
+        row = rows[f"{job.layout} ETH"]
+        assert (job.cost_per_job_low, job.cost_per_job_high) == pytest.approx((row.cost_low, row.cost_high), rel=1e-9)
+
+
 def test_the_lowest_cost_of_a_single_run_has_no_verdict() -> None:
     runs = [*times_of(0, "HDD", [100.0, 110.0, 90.0, 105.0, 95.0]), *times_of(10, "SSD", [30.0])]
     (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
-    assert {row.verdict for row in view.rows} == {RowVerdict.TIE}
-    assert [row.rank for row in view.rows] == [1, 1]
+    assert {row.verdict for row in view.rows} == {RowVerdict.NOT_ENOUGH_RUNS}
+    assert [row.rank for row in view.rows] == [None, None]
+    assert conclusion(view) == "Not enough runs for a verdict on 2 rows"
+    assert view.headline.endswith("Which is the cheapest is open: a verdict needs 3 runs of each option, not 1.")
     assert view.rows[0].borrowed
     assert " the lowest mean cost per job on TeraSort" in view.headline
-    assert " the cheapest" not in view.headline
+    assert " the cheapest per job" not in view.headline
     lonely = [run for run in runs if run.run_id in {make_run(n).run_id for n in (0, 10)}]
     (view,) = cost_effectiveness_of_table(table_of(lonely), {}, BOOK, CostEffectivenessRequest(by=("layout",)))
-    assert {(row.cost_low, row.verdict) for row in view.rows} == {(None, RowVerdict.TIE)}
+    assert {(row.cost_low, row.verdict) for row in view.rows} == {(None, RowVerdict.NOT_ENOUGH_RUNS)}
 
 
 def test_suites_of_known_size_are_separate_cost_planes() -> None:
@@ -262,7 +280,7 @@ def test_no_single_run_of_alojas_k_means_is_named_the_cheapest() -> None:
             table, {}, book, CostEffectivenessRequest(by=BY, take="best", exclude_flagged=not include)
         )
         assert RowVerdict.CHEAPEST not in {row.verdict for row in view.rows if row.n == 1 or row.group == 1}
-        first = view.headline.split(" Group 2: ")[0]
+        first = view.answers[0]
         assert " the lowest mean cost per job on K-means" in first
         assert " the cheapest" not in first
 
@@ -302,6 +320,9 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
         ("HDD large", 2, 1),
         ("SSD large", 2, 2),
     ]
-    assert view.headline.startswith("Group 1: ")
-    assert " Group 2: " in view.headline
-    assert "Rows of different groups can't be compared" in view.headline
+    small, large = view.answers
+    assert small.startswith("The 2 rows on cluster small: 1 SSD per worker (SSD) is the cheapest per job")
+    assert large.startswith("The 2 rows on cluster large: 1 hard disk per worker (HDD) is the cheapest per job")
+    assert "on cluster" not in small.partition(": ")[2]
+    assert "Rows of the one can't be compared with rows of the other" in view.headline
+    assert conclusion(view) == "Cheapest of the 2 rows on cluster small; 2 not compared with these"

@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from assay.analysis.statistics import table_of
+from assay.model import LineItem
 from assay.model.runs.run import Run
 from assay.questions.decisions.answers import answer_question
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Decision, DecisionRequest, FurtherRuns, RunGoal
-from assay.questions.decisions.sentences.decision_sentences import evidence, headline, remarks
+from assay.questions.decisions.sentences.decision_sentences import answer_of, evidence, headline, remarks
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.question_sentences import view_of
 from assay.questions.trust.flags import flags_in
 from benchmark_support import benchmark
-from builders import build_repository, interleaved, make_run
+from builders import build_repository, interleaved, make_run, price_book
 
 pytestmark = pytest.mark.slow
 
@@ -35,9 +37,9 @@ def group(times_s: Mapping[str, Sequence[float]], first: int = 0, **changes: obj
     )
 
 
-def decided(runs: Sequence[Run]) -> Decision:
-    """Return the only decision on the layout."""
-    (decision,) = decide(table_of(list(runs)), DecisionRequest("layout"))
+def decided(runs: Sequence[Run], factor: str = "layout", baseline: str | None = None) -> Decision:
+    """Return the only decision on a factor."""
+    (decision,) = decide(table_of(list(runs)), DecisionRequest(factor, baseline))
     return decision
 
 
@@ -78,6 +80,20 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
     (question,) = (question for question in BUYER_QUESTIONS if question.name == "network")
     view = view_of(answer_question(repository, flags_in(repository).table, question, DecisionRequest()))
     assert (view.confidence == "depends on storage, decided at 95 %") is differs
+    book = price_book()
+    networks = [
+        LineItem(name, Decimal(amount), "cluster", when={"network": (name,)})
+        for name, amount in (("ETH", 0), ("IB", 10000))
+    ]
+    request = DecisionRequest(prices=replace(book, items=(*book.items, *networks)))
+    cost = view_of(answer_question(repository, flags_in(repository).table, question, request)).cost or ""
+    assert ("The mean over the storage classes is" in cost) is differs
+    if differs:
+        assert re.match(
+            r"With SSDs, a job on InfiniBand costs (19|20|21) % less than on Ethernet: 0\.\d\d× \(\S+ to \S+\)\. With "
+            r"hard disks, a job on InfiniBand costs (26|27|28) % more than on Ethernet: 1\.2\d× \(\S+ to \S+\)\.",
+            cost,
+        ), cost
     proposal = FurtherRuns(
         "terasort", ("ETH", "IB"), 1, 2, False, (), RunGoal.DIFFERENCE, 1.2, 0.2, 0.1, duration_s=600.0
     )
@@ -86,6 +102,29 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
         "Run TeraSort 2 more times with each of Ethernet and InfiniBand (about 10 min): enough to show a difference if "
         "the ratio stays at 1.20× (interval ±10 %, now ±20 %)."
     )
+
+
+def test_more_remote_volumes_do_not_answer_for_local_disks() -> None:
+    remote = group({"R1": [60.0, 61.0, 59.5], "R2": [60.5, 60.0, 61.0]})
+    decision = decided([*remote, *group({"HDD": [40.0, 41.0]}, 50)], "disks")
+    for text in (headline(decision), answer_of(decision).summary):
+        assert text.startswith("Not measured for hard disks: all had 1 per worker. ")
+    assert "Not measured" not in evidence(decision)
+
+
+@pytest.mark.parametrize("baseline", ["1GbE", "1 gbit/s", "1Gbit/s"])
+def test_a_network_may_be_named_in_words(baseline: str) -> None:
+    runs = interleaved(
+        make_run(number, levels={"layout": "HD2", "network": network}, duration_s=time_s)
+        for number, (network, time_s) in enumerate(
+            (network, time_s)
+            for network, times in {"1Gbit/s": [60.0, 61.0, 59.5], "10Gbit/s": [40.0, 41.0, 40.5]}.items()
+            for time_s in times
+        )
+    )
+    decision = decided(runs, "network", baseline=baseline)
+    assert decision.baseline == "1Gbit/s"
+    assert headline(decision).startswith("10 Gbit/s is 1.49× as fast as 1 Gbit/s on ")
 
 
 def test_equal_effects_seldom_differ_by_storage_and_large_differences_do() -> None:

@@ -79,7 +79,11 @@ def invoke(*arguments: str | Path) -> Result:
 
 
 def test_costs_are_printed_with_ranking_front_and_flips(repository: Path) -> None:
-    result = invoke("cost", "--take", "best", "--prices", repository / "prices.yaml", "--repository", repository / "r")
+    arguments = ("cost", "--take", "best", "--prices", repository / "prices.yaml", "--repository", repository / "r")
+    brief = invoke(*arguments).output
+    assert brief.splitlines()[0].startswith("Cost per run of each job")
+    assert "solid-state disk" not in brief
+    result = invoke(*arguments, "--details")
     assert result.exit_code == 0, result.output
     lines = [line.split() for line in result.output.splitlines()]
     assert " ".join(lines[0]).startswith("2 SSDs per worker (SS2) have the lowest mean cost")

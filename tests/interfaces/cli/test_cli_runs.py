@@ -285,6 +285,7 @@ def test_show_fits_80_columns_and_tells_of_time_tasks_disks_and_nodes(hybrid: Pa
         "Busiest worker / mean of the workers: CPU 1.50, disks 1.46, network 1.00.",
     ):
         assert expected in lines, shown
+    assert any(line.endswith(" s. More: --limits.") for line in lines[:5]), lines[:5]
     timing = shown.split("\nsources")[0].split("where the time went")[1]
     assert max(map(len, timing.splitlines())) <= 80
 

@@ -103,7 +103,7 @@ def test_prices_of_a_day_before_the_book_are_reported(stored: Path, tmp_path: Pa
 def test_prices_by_cluster_limit_tables_of_tco_and_price_each_cluster_in_reports(stored: Path, tmp_path: Path) -> None:
     book = tmp_path / "prices.yaml"
     book.write_text(BOOK)
-    tco = run("cost", "--years", "3", "--prices", book, "--repository", stored)
+    tco = run("cost", "--years", "3", "--details", "--prices", book, "--repository", stored)
     assert tco.exit_code == 0, tco.exception
     assert "Tables: runs with Cluster a, the most common level." in tco.stdout
     report = run("report", "-o", tmp_path / "r.md", "--prices", book, "--repository", stored)

@@ -272,7 +272,7 @@ def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, argument
 def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES_YAML)
-    text = call("cost", "--years", "3", "--prices", prices, "--repository", root).stdout
+    text = call("cost", "--years", "3", "--details", "--prices", prices, "--repository", root).stdout
     assert "Read the ratios between layouts" in text
     assert "Jobs in 3 years" in text
     answer = json.loads(call("cost", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)

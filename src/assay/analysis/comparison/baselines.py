@@ -11,19 +11,24 @@ from assay.analysis.comparison.claims.contrasts import INFINIBAND
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass, device_class_of
 from assay.analysis.statistics import ABSENT, RunTable, hard_disk_layouts, require_factor, usable
 from assay.foundation.errors import SpecificationError, did_you_mean
+from assay.foundation.units import parse_bit_rate
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.text import level_text
 
 
 def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, requested: str | None = None) -> str:
     """Return ``requested`` if given, else the default baseline among ``levels`` (empty: the levels of valid runs).
 
     The default: hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest
-    number; ``none``; else the level with the most valid runs. Raises SpecificationError if no run has ``requested``, or
-    if no valid run has a level.
+    number; ``none``; else the level with the most valid runs. A level may be requested in words. Raises
+    SpecificationError if no run has ``requested``, or if no valid run has a level.
     """
     column = require_factor(table, factor)
     if requested is not None:
         if requested not in column.levels:
+            meant = [level for level in column.levels if _same_level(factor, level, requested)]
+            if len(meant) == 1:
+                return meant[0]
             near = did_you_mean(requested, column.levels)
             raise SpecificationError(
                 f"no run has {factor} {requested!r}", hint=f"{near}its levels: {', '.join(column.levels)}"
@@ -49,6 +54,17 @@ def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, req
     else:
         preferred = ["none"]
     return next((level for level in preferred if level in levels), by_runs[0])
+
+
+def _same_level(factor: str, level: str, requested: str) -> bool:
+    """Return whether ``requested`` is another text for a level: ``InfiniBand`` for IB, ``1GbE`` for ``1Gbit/s``."""
+    asked = "".join(requested.casefold().split())
+    if asked in ("".join(text.casefold().split()) for text in (level, level_text(factor, level))):
+        return True
+    try:
+        return factor == NETWORK_FACTOR and parse_bit_rate(level) == parse_bit_rate(requested)
+    except ValueError:
+        return False
 
 
 def _on_hard_disks(factor: str, by_runs: Sequence[str]) -> list[str]:

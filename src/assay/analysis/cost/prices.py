@@ -15,6 +15,7 @@ from assay.analysis.cost.repricing import ENERGY, price_names
 from assay.foundation.errors import SpecificationError
 from assay.model import YEAR_H, LineItem, PriceBook
 from assay.model.clusters import price_book
+from assay.text import column_title, level_text
 
 _BY_DEVICE = ("device", "device-set", "GB")
 _GB = 10**9
@@ -208,9 +209,8 @@ def _refuse_unnamed_levels(
                 hint=f"add the factor to the configurations (--by layout,{factor}), or an item with"
                 f" when: {{{factor}: [{price_book.UNKNOWN}]}} to the book",
             )
-        others = ", ".join(f"{name} {text}" for name, text in counts.levels.items() if name in depends)
         raise SpecificationError(
-            f"price book {book.name!r} has no price for {factor} {level} ({others}; layout {layout})",
+            f"price book {book.name!r} has no price for {column_title(factor).lower()} {level_text(factor, level)}",
             hint=f"add a line item with when: {{{factor}: [{level}]}}; price 0 if it costs nothing more",
         )
 

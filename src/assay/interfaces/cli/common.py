@@ -105,7 +105,8 @@ def repeated_options(context: click.Context, names: Sequence[str]) -> str:
         value = context.params[name]
         if value and context.get_parameter_source(name) in (click.core.ParameterSource.COMMANDLINE, None):
             items = value if isinstance(value, tuple) else (value,)
-            words += [word for item in items for word in (options[name], str(item))]
+            texts = [f"{item:g}" if isinstance(item, float) else str(item) for item in items]
+            words += [word for text in texts for word in (options[name], text)]
     return f" {shlex.join(words)}" if words else ""
 
 

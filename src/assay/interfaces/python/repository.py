@@ -319,7 +319,6 @@ class OpenedRepository(Forecasts):
         from assay.interfaces.python.charts import decision_charts
         from assay.questions.costs.cost_json import cost_over_years_json
         from assay.questions.costs.years_of_use import JobCostRequest, job_costs
-        from assay.questions.decisions.sentences.decision_sentences import headline
 
         flagged, table = self._selected(where)
         rounded: Any = one_of(rounding, ("none", "paper"), "rounding")
@@ -329,7 +328,7 @@ class OpenedRepository(Forecasts):
         costs = job_costs(self._store, flagged.table, request)
         return Answer(
             costs,
-            headline(costs.decisions[0]) if costs.decisions else "Nothing can be compared.",
+            costs.over_years.answer if costs.over_years else "Nothing can be compared.",
             tuple(f"left out: {layout}: {why}" for layout, why in costs.view.unpriced.items()),
             json_values=lambda: cost_over_years_json(costs),
             rows=rows.of("rows"),

@@ -129,6 +129,7 @@ def questions_chapter(report: Report) -> Chapter | None:
                     view.evidence,
                     view.cost,
                     f"{view.amounts.per_job} {view.amounts.over_years}" if view.amounts else "",
+                    " ".join(view.over_years.sentences) if view.over_years else "",
                     f"Next: {view.next_step}" if view.next_step else "",
                     f"`{view.next_command}`" if view.next_command else "",
                 )

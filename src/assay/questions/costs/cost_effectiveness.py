@@ -16,6 +16,7 @@ excluded, with the reason.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from assay.questions.decisions.buyer import varied
 from assay.questions.decisions.costs.run_costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Decision, DecisionRequest
+from assay.questions.decisions.sentences.cost_sentences import runs_below_minimum
 from assay.store import Repository
 
 
@@ -221,7 +223,7 @@ def _ranked(
     for decision in (item for item in decisions if item.cheapest):
         verdicts = [_row_verdict(decision, option) for option in options]
         compared = [row.cost for row, verdict in zip(view.rows, verdicts, strict=True) if verdict in VERDICT_ORDER[:3]]
-        groups.append((min(compared), decision, verdicts))
+        groups.append((min(compared, default=Decimal("Infinity")), decision, verdicts))
     groups.sort(key=lambda group: group[0])
     rows: list[CostEffectivenessRow] = []
     for number, (_, _, verdicts) in enumerate(groups, start=1):
@@ -259,12 +261,15 @@ def _of_group(number: int, rows: Sequence[CostEffectivenessRow]) -> list[CostEff
 def _row_verdict(decision: Decision | None, option: str) -> RowVerdict:
     if decision is None or decision.cheapest is None:
         return RowVerdict.NOT_COMPARED
+    result = next((result for result in decision.options if result.option == option), None)
+    known = option == decision.baseline or (result and result.cost)
+    if known and runs_below_minimum(decision) is not None:
+        return RowVerdict.NOT_ENOUGH_RUNS
     if option == decision.cheapest.option:
         return RowVerdict.CHEAPEST if not decision.cheapest.ties else RowVerdict.TIE
     if option in decision.cheapest.ties:
         return RowVerdict.TIE
-    result = next((result for result in decision.options if result.option == option), None)
-    if option == decision.baseline or (result and result.cost):
+    if known:
         return RowVerdict.DEARER
     rows = [row for row in decision.results if row.option == option]
     return RowVerdict.NOT_ENOUGH_RUNS if any(row.time for row in rows) else RowVerdict.NOT_COMPARED

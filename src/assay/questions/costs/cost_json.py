@@ -37,4 +37,4 @@ def cost_over_years_json(costs: JobCosts) -> dict[str, Any]:
         plain.pop(name)
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
-    return plain | {"narrowed": costs.narrowed}
+    return plain | {"narrowed": costs.narrowed, "over_years": json_value(costs.over_years)}

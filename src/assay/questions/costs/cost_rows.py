@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from assay.analysis.comparison.matched import CLUSTER
 from assay.analysis.cost.pareto import Quadrants, quadrants
 from assay.analysis.cost.rate import Price, Rate
 from assay.analysis.statistics import SIZE_OPTIONS
@@ -12,7 +13,8 @@ from assay.questions.costs.cost_runs import Take
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence
-from assay.text import levels_text, money
+from assay.questions.decisions.sentences.option_words import option_text, without_shared_levels
+from assay.text import capitalised, joined, level_text, levels_text, money, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +166,16 @@ class JobCostEffectiveness:
         if len(self.rows) == 1:
             return (f"Nothing to compare with: {levels_text(self.rows[0].levels)} is the only row with a price.",)
         sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
-        if sentence is None:
+        if sentence is None or self.decision is None:
             return ("Not compared: no two runs of different rows are equal in everything else.",)
         ranked = [row for row in self.rows if row.group is not None]
         if self.further_decisions:
-            further = [cheapest_sentence(decision, count_others=False) for decision in self.further_decisions]
-            return tuple(f"Group {number}: {text}" for number, text in enumerate((sentence, *further), start=1))
+            groups = enumerate((self.decision, *self.further_decisions), start=1)
+            return tuple(
+                f"{capitalised(self.group_name(number))}: {cheapest_sentence(distinct, count_others=False)}"
+                for number, decision in groups
+                if (distinct := without_shared_levels(decision)) is not None
+            )
         if len(ranked) < len(self.rows) and any(row.verdict is RowVerdict.CHEAPEST for row in ranked):
             sentence = f"Of {len(ranked)} rows with matched runs: {sentence}"
         return (sentence,)
@@ -177,14 +183,17 @@ class JobCostEffectiveness:
     @property
     def limits(self) -> tuple[str, ...]:
         """Rows that the answers don't compare, and rows with a lower mean than the cheapest of their group."""
-        if len(self.rows) < 2 or self.decision is None or self.decision.cheapest is None:
+        ranked = [row for row in self.rows if row.group is not None]
+        if len(self.rows) < 2 or self.decision is None or not ranked:
             return ()
         sentences = []
         apart = [row for row in self.rows if row.group is None]
-        ranked = [row for row in self.rows if row.group is not None]
         if self.further_decisions:
             sentences.append(
-                "Rows of different groups can't be compared: none of their runs are equal in everything else."
+                "Rows of the one can't be compared with rows of the other: none of their runs are equal in everything "
+                "else."
+                if len(self.further_decisions) == 1
+                else "These can't be compared with each other: none of their runs are equal in everything else."
             )
         if apart:
             sentences.append(
@@ -198,6 +207,22 @@ class JobCostEffectiveness:
         if lower := [row for row in ranked if row.rank != 1 and row.cost < leaders[row.group]]:
             sentences.append(f"Over runs that are not matched, the mean is lower: {self._named(lower)}.")
         return tuple(sentences)
+
+    def group_name(self, number: int) -> str:
+        """Return a group in words: ``the 4 rows on cluster m1000-01``, ``the 3 rows with 1 SSD per worker (SSD)``."""
+        rows = [row for row in self.rows if row.group == number]
+        others = [row for row in self.rows if row.group not in (None, number)]
+        levels = {
+            name: level
+            for name, level in rows[0].levels.items()
+            if all(row.levels.get(name) == level for row in rows)
+            and any(row.levels.get(name) != level for row in others)
+        }
+        count = f"the {plural(len(rows), 'row')}"
+        if CLUSTER in levels:
+            return f"{count} on cluster {level_text(CLUSTER, levels[CLUSTER])}"
+        texts = [option_text(name, level) for name, level in levels.items()]
+        return f"{count} with {joined(texts)}" if texts else f"{count} like {levels_text(rows[0].levels)}"
 
     def _named(self, rows: Sequence[CostEffectivenessRow]) -> str:
         """Return the first rows with their mean costs: ``1 SSD (SSD), InfiniBand, m1000-01 ($0.61)``."""

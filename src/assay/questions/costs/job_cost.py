@@ -19,7 +19,7 @@ from assay.analysis.cost.run_cost import Times, mean_errors, mean_intervals, spr
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import RunTable, levels_of
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model import LAYOUT_FACTOR, ClusterFacts, PriceBook, Run
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, ClusterFacts, PriceBook, Run
 from assay.model.runs.throughput import GATED_AGGREGATE
 from assay.questions.decisions.decision import CostVerdict, Decision
 from assay.questions.decisions.sentences.option_words import context_of, workload_in_context
@@ -136,6 +136,11 @@ def _job(summary: LevelSummary, run: Run) -> tuple[object, ...]:
     return summary.workload, run.data_bytes, summary.origin, summary.lab_scale, run.cluster
 
 
+def _row(summary: LevelSummary, run: Run) -> tuple[str, str | None]:
+    """Return the row of ``assay cost`` within its job and cluster: layout and network."""
+    return summary.level, run.levels.get(NETWORK_FACTOR)
+
+
 def _times(summaries: Sequence[LevelSummary]) -> Times:
     durations_s = np.array([duration_s for summary in summaries for duration_s in summary.durations_s])
     offsets = np.array([offset for summary in summaries for offset in summary.log_offsets])
@@ -146,19 +151,18 @@ def _times(summaries: Sequence[LevelSummary]) -> Times:
 def _runtimes(timed: Sequence[_Timed], similar: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:
     """Return the mean run time of each job on each layout.
 
-    A mean of few runs uses the spread of its layout in the same job, pooled over the ``similar`` runs, as in
-    ``assay cost``.
+    A mean of few runs uses the spread of its layout and network in the same job, pooled over the ``similar`` runs: the
+    rows of ``assay cost``.
     """
     runtimes = {}
     for job in dict.fromkeys(_job(summary, run) for summary, run in timed):
         of_job = [summary for summary, run in timed if _job(summary, run) == job]
-        pool = [summary for summary, run in similar if _job(summary, run) == job]
-        codes = {level: code for code, level in enumerate(dict.fromkeys(summary.level for summary in [*pool, *of_job]))}
-        kinds, wanted = (
-            np.array([codes[summary.level] for summary in summaries], dtype=np.int64) for summaries in (pool, of_job)
-        )
-        times = _times(of_job)
-        low, high = mean_intervals(times, mean_errors(times, *spread_by(_times(pool), kinds, wanted)))
+        pool = [(summary, run) for summary, run in similar if _job(summary, run) == job]
+        rows = [[_row(*item) for item in items] for items in (pool, [item for item in timed if _job(*item) == job])]
+        codes = {key: code for code, key in enumerate(dict.fromkeys([*rows[0], *rows[1]]))}
+        kinds, wanted = (np.array([codes[key] for key in keys], dtype=np.int64) for keys in rows)
+        times, pooled = _times(of_job), _times([summary for summary, _ in pool])
+        low, high = mean_intervals(times, mean_errors(times, *spread_by(pooled, kinds, wanted)))
         for row, summary in enumerate(of_job):
             known, mean_s = bool(np.isfinite(low[row])), float(times.mean_s[row])
             runtimes[name_of(summary), summary.level] = Runtime(

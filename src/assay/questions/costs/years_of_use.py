@@ -9,7 +9,7 @@ implausible data size.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.cost.job_cost import JobCostRow, Rounding
@@ -19,7 +19,9 @@ from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.costs.job_cost import CostView, cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.decision import Decision, DecisionRequest
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.questions.runs.runs import levels_in, selected
 from assay.store import Repository
 
@@ -45,6 +47,8 @@ class JobCosts:
     view: CostView
     decisions: tuple[Decision, ...]
     """On layouts, over all runs that match the request; the first is the answer."""
+    over_years: CostsOverYears | None
+    """The short answer on the cheapest hardware; None where no two options with a price can be compared."""
     narrowed: dict[str, str]
     """Factors with the level that the tables are limited to."""
     priced_levels: dict[str, tuple[str, ...]]
@@ -68,6 +72,7 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
         LAYOUT_FACTOR, request.baseline, request.where, prices=request.prices, years=request.years
     )
     decisions = decisions_of(repository, table, decision_request)
+    cheapest = decisions_of(repository, table, replace(decision_request, factor=CHEAPEST, baseline=None))
     view = cost_view(
         runs,
         request.prices,
@@ -79,7 +84,8 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     )
     factors = dict.fromkeys(name for item in request.prices.items for name in item.when if name in priced.columns)
     levels = {name: tuple(levels_in(priced, name)) for name in factors}
-    return JobCosts(view, decisions, narrowed, levels, excluded)
+    over_years = costs_over_years(cheapest[0]) if cheapest else None
+    return JobCosts(view, decisions, over_years, narrowed, levels, excluded)
 
 
 def _readable(table: RunTable, request: JobCostRequest) -> bool:

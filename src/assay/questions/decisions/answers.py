@@ -27,7 +27,7 @@ from assay.questions.decisions.buyer import (
     recording_factors,
 )
 from assay.questions.decisions.decision import Decision, DecisionRequest
-from assay.questions.decisions.planned_runs import PlannedRuns, planned_runs
+from assay.questions.decisions.planned_runs import PlannedRuns, planned_runs, runnable_runs
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -68,6 +68,8 @@ class MissingAnswer:
     hardware."""
     price_list: str
     """The repository, if ALOJA's price list of the runs is in it and no price book is given; else empty."""
+    plannable: bool
+    """Whether ``assay decide QUESTION --plan FILE`` writes the plan of ``planned``: a recorded cluster can run it."""
     planned: PlannedRuns | None
     """Runs that would measure it; None where a price book or runs outside the filter answer the question."""
     filters: tuple[str, ...]
@@ -116,6 +118,7 @@ def _missing_answer(
         obstacle = Obstacle.NOT_RECORDED
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
+    runnable = None if obstacle is Obstacle.FILTERED else runnable_runs(repository, valid, question)
     return MissingAnswer(
         obstacle=obstacle,
         factor=factor,
@@ -129,7 +132,8 @@ def _missing_answer(
         )
         if obstacle is Obstacle.NO_PRICES
         else "",
-        planned=None if obstacle is Obstacle.FILTERED else planned_runs(valid, question),
+        plannable=runnable is not None,
+        planned=None if obstacle is Obstacle.FILTERED else runnable or planned_runs(valid, question),
         filters=filters,
     )
 

@@ -58,7 +58,7 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
             )
         if not request.ignore:
             factor_decisions = tuple(
-                replace(decision, storage_effects=storage_effects_of(chosen, decision, spread))
+                replace(decision, storage_effects=storage_effects_of(chosen, decision, spread, costs))
                 for decision in factor_decisions
             )
         if len(apart):
@@ -92,8 +92,8 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         return decision
     else:
         changed = [
-            f'the verdict on {compared_option(decision, option.option)} is "{row_verdict(other, same)}" instead of '
-            f'"{row_verdict(decision, option)}"'
+            f"the verdict on {compared_option(decision, option.option)} is "
+            f'"{row_verdict(other, same, count=False)}" instead of "{row_verdict(decision, option, count=False)}"'
             for option in decision.options
             for same in other.options
             if option.option == same.option and option.verdict != same.verdict

@@ -50,6 +50,8 @@ class BuyerQuestion:
     change: str
     """A change that ``assay whatif --set`` simulates; empty where none does."""
     selection: FactorSelection = FactorSelection.SINGLE
+    other_levels: tuple[tuple[str, ...], ...] = ()
+    """Levels for a cluster that can't run ``plan_levels``, in the order of preference."""
 
 
 def varied(table: RunTable, name: str) -> bool:
@@ -116,16 +118,44 @@ def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:
 
 BUYER_QUESTIONS: Final = (
     BuyerQuestion(
-        STORAGE, "SSDs or hard disks?", "storage layout", (LAYOUT_FACTOR,), LAYOUT_FACTOR, ("HD2", "SS2"), "layout=SS2"
+        name=STORAGE,
+        title="SSDs or hard disks?",
+        subject="storage layout",
+        factors=(LAYOUT_FACTOR,),
+        plan_factor=LAYOUT_FACTOR,
+        plan_levels=("HD2", "SS2"),
+        change="layout=SS2",
+        other_levels=(("HDD", "SSD"),),
     ),
     BuyerQuestion(
-        NETWORK, "Faster network?", "network", (NETWORK_FACTOR,), NETWORK_FACTOR, ("ETH", "IB"), "nic=25Gbit/s"
+        name=NETWORK,
+        title="Faster network?",
+        subject="network",
+        factors=(NETWORK_FACTOR,),
+        plan_factor=NETWORK_FACTOR,
+        plan_levels=("ETH", "IB"),
+        change="nic=25Gbit/s",
+        other_levels=(("1Gbit/s", "10Gbit/s"),),
     ),
     BuyerQuestion(
-        "disks", "How many disks?", "number of disks per worker", (DISKS,), LAYOUT_FACTOR, ("HD2", "HD4"), "layout=HD4"
+        name="disks",
+        title="How many disks?",
+        subject="number of disks per worker",
+        factors=(DISKS,),
+        plan_factor=LAYOUT_FACTOR,
+        plan_levels=("HD2", "HD4"),
+        change="layout=HD4",
+        other_levels=(("HDD", "HD2"), ("SSD", "SS2")),
     ),
     BuyerQuestion(
-        NODES, "How many nodes?", "number of workers", (WORKERS_FACTOR,), WORKERS_FACTOR, ("3", "6"), "workers.count=6"
+        name=NODES,
+        title="How many nodes?",
+        subject="number of workers",
+        factors=(WORKERS_FACTOR,),
+        plan_factor=WORKERS_FACTOR,
+        plan_levels=("3", "6"),
+        change="workers.count=6",
+        other_levels=(("2", "3"),),
     ),
     BuyerQuestion(
         name="containers",
@@ -136,6 +166,7 @@ BUYER_QUESTIONS: Final = (
         plan_levels=("2", "4", "8"),
         change="containers=8",
         selection=FactorSelection.PER_ENGINE,
+        other_levels=(("1", "2", "4"), ("1", "2")),
     ),
     BuyerQuestion(
         name=CHEAPEST,

@@ -160,9 +160,11 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
         return
     most, *_, least = sorted(shares, key=lambda name: -shares[name])
     other = decision.baseline if decision.baseline in shares and decision.baseline != most else least
+    of_most = counts_by(table.subset(np.flatnonzero(has_level(table, decision.factor, most))), "status")
+    why = joined([name or "of unknown status" for name, runs in of_most.items() if name != RunStatus.VALID and runs])
     yield Caveat(
         CaveatKind.EXCLUDED_UNEVENLY,
-        f"{lost[most]:,} of {all_runs[most]:,} runs with {compared_option(decision, most)} do not count, and "
+        f"{lost[most]:,} of {all_runs[most]:,} runs with {compared_option(decision, most)} do not count ({why}), and "
         f"{lost[other]:,} of {all_runs[other]:,} with {compared_option(decision, other)}.",
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.disk_counts import DISK_KIND, DISKS
 from assay.analysis.comparison.matched import MatchedGroups
-from assay.analysis.statistics import Ints, Mask, counts_by
+from assay.analysis.statistics import Ints, Mask, counts_by, has_level
 from assay.questions.decisions.decision import ComparedDisks, DiskRuns
 
 
@@ -32,6 +32,11 @@ def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -
 
 
 def _runs_by_kind(matched: MatchedGroups, rows: Ints) -> tuple[DiskRuns, ...]:
-    counts = counts_by(matched.table.subset(matched.positions[rows]), DISK_KIND)
-    known = [DiskRuns(kind, runs) for kind, runs in counts.items() if kind and runs]
+    table = matched.table.subset(matched.positions[rows])
+    known = []
+    for kind, runs in counts_by(table, DISK_KIND).items():
+        if kind and runs:
+            numbers = counts_by(table.subset(np.flatnonzero(has_level(table, DISK_KIND, kind))), DISKS)
+            of_kind = sorted((number for number, count in numbers.items() if number and count), key=int)
+            known.append(DiskRuns(kind, runs, tuple(of_kind)))
     return tuple(sorted(known, key=lambda disks: -disks.runs))

@@ -52,15 +52,13 @@ def decide(
         return ()
     if request.baseline is not None:
         # Raises if no run has the baseline. It may be in another group of options.
-        baseline_of(joined, factor, requested=request.baseline)
+        request = replace(request, baseline=baseline_of(joined, factor, requested=request.baseline))
     ignore = frozenset(request.ignore)
     spread = session_spread(table) if spread is None else spread
     times = OptionEstimates.of(match(joined, factor, ignore, spread=spread))
     money = None
     if costs is not None:
-        per_run = costs.per_h * joined.values["duration_s"] / 3600
-        priced = replace(joined, values={**joined.values, "duration_s": per_run})
-        money = OptionEstimates.of(match(priced, factor, ignore, spread=spread))
+        money = OptionEstimates.of(match(costs.priced(joined), factor, ignore, spread=spread))
     decisions = [
         decision
         for strata in strata_by_origin(times)

@@ -140,6 +140,11 @@ class BaselineCosts:
     """Total cost of the cluster over ``years``: geometric mean over the runs behind ``jobs``."""
     rented: bool
     """Whether the price book has rents only: the cost is that of all hours of ``years``."""
+    purchase: bool
+    rent: bool
+    power: bool
+    maintenance: bool
+    """Whether the price book has purchase prices, rents, a price of power, and of maintenance."""
     price_levels: tuple[PricedLevels, ...]
     """Factors whose levels differ in price among these runs; empty if the runs have one price per hour."""
     jobs: tuple[BaselineCost, ...]
@@ -203,6 +208,8 @@ class DiskRuns:
     kind: str
     """Device kind, or the family of a layout's code for devices of several kinds (``disk_counts.py``)."""
     runs: int
+    numbers: tuple[str, ...]
+    """Numbers of disks per worker of these runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +232,8 @@ class StorageEffect:
     """Empty: the mean over the workloads that are measured with every storage class."""
     verdict: Verdict
     time: TimeRatio
+    cost: CostRatio | None
+    """None without prices of these runs."""
 
 
 @dataclass(frozen=True, slots=True)

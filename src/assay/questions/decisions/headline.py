@@ -63,7 +63,7 @@ def headline_of(
     options = list(dict.fromkeys(row.option for row in rows))
     shared = _shared(rows)
     strata = list(dict.fromkeys(row.stratum for row in shared))
-    overall = [_over_workloads([row for row in shared if row.option == option], option) for option in options]
+    overall = [over_workloads([row for row in shared if row.option == option], option) for option in options]
     compared = [row for row in overall if row.time is not None]
     # A headline over one workload is the row of that workload: it is not tested a second time.
     tested = [*rows, *(compared if len(strata) > 1 else [])]
@@ -132,7 +132,7 @@ def _shared(rows: Sequence[OptionRow]) -> list[OptionRow]:
     return [row for row in usable if row.stratum in shared and row.option in members]
 
 
-def _over_workloads(rows: Sequence[OptionRow], option: int) -> OptionRow:
+def over_workloads(rows: Sequence[OptionRow], option: int) -> OptionRow:
     """Return one option over its workloads; no time where it has no row."""
     if not rows:
         return OptionRow(-1, "", option, None, None)

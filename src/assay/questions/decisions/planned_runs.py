@@ -1,19 +1,24 @@
 """Propose the smallest plan that measures a buyer's question, and estimate how long runs of a workload take.
 
-In: the valid runs and a question. Out: one workload, each level of the question's plan, repeated.
+In: the valid runs and a question. Out: one workload, each level of the question's plan, repeated; and its plan file for
+the cluster of the newest plan.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.statistics import RUNS_MIN, Ints, RunTable, usable
-from assay.model import LAYOUT_FACTOR
+from assay.foundation.errors import SpecificationError
+from assay.model import LAYOUT_FACTOR, WORKLOAD
 from assay.questions.decisions.buyer import BuyerQuestion
+from assay.questions.forecasts.next_plan import next_plan
+from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import levels_by_number
 from assay.specs.layouts import is_layout_code
+from assay.store import Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,7 @@ class PlannedRuns:
 
     workload: str
     """The workload with most valid runs."""
+    levels: tuple[str, ...]
     runs: int
     duration_s: float
     """Number of runs × median time of the valid runs of this workload."""
@@ -34,17 +40,22 @@ class PlannedRuns:
     """The most common cluster of this workload's runs; empty if it is unknown."""
 
 
-def planned_runs(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
-    """Return the runs that measure a question; None where a price book answers it, or no run has a workload."""
+def planned_runs(valid: RunTable, question: BuyerQuestion, levels: Sequence[str] = ()) -> PlannedRuns | None:
+    """Return the runs that measure a question; None where a price book answers it, or no run has a workload.
+
+    ``levels``: of the question's factor; empty: those of the question.
+    """
+    levels = tuple(levels or question.plan_levels)
     workloads = levels_by_number(valid, "workload")
     if not question.plan_levels or not workloads:
         return None
     rows = _rows_of(valid, workloads[0])
-    runs = len(question.plan_levels) * RUNS_MIN
+    runs = len(levels) * RUNS_MIN
     layouts = () if question.plan_factor == LAYOUT_FACTOR else levels_by_number(valid, LAYOUT_FACTOR, rows)
     sizes = [float(size) for size in levels_by_number(valid, "data_bytes", rows) if size.isdecimal()]
     return PlannedRuns(
         workload=workloads[0],
+        levels=levels,
         runs=runs,
         duration_s=runs * float(np.nanmedian(valid.values["duration_s"][rows])),
         repetitions=RUNS_MIN,
@@ -52,6 +63,47 @@ def planned_runs(valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None
         data_bytes=sizes[0] if sizes else None,
         cluster=next(iter(levels_by_number(valid, "cluster", rows)), ""),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlan:
+    """The texts of a plan and of its cluster file."""
+
+    plan: str
+    cluster: str
+    runs: int
+
+
+def measuring_plan(
+    repository: Repository, question: BuyerQuestion, planned: PlannedRuns, cluster_file: str
+) -> QuestionPlan:
+    """Return the plan of the levels of ``planned``. ``cluster_file``: the name that the plan states.
+
+    Raises SpecificationError if the repository has no plan on the cluster, or the cluster can't run a level.
+    """
+    base = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
+    same = {WORKLOAD: planned.workload}
+    if planned.layout and question.plan_factor != LAYOUT_FACTOR:
+        same[LAYOUT_FACTOR] = planned.layout
+    configurations = [{**same, question.plan_factor: level} for level in planned.levels]
+    plan = next_plan(configurations, base, question.name, planned.repetitions)
+    if plan.left_out or plan.notices:
+        raise SpecificationError("; ".join((*plan.left_out, *plan.notices)), where=f"question {question.name}")
+    return QuestionPlan(plan.plan.source, base.cluster_source, plan.runs)
+
+
+def runnable_runs(repository: Repository, valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
+    """Return the runs that measure a question on the cluster of the newest plan; None if it can run none of them."""
+    for levels in (question.plan_levels, *question.other_levels):
+        planned = planned_runs(valid, question, levels)
+        if planned is None:
+            return None
+        try:
+            measuring_plan(repository, question, planned, "cluster.yaml")
+        except SpecificationError:
+            continue
+        return planned
+    return None
 
 
 def expected_duration_s(table: RunTable, runs: Sequence[tuple[str, int]]) -> float | None:

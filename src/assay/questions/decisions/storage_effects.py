@@ -1,11 +1,13 @@
 """Compare the effect of an option between storage classes: a faster network can help with SSDs and not with hard disks.
 
-In: a table of runs and a decision. Out: the effect of the option of the headline with each class, where it differs.
+In: a table of runs, their costs and a decision. Out: the effect of the option of the headline on time and cost with
+each class, where the effect on time differs.
 
 The layout is equal within a matched group, so the matched groups divide by storage class. Two classes differ where
 Welch's t on the difference of their log ratios has a p value below 5 % after Holm's correction over all pairs of
 classes, on every shared workload and over them. The errors are taken as independent. Errors from sessions can be
-shared, and cancel then: the test is conservative. Verdicts by class are corrected over all classes and workloads.
+shared, and cancel then: the test is conservative. Verdicts by class are corrected over all classes and workloads, those
+on costs by themselves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,42 +19,60 @@ from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.comparison.matched import STRATA, LogMean, match
-from assay.analysis.comparison.option_estimates import OptionEstimates, PairEstimate
-from assay.analysis.statistics import ALPHA, RunTable, holm_where_known, satterthwaite, two_sided_p
+from assay.analysis.comparison.option_estimates import OptionEstimates
+from assay.analysis.statistics import ALPHA, RunTable, Verdict, holm_where_known, satterthwaite, two_sided_p
 from assay.analysis.statistics.sessions import SessionVariance
 from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.costs.break_even_price import cost_ratio
+from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import Decision, StorageEffect, StorageEffects
-from assay.questions.decisions.headline import mean_of, time_ratio, time_verdict
+from assay.questions.decisions.headline import OptionRow, over_workloads, time_ratio, time_verdict
 
 _OF_STORAGE = (LAYOUT_FACTOR, DEVICE_CLASS, DISKS)
 """Factors that are storage themselves."""
 
 
-def storage_effects_of(table: RunTable, decision: Decision, spread: SessionVariance) -> StorageEffects | None:
-    """Return the effects by storage class; None where they are not shown to differ, or one class was compared."""
+def storage_effects_of(
+    table: RunTable, decision: Decision, spread: SessionVariance, costs: RunCosts | None = None
+) -> StorageEffects | None:
+    """Return the effects by storage class; None where they are not shown to differ, or one class was compared.
+
+    ``costs``: of the runs of ``table``; None: no costs.
+    """
     option = headline_option(decision)
     if decision.factor in _OF_STORAGE or " + " in decision.factor or option is None:
         return None
-    by_class = _by_class(table, decision, option, spread)
+    by_class = _by_class(table, decision, option, spread, costs)
     workloads = [name for name in decision.shared_workloads if all(name in parts for parts in by_class.values())]
     if len(by_class) < 2 or not workloads:
         return None
-    estimates = {(name, workload): parts[workload] for name, parts in by_class.items() for workload in workloads}
+    rows = {(name, workload): of_class[workload] for name, of_class in by_class.items() for workload in workloads}
     if len(workloads) > 1:
-        estimates |= {
-            (name, ""): mean_of([parts[workload] for workload in workloads]) for name, parts in by_class.items()
-        }
-    differs_on = _differs_on(estimates)
+        for name, of_class in by_class.items():
+            parts = [of_class[workload] for workload in workloads]
+            rows[name, ""] = over_workloads(parts, parts[0].option)
+    differs_on = _differs_on(rows)
     if not differs_on:
         return None
-    holm_p = holm_where_known([estimate.mean.p for estimate in estimates.values()])
-    times = [time_ratio(estimate, p) for estimate, p in zip(estimates.values(), holm_p, strict=True)]
+    time_p = holm_where_known([row.time.mean.p if row.time else None for row in rows.values()])
+    cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in rows.values()])
     effects = [
-        StorageEffect(name, workload, time_verdict(time, decision.margin), time)
-        for (name, workload), time in zip(estimates, times, strict=True)
+        _effect(decision, name, workload, row, p)
+        for ((name, workload), row), p in zip(rows.items(), zip(time_p, cost_p, strict=True), strict=True)
     ]
     effects.sort(key=lambda effect: -effect.time.ratio)
     return StorageEffects(option, len(workloads), differs_on, tuple(effects))
+
+
+def _effect(
+    decision: Decision, storage: str, workload: str, row: OptionRow, holm_p: tuple[float | None, float | None]
+) -> StorageEffect:
+    """Return the effect of a row; ``holm_p``: its corrected p values of time and cost."""
+    assert row.time is not None
+    time = time_ratio(row.time, holm_p[0])
+    verdict = time_verdict(time, decision.margin)
+    cost = cost_ratio(row.time, row.cost, holm_p[1], enough_runs=verdict is not Verdict.NOT_ENOUGH_RUNS)
+    return StorageEffect(storage, workload, verdict, time, cost)
 
 
 def headline_option(decision: Decision) -> str | None:
@@ -62,22 +82,29 @@ def headline_option(decision: Decision) -> str | None:
 
 
 def _by_class(
-    table: RunTable, decision: Decision, option: str, spread: SessionVariance
-) -> dict[str, dict[str, PairEstimate]]:
+    table: RunTable, decision: Decision, option: str, spread: SessionVariance, costs: RunCosts | None
+) -> dict[str, dict[str, OptionRow]]:
     """Return the estimates with an interval by storage class and workload."""
     table = with_factors(table, [decision.factor])
+    priced = costs.priced(table) if costs else None
     classes = with_device_class(table).columns.get(DEVICE_CLASS)
     if classes is None:
         return {}
     wanted = (decision.origin or None, decision.lab_scale)
-    by_class: dict[str, dict[str, PairEstimate]] = {}
+    by_class: dict[str, dict[str, OptionRow]] = {}
     for code, name in enumerate(classes.levels):
-        of_class = table.subset(np.flatnonzero(classes.codes == code))
+        rows_of_class = np.flatnonzero(classes.codes == code)
+        of_class = table.subset(rows_of_class)
         levels = of_class.columns[decision.factor].levels
         if not len(of_class) or not {option, decision.baseline} <= set(levels):
             continue
         options = levels.index(decision.baseline), levels.index(option)
         estimates = OptionEstimates.of(match(of_class, decision.factor, spread=spread))
+        money = (
+            None
+            if priced is None
+            else OptionEstimates.of(match(priced.subset(rows_of_class), decision.factor, spread=spread))
+        )
         for stratum in range(len(estimates.strata.counts)):
             stratum_levels = estimates.strata.levels(of_class, stratum)
             workload = stratum_levels["workload"] or ""
@@ -85,16 +112,18 @@ def _by_class(
                 continue
             estimate = estimates.between(stratum, *options)
             if workload in decision.shared_workloads and estimate is not None and estimate.mean.p is not None:
-                by_class.setdefault(name, {})[workload] = estimate
+                cost = money.between(stratum, *options) if money else None
+                row = OptionRow(stratum, workload, options[1], estimate, cost)
+                by_class.setdefault(name, {})[workload] = row
     return by_class
 
 
-def _differs_on(estimates: Mapping[tuple[str, str], PairEstimate]) -> tuple[str, ...]:
+def _differs_on(rows: Mapping[tuple[str, str], OptionRow]) -> tuple[str, ...]:
     """Return the workloads on which two classes differ, the smallest p value first."""
     pairs = [
-        (workload, estimates[first, workload].mean, estimates[second, workload].mean)
-        for (first, workload), (second, other) in combinations(estimates, 2)
-        if workload == other
+        (workload, first.time.mean, second.time.mean)
+        for ((_, workload), first), ((_, other), second) in combinations(rows.items(), 2)
+        if workload == other and first.time and second.time
     ]
     holm_p = holm_where_known([_p_of_difference((first, second)) for _, first, second in pairs])
     known = sorted((p, workload) for (workload, _, _), p in zip(pairs, holm_p, strict=True) if p is not None)

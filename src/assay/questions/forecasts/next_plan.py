@@ -36,7 +36,9 @@ class NextPlan:
     notices: tuple[str, ...]
 
 
-def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str = "next") -> NextPlan:
+def next_plan(
+    configurations: Sequence[Mapping[str, str]], base: Plan, name: str = "next", repetitions: int = 1
+) -> NextPlan:
     """Return the plan of these configurations. Raises SpecificationError if ``base`` can run none of them."""
     left_out: Counter[str] = Counter()
     notices: dict[str, None] = {}
@@ -52,7 +54,7 @@ def next_plan(configurations: Sequence[Mapping[str, str]], base: Plan, name: str
         raise SpecificationError(f"none of these configurations can be run by the plan {base.name}: {why}")
     while taken:
         try:
-            plan = _made(taken, base, name)
+            plan = _made(taken, base, name, repetitions)
         except SpecificationError:
             refused = _refused(taken, base, name)
             if not refused:
@@ -71,7 +73,7 @@ def _refused(taken: Sequence[dict[str, str]], base: Plan, name: str) -> dict[int
     refused = {}
     for at, levels in enumerate(taken):
         try:
-            _made([levels], base, name)
+            _made([levels], base, name, 1)
         except SpecificationError as error:
             refused[at] = error.message
     return refused
@@ -101,7 +103,7 @@ def _in_plan_terms(configuration: Mapping[str, str], base: Plan, notices: dict[s
     return levels
 
 
-def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
+def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str, repetitions: int) -> Plan:
     names = list(dict.fromkeys(name for levels in taken for name in levels if name != WORKLOAD))
     varied = [name for name in names if len({levels.get(name) for levels in taken}) > 1]
     fixed = {name: taken[0][name] for name in names if name not in varied}
@@ -122,7 +124,12 @@ def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
     factors: dict[str, Value] = {factor: list(dict.fromkeys(levels[factor] for levels in taken)) for factor in varied}
     for key in ("until", "layout", "only"):
         content.pop(key, None)
-    stated: dict[str, Value] = {"plan": name, "parameters": {**parameters}, "factors": factors, "repetitions": "1"}
+    stated: dict[str, Value] = {
+        "plan": name,
+        "parameters": {**parameters},
+        "factors": factors,
+        "repetitions": str(repetitions),
+    }
     content |= stated
     content["only"] = [{key: levels[key] for key in (WORKLOAD, *varied)} for levels in taken]
     if layout is not None:

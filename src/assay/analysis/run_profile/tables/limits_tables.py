@@ -44,7 +44,11 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     ]
     headers = ("if", "minimum time", "maximum speedup")
     return by_phase, TextTable(
-        f"bounds of the {limits.origin} {tenths(limits.duration_s)} s", headers, tuple(bounds), limits.rests_on
+        f"shortest time without a resource ({limits.origin}: {tenths(limits.duration_s)} s): every moment in which it "
+        "was busy is gone, also where another resource limited the run",
+        headers,
+        tuple(bounds),
+        limits.rests_on,
     )
 
 

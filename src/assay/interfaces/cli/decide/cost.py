@@ -1,6 +1,7 @@
 """``assay cost``: print the cheapest configuration: per run with switching prices, or over years of use."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from assay.interfaces.cli.common import (
 from assay.interfaces.cli.decide.cost_over_years import print_costs_over_years
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
+from assay.questions.costs.conclusion import conclusion
 from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.costs.cost_json import cost_effectiveness_json
 from assay.questions.costs.cost_rows import (
@@ -30,6 +32,10 @@ from assay.questions.costs.cost_rows import (
     SwitchingPriceRow,
 )
 from assay.questions.costs.years_of_use import JobCostRequest
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.buyer import CHEAPEST
+from assay.questions.decisions.decision import DecisionRequest
+from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.text import (
     NO_VALUE,
@@ -49,7 +55,6 @@ from assay.text import (
 
 def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
     return (
-        *((NO_VALUE if row.group is None else str(row.group),) if view.further_decisions else ()),
         NO_VALUE if row.rank is None else str(row.rank),
         *(level_text(name, row.levels[name]) if name in row.levels else NO_VALUE for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
@@ -109,10 +114,34 @@ def _remarks(view: JobCostEffectiveness) -> Iterator[str]:
         yield "The source does not record the data size of these runs: they may have different sizes."
 
 
-def _print(view: JobCostEffectiveness, limit: int | None) -> None:
+def _title(view: JobCostEffectiveness) -> str:
+    """Return the job of the rows: ``TeraSort, 4 GB, measured``."""
     job = {name: text for name, text in view.job.items() if name != "workload"}
-    names = (workload_title(view.job.get("workload", "")), context_text(job))
-    title = f"Cost per run: {', '.join(filter(None, names))}"
+    return ", ".join(filter(None, (workload_title(view.job.get("workload", "")), context_text(job))))
+
+
+def _print_jobs(views: Sequence[JobCostEffectiveness], limit: int | None) -> None:
+    """Print the cheapest row of each job."""
+    rows = [
+        (
+            _title(view),
+            levels_text(row.levels),
+            money(row.cost, view.currency),
+            money_interval(row.cost_low, row.cost_high, view.currency),
+            conclusion(view),
+        )
+        for view in views
+        for row in view.rows[:1]
+    ]
+    headers = ("Job", "First row", "Cost per run", "95 % interval", "Verdict")
+    print_rows(headers, rows, limit=limit, title="Cost per run of each job: its first row, the mean over all its runs")
+    first = views[0]
+    click.echo(f"Prices: {first.book}, {first.date} ({first.source}).")
+    click.echo("Rows of one job: --workload. Rows of every job, with the prices that change their order: --all.")
+
+
+def _print(view: JobCostEffectiveness, limit: int | None, *, details: bool) -> None:
+    title = f"Cost per run: {_title(view)}"
     if not view.rows:
         click.echo(f"{title}: the price book has no price for its hardware")
         return
@@ -122,7 +151,6 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
         click.echo(view.note)
     click.echo()
     headers = (
-        *(("Group",) if view.further_decisions else ()),
         "Rank",
         *map(column_title, view.by),
         "Runs",
@@ -144,13 +172,8 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
         click.echo()
         texts = [(levels_text(row.levels), settings_text(row.configuration)) for row in chosen]
         print_rows(("Row", "Configuration"), texts, limit=limit, title="Other settings that differ between the rows")
-    click.echo()
-    print_rows(
-        ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
-        [_switching_price_cells(row, view) for row in view.switching_prices],
-        limit=limit,
-        title="Details: the price at which another row has the lowest mean cost, all other prices equal",
-    )
+    if details:
+        _print_switching_prices(view, limit)
     click.echo()
     click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
     if view.draws:
@@ -158,11 +181,23 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
             f"Front in: share of {view.draws} simulations of run times and possible prices in which no other row is "
             "both faster and cheaper."
         )
+    if not details and view.switching_prices:
+        click.echo("Prices at which another row has the lowest mean: --details. All rows: --all.")
     if view.left_out:
         left_out = plural(view.left_out, "run does", "runs do")
         click.echo(f"{left_out} not count: invalid, failed, without a time, or warm where others are cold.")
     for label, why in view.set_apart.items():
         click.echo(f"left out: {label}: {why}")
+
+
+def _print_switching_prices(view: JobCostEffectiveness, limit: int | None) -> None:
+    click.echo()
+    print_rows(
+        ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
+        [_switching_price_cells(row, view) for row in view.switching_prices],
+        limit=limit,
+        title="Details: the price at which another row has the lowest mean cost, all other prices equal",
+    )
 
 
 @click.command("cost", cls=AssayCommand)
@@ -198,6 +233,7 @@ def _print(view: JobCostEffectiveness, limit: int | None) -> None:
     help="With --years: paper truncates to whole jobs and whole cents, as SanDisk's paper does.",
 )
 @click.option("--baseline", help="With --years: option to compare with. Default: as in `assay decide`.")
+@click.option("--details", is_flag=True, help="Print the tables of every job, and the prices that change their order.")
 @click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
 @all_option
@@ -209,6 +245,7 @@ def cost(
     /,
     prices: Path,
     where: tuple[str, ...],
+    details: bool,
     all_rows: bool,
     repository: Path,
     as_json: bool,
@@ -228,9 +265,11 @@ def cost(
     book = load_prices(prices)
     if years is not None:
         request = request_of(JobCostRequest, options, prices=book, where=where)
-        print_costs_over_years(repository, request, row_limit(all_rows), as_json=as_json)
+        full = details or all_rows
+        print_costs_over_years(repository, request, row_limit(all_rows), details=full, as_json=as_json)
         return
-    _print_costs_per_run(repository, book, where, _request(book, prices, options), all_rows, as_json)
+    output = _CostOutput(row_limit(all_rows), details or all_rows, as_json)
+    _print_costs_per_run(repository, where, book, _request(book, prices, options), output)
 
 
 def _request(book: PriceBook, file: Path, options: dict[str, Any]) -> CostEffectivenessRequest:
@@ -248,22 +287,36 @@ def _request(book: PriceBook, file: Path, options: dict[str, Any]) -> CostEffect
     return request_of(CostEffectivenessRequest, options, by=factors, on=day)
 
 
+@dataclass(frozen=True, slots=True)
+class _CostOutput:
+    """Output options of the command."""
+
+    rows: int | None
+    """Maximum number of rows of a table; None for all rows."""
+    details: bool
+    as_json: bool
+
+
 def _print_costs_per_run(
-    repository: Path,
-    book: PriceBook,
-    where: Sequence[str],
-    request: CostEffectivenessRequest,
-    all_rows: bool,
-    as_json: bool,
+    repository: Path, where: Sequence[str], book: PriceBook, request: CostEffectivenessRequest, output: _CostOutput
 ) -> None:
     opened, flagged, table = read_flagged(repository, where)
     views = cost_effectiveness(opened, table, book, request, flagged.table)
-    if as_json:
+    if output.as_json:
         print_json([cost_effectiveness_json(view) for view in views])
         return
-    for index, view in enumerate(views):
-        if index:
-            click.echo()
-        _print(view, row_limit(all_rows))
+    if len(views) > 1 and not output.details:
+        if request == CostEffectivenessRequest():
+            decisions = decisions_of(opened, flagged.table, DecisionRequest(CHEAPEST, where=tuple(where), prices=book))
+            answer = cheapest_sentence(decisions[0]) if decisions else None
+            click.secho(
+                answer or "Not compared: no two runs of different hardware are equal in everything else.", bold=True
+            )
+        _print_jobs([view for view in views if view.rows], output.rows)
+    else:
+        for index, view in enumerate(views):
+            if index:
+                click.echo()
+            _print(view, output.rows, details=output.details)
     for line in dict.fromkeys(f"left out: {label}: {why}" for view in views for label, why in view.unpriced.items()):
         click.echo(line)

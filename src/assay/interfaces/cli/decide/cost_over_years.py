@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from assay.interfaces.cli.common import print_json, print_rows
-from assay.interfaces.cli.decide.decision_text import print_decisions
+from assay.interfaces.cli.decide.decision_text import print_decisions, print_over_years
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.costs.cost_json import cost_over_years_json
 from assay.questions.costs.job_cost import CostView
@@ -28,8 +28,8 @@ from assay.text import (
 )
 
 
-def _print(view: CostView, limit: int | None) -> None:
-    if view.note:
+def _print(view: CostView, limit: int | None, *, with_note: bool) -> None:
+    if view.note and with_note:
         click.echo(f"{view.note}\n")
     if view.varied_settings:
         shared = f"; all have {', '.join(view.shared_settings)}" if view.shared_settings else ""
@@ -113,14 +113,27 @@ def _print_performance(view: CostView, limit: int | None) -> None:
     print_rows(headers, rows, limit=limit, title=title)
 
 
-def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int | None, *, as_json: bool) -> None:
-    """Print the decision on layouts, and the cost of jobs over the years of the request."""
+def print_costs_over_years(
+    repository: Path, request: JobCostRequest, limit: int | None, *, details: bool, as_json: bool
+) -> None:
+    """Print the cheapest options over the years of the request.
+
+    ``details``: also the decision on layouts and the cost of jobs, as wherever no options can be compared.
+    """
     opened, known, _ = read_flagged(repository, request.where)
     costs = job_costs(opened, known.table, request)
     view = costs.view
     if as_json:
         print_json(cost_over_years_json(costs))
         return
+    if costs.over_years is not None:
+        print_over_years(costs.over_years)
+        if view.note:
+            click.echo(view.note)
+        if not details:
+            click.echo("\nJobs and costs of each storage layout: --details. All rows: --all.")
+            return
+        click.echo()
     print_decisions(costs.decisions, rows=limit)
     click.echo()
     for name, level in costs.narrowed.items():
@@ -128,7 +141,7 @@ def print_costs_over_years(repository: Path, request: JobCostRequest, limit: int
             f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
             "depend on it, and each layout has one price here."
         )
-    _print(view, limit)
+    _print(view, limit, with_note=costs.over_years is None)
     _print_performance(view, limit)
     for layout, why in view.unpriced.items():
         click.echo(f"left out: {layout_text(layout)}: {why}")

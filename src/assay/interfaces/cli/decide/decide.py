@@ -24,7 +24,7 @@ from assay.interfaces.cli.common import (
     say,
     where_option,
 )
-from assay.interfaces.cli.decide.decision_text import print_brief, print_decisions
+from assay.interfaces.cli.decide.decision_text import print_brief, print_decisions, print_over_years
 from assay.interfaces.cli.repository_runs import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.buyer import factor_of_details, question_named
@@ -59,6 +59,11 @@ class Details(Enum):
 )
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
+    "--years",
+    type=click.FloatRange(min=0, min_open=True, max=100),
+    help="With --prices: years of use that costs cover. `cheapest` then answers with the costs over these years.",
+)
+@click.option(
     "--ignore", multiple=True, metavar="FACTOR", help="Compare runs that differ in this factor, too; repeatable."
 )
 @click.option(
@@ -89,6 +94,12 @@ class Details(Enum):
     help="Read a dataset of `assay export --dataset` instead of the repository, with --on.",
 )
 @click.option("--on", metavar="SPARK", help="Spark master that reads the dataset: local, yarn, spark://HOST:PORT.")
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the plan that measures a question without an answer, and its cluster file, for `assay run`.",
+)
 @click.option("--by", "factor", hidden=True)
 @click.option("--workload", hidden=True)
 @all_option
@@ -129,15 +140,19 @@ def decide(
         where = (*where, f"workload={workload}")
     if question is None and (options["details"] or of_options or options["baseline"] or options["ignore"]):
         question = "storage"
+    if options["years"] is not None and prices is None:
+        raise click.UsageError("--years needs --prices.")
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
-    given = repeated_options(context, ("where", "prices", "repository"))
+    given = repeated_options(context, ("where", "prices", "years", "repository"))
     output = _Output(row_limit(all_rows), as_json, chosen is not Details.NONE, given)
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
         return
     opened, flagged, table = read_flagged(repository, where)
-    if question is None:
+    if options["plan"] is not None:
+        _write_plan(opened, flagged, request, options["plan"])
+    elif question is None:
         _show_questions(opened, flagged, request, output)
     elif chosen is Details.OPTIONS:
         _show_options(opened, flagged, table, request, options, output)
@@ -174,12 +189,32 @@ def _answered(
     return answer.decisions, view_of(answer)
 
 
+def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, file: Path) -> None:
+    """Write the plan that measures the question, and a cluster file next to it."""
+    from assay.foundation.output import write_whole
+    from assay.questions.decisions.answers import answer_question
+    from assay.questions.decisions.planned_runs import measuring_plan
+
+    question = question_named(request.factor)
+    why = answer_question(opened, flagged.table, question, request).unanswered if question else None
+    if question is None or why is None or why.planned is None:
+        raise SpecificationError("--plan needs a question without an answer", where=f"assay decide {request.factor}")
+    cluster = file.with_name(f"{file.stem}-cluster.yaml")
+    plan = measuring_plan(opened, question, why.planned, cluster.name)
+    write_whole(cluster, plan.cluster.encode())
+    write_whole(file, plan.plan.encode())
+    click.echo(f"wrote {file}: {plural(plan.runs, 'run')}; next: assay run {shlex.quote(str(file))} --dry-run")
+
+
 def _show_decision(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
     decisions, view = _answered(opened, flagged, request)
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions and output.full:
         print_decisions(decisions, rows=output.rows, view=view)
+    elif view and view.over_years and request.years is not None:
+        print_over_years(view.over_years)
+        click.echo(f"\nIn full: assay decide {request.factor} --details{output.given}")
     elif decisions:
         print_brief(decisions[0], view)
         more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
@@ -270,6 +305,8 @@ def _print_next(view: QuestionView, indent: str, given: str) -> None:
     if view.next_command:
         command = view.next_command
         click.echo(f"{indent}      {command}{'' if '--repository' in command else given}")
+    if view.plan_command:
+        click.echo(f"{indent}plan: {view.plan_command}{given}")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

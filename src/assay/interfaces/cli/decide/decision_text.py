@@ -19,6 +19,7 @@ from assay.questions.decisions.sentences.estimate_text import basis_text, interv
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import baseline_text, compared_option
 from assay.questions.decisions.sentences.question_sentences import QuestionView, next_run
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.text import NO_VALUE, level_text, origin_badge, plural, ratio, workload_title
 
 CAVEATS_BRIEF = 3
@@ -42,6 +43,16 @@ def print_brief(decision: Decision, view: QuestionView | None) -> None:
         click.echo(f"caveat: {caveat.text}")
     if following:
         click.echo(f"next: {following}")
+
+
+def print_over_years(costs: CostsOverYears) -> None:
+    """Print the costs over years of use: the answer, a row for each of the cheapest options, and what is covered."""
+    click.secho(costs.answer, bold=True)
+    print_table(costs.headers, [costs.cells(option) for option in costs.options])
+    if costs.more:
+        click.echo(f"… {costs.more} more (--details)")
+    click.echo(costs.covers)
+    click.echo(costs.assumptions)
 
 
 def print_decision(

@@ -35,12 +35,17 @@ def configuration_text(run: Run) -> str:
     return ", ".join(filter(None, [layout_text(run.layout), context_text(others)]))
 
 
-def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
+def run_lines(
+    run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = (), limit: str | None = None
+) -> Iterator[str]:
     """Yield the sections of a run; sections without content are left out.
 
-    ``sizes``: size of each file of the bundle, in bytes. ``flags``: the reasons that the run is an outlier.
+    ``sizes``: size of each file of the bundle, in bytes. ``flags``: the reasons that the run is an outlier. ``limit``:
+    the resource that limited the run, as a sentence; None if unknown.
     """
     yield from _header(run)
+    if limit is not None:
+        yield f"{limit} More: --limits."
     for flag in flags:
         yield f"outlier, {flag.kind}: {flag.reason}"
     sections = run_sections(run, detail, sizes)

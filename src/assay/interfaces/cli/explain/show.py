@@ -6,11 +6,13 @@ from typing import Any
 import click
 import msgspec
 
+from assay.analysis.run_profile.tables.limits_tables import limit_sentence
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.explain.run_text import part_lines, run_lines, table_lines
 from assay.questions.json_values import json_value
 from assay.questions.runs.complete_run import CompleteRun, read_complete_run
+from assay.questions.runs.limits import limits_of_complete_run
 from assay.questions.trust.flags import flags_in, flags_of_run
 from assay.store import Repository
 
@@ -56,13 +58,14 @@ def show(
     if any(parts.values()):
         lines = part_lines(whole.run, whole.detail, whole.tasks, **parts)
     else:
-        lines = run_lines(whole.run, whole.detail, whole.files, flags)
+        known = limits_of_complete_run(whole)
+        lines = run_lines(whole.run, whole.detail, whole.files, flags, limit_sentence(known) if known else None)
     for line in lines:
         click.echo(line)
 
 
 def _show_limits(opened: Repository, run: str, *, seconds: bool, as_json: bool) -> None:
-    from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence, seconds_table
+    from assay.analysis.run_profile.tables.limits_tables import limit_sections, seconds_table
     from assay.questions.runs.limits import limits_of_run
 
     answer = limits_of_run(opened, run)

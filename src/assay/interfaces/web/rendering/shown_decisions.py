@@ -108,7 +108,9 @@ def _simulated_at(answer: QuestionAnswer) -> str:
 
 def _planned_at(answer: QuestionAnswer) -> str:
     """Return the address of the page Plan with the workload and the levels that measure the question."""
-    question, levels = answer.question, ", ".join(answer.question.plan_levels)
+    question = answer.question
+    planned = answer.unanswered.planned if answer.unanswered is not None else None
+    levels = ", ".join(planned.levels if planned else question.plan_levels)
     if not question.plan_factor:
         return "/plan"
     field = (
@@ -116,7 +118,6 @@ def _planned_at(answer: QuestionAnswer) -> str:
         if question.plan_factor == LAYOUT_FACTOR
         else ("levels", f"{question.plan_factor}: {levels}")
     )
-    planned = answer.unanswered.planned if answer.unanswered is not None else None
     if planned is None:
         return f"/plan?{urlencode([field])}"
     fields = [

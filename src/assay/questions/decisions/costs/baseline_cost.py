@@ -65,6 +65,10 @@ def baseline_costs_of(
         years=costs.years,
         hardware=mean_per_h * costs.years * YEAR_H,
         rented=costs.rented,
+        purchase=costs.purchase,
+        rent=costs.rent,
+        power=costs.kwh_price is not None,
+        maintenance=costs.maintenance,
         price_levels=_price_levels(table.subset(rows_priced), costs.factors, per_h),
         jobs=tuple(jobs),
     )

@@ -5,7 +5,7 @@ the reason, where the book has no price for the hardware of the run. A price app
 describes: every combination of cluster and levels is priced by its own parts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,10 +52,22 @@ class RunCosts:
     """Hardware and network that the book does not price, and why."""
     clusters: ClusterPrices | None = None
     """Prices of whole clusters."""
-    rented: bool = False
-    """Whether the book has rents only."""
+    purchase: bool = False
+    rent: bool = False
+    maintenance: bool = False
+    """Whether the book has purchase prices, rents, and a price of maintenance."""
     factors: tuple[str, ...] = ()
     """Columns of the table that prices depend on."""
+
+    @property
+    def rented(self) -> bool:
+        """Whether the book has rents only."""
+        return not self.purchase
+
+    def priced(self, table: RunTable) -> RunTable:
+        """Return the table with the cost of each run in place of its time. The rows are those of ``per_h``."""
+        cost = self.per_h * table.values["duration_s"] / 3600
+        return replace(table, values={**table.values, "duration_s": cost})
 
 
 def run_costs(
@@ -104,7 +116,9 @@ def run_costs(
         site_power_w=power_w[groups.of_row],
         kwh_price=float(book.energy.price_per_kwh) if book.energy else None,
         unpriced=unpriced,
-        rented=not book.has_purchases,
+        purchase=book.has_purchases,
+        rent=any(item.period_h is not None for item in book.items),
+        maintenance=bool(book.maintenance),
         factors=tuple(names),
         clusters=ClusterPrices(tuple(items), item_of_group[groups.of_row], workers[groups.of_row]),
     )

@@ -109,12 +109,17 @@ def _what_is_paid(costs: BaselineCosts, years: str) -> str:
     Several factors with different prices are counted: ``mean over 2 clusters and 2 networks``.
     """
     text = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
+    return f"{text}{mean_of_prices(costs)}"
+
+
+def mean_of_prices(costs: BaselineCosts) -> str:
+    """Return the levels over which the price of a cluster is a mean: ``, mean of the prices with ...``."""
     if not costs.price_levels:
-        return text
+        return ""
     first, *others = costs.price_levels
     if not others and len(first.levels) == 2:
-        return f"{text}, mean of the prices with {options_text(first.factor, first.levels)}"
-    return f"{text}, mean over {joined([_number_of_levels(levels) for levels in costs.price_levels])}"
+        return f", mean of the prices with {options_text(first.factor, first.levels)}"
+    return f", mean over {joined([_number_of_levels(levels) for levels in costs.price_levels])}"
 
 
 def _number_of_levels(levels: PricedLevels) -> str:

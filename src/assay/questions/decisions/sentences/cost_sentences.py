@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
+from assay.analysis.statistics import RUNS_MIN
 from assay.model import Origin
 from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import priced_option
@@ -15,13 +17,17 @@ SHARE_MAX = 1.0
 """Maximum additional cost that is also stated as a percentage: above it, the ratio reads more easily."""
 
 
-def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
-    """Return the cost of a job on an option relative to the baseline: ``A job on SSDs costs 25 % less than on ...``."""
+def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = "") -> str:
+    """Return the cost of a job on an option relative to the baseline: ``A job on SSDs costs 25 % less than on ...``.
+
+    ``where``: the runs that the ratio covers, in front of the statement: ``with SSDs, ``.
+    """
     option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
     amount = cost_text(cost)
     match cost.verdict:
         case CostVerdict.NOT_ENOUGH_RUNS:
-            text = f"not enough runs for a verdict on the cost per job of {option}: {amount} that of {baseline}"
+            ratio = f"{format_ratio(cost.ratio)}×"
+            text = f"not enough runs for a verdict on the cost per job of {option}: {ratio} that of {baseline}"
         case CostVerdict.NOT_DISTINGUISHABLE if not excludes_one(cost):
             text = f"no difference in the cost per job of {option} and {baseline} is shown: {amount}"
         case CostVerdict.NOT_DISTINGUISHABLE:
@@ -29,7 +35,18 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
             text += f"comparisons: {amount}"
         case _:
             text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}"
-    return capitalised(f"{text}.")
+    return capitalised(f"{where}{text}.")
+
+
+def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
+    """Return each storage class in words with the cost ratio of the headline's option over all workloads that the
+    classes share; empty unless the effect is shown to depend on the storage, and each class has a cost."""
+    by_storage = decision.storage_effects
+    if by_storage is None:
+        return ()
+    over_all = [effect for effect in by_storage.effects if not effect.workload or by_storage.workloads == 1]
+    known = [(option_text(DEVICE_CLASS, effect.storage), effect.cost) for effect in over_all if effect.cost]
+    return tuple(known) if len(known) == len(over_all) else ()
 
 
 def cost_text(cost: CostRatio) -> str:
@@ -65,21 +82,17 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
     cheapest, ties = decision.cheapest.option, decision.cheapest.ties
     costs = {option.option: option.cost for option in decision.options if option.cost}
     where, baseline = _where_text(decision), compared_option(decision, decision.baseline)
-    apart = sum(option.cost is None for option in decision.options)
-    unknown = (
-        f" {plural(apart, 'option')} {'is' if apart == 1 else 'are'} not compared in cost."
-        if apart and count_others
-        else ""
-    )
+    unknown = _not_compared(decision) if count_others else ""
     if ties and (shared := shared_by_leaders(decision)):
-        names = _other_levels(decision, shared)
+        names = levels_of_leaders(decision)
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
         if len(names) <= OPTIONS_NAMED:
             figures = joined([f"{format_ratio(cost)}× (with {name})" for cost, name in zip(ratios, names, strict=True)])
         else:
             figures = f"{format_ratio(min(ratios))}× to {format_ratio(max(ratios))}×"
         text = f"{_shared_text(shared)}{where}: {figures} the cost of {baseline}. "
-        text += f"Between {_named(names)}, no difference in cost is shown"
+        of_shared = option_text(" + ".join(shared), " + ".join(shared.values()))
+        text += f"With {of_shared}, no difference in cost between {named_options(names)} is shown"
     elif ties:
         text = _undecided_cheapest(decision, costs, where_text(decision))
     else:
@@ -94,6 +107,17 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
             text += _cheaper_on(decision, cheapest)
     start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
     return f"{start}{unknown}"
+
+
+def _not_compared(decision: Decision) -> str:
+    """Return the number of options without a cost ratio, by reason; empty if there are none."""
+    without = [option for option in decision.options if option.cost is None]
+    unmatched = sum(option.time is None for option in without)
+    unpriced = len(without) - unmatched
+    reasons = [(unmatched, "too few runs match those of the others"), (unpriced, "runs without a price")]
+    known = [(number, reason) for number, reason in reasons if number]
+    texts = [f"{plural(number, 'option')} ({reason})" for number, reason in known]
+    return f" Not compared in cost: {joined(texts)}." if texts else ""
 
 
 def _where_text(decision: Decision) -> str:
@@ -115,7 +139,7 @@ def _exceptions(decision: Decision, option: str) -> str:
         for result in decision.results
         if result.option == option and result.cost and result.cost.verdict is CostVerdict.DEARER
     ]
-    return f" It costs more on {_named(dearer)}." if dearer else ""
+    return f" It costs more on {named_options(dearer)}." if dearer else ""
 
 
 def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], where: str) -> str:
@@ -128,19 +152,32 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
 
     of_baseline = compared_option(decision, baseline)
     if all(name in costs and costs[name].verdict is CostVerdict.CHEAPER for name in (cheapest, *ties)):
-        names = _named([name_of(name) for name in (cheapest, *ties)])
+        names = named_options([name_of(name) for name in (cheapest, *ties)])
         return f"{names} cost less per job than {of_baseline}{where}; which is the cheapest is open"
     verb = "has" if option_verb(decision.factor, cheapest) == "is" else "have"
     text = f"{compared_option(decision, cheapest)} {verb} the lowest mean cost per job{where}"
+    if (runs := runs_below_minimum(decision)) is not None:
+        text += "" if cheapest == baseline else f": {format_ratio(costs[cheapest].ratio)}× that of {of_baseline}"
+        return f"{text}. Which is the cheapest is open: a verdict needs {RUNS_MIN} runs of each option, not {runs}"
     if cheapest != baseline:
         text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
     if len(ties) == len(costs) and len(costs) > 1:
-        few = cheapest in costs and costs[cheapest].verdict is CostVerdict.NOT_ENOUGH_RUNS
-        return f"{text}. {'With so few runs, none' if few else 'None'} of the {len(ties)} other options is ruled out"
-    return f"{text}. Not ruled out: {_named([compared_option(decision, name) for name in ties])}"
+        return f"{text}. None of the {len(ties)} other options is ruled out"
+    return f"{text}. Not ruled out: {named_options([compared_option(decision, name) for name in ties])}"
 
 
-def _named(names: list[str]) -> str:
+def runs_below_minimum(decision: Decision) -> int | None:
+    """Return the number of runs of each option where no cost has enough runs for a verdict; else None."""
+    priced = [option for option in decision.options if option.cost and option.time]
+    if not priced or any(option.cost and option.cost.verdict is not CostVerdict.NOT_ENOUGH_RUNS for option in priced):
+        return None
+    groups = [option.time.groups or 1 for option in priced if option.time]
+    runs = [min(option.time.runs_baseline, option.time.runs_option) for option in priced if option.time]
+    return min(number // group for number, group in zip(runs, groups, strict=True))
+
+
+def named_options(names: list[str]) -> str:
+    """Return options as a list that names the first :data:`OPTIONS_NAMED`: ``A, B, C and 4 more``."""
     more = len(names) - OPTIONS_NAMED
     return joined([*names[:OPTIONS_NAMED], f"{more} more"] if more > 0 else names)
 
@@ -171,10 +208,10 @@ def _shared_text(shared: Mapping[str, str]) -> str:
     return f"{option_text(factor, level)} {verb} the cheapest per job"
 
 
-def _other_levels(decision: Decision, shared: Mapping[str, str]) -> list[str]:
+def levels_of_leaders(decision: Decision) -> list[str]:
     """Return the levels in which the cheapest option and its ties differ, in words: ``InfiniBand``, ``Ethernet``."""
     assert decision.cheapest is not None
-    factors = decision.factor.split(" + ")
+    shared, factors = shared_by_leaders(decision), decision.factor.split(" + ")
     names = []
     for option in (decision.cheapest.option, *decision.cheapest.ties):
         levels = dict(zip(factors, option.split(" + "), strict=True))
@@ -185,14 +222,17 @@ def _other_levels(decision: Decision, shared: Mapping[str, str]) -> list[str]:
 def cost_headline(decision: Decision) -> str | None:
     """Return the cost per job of the leading option, and which option is the cheapest; None without prices.
 
-    Where one sentence states both, it is the only one.
+    Where one sentence states both, it is the only one. Where the effect depends on the storage, the cost with each
+    storage class is stated.
     """
     chosen, cheapest = priced_option(decision), decision.cheapest
     if chosen is None or chosen.cost is None:
         return None
+    by_storage = costs_by_storage(decision)
+    if by_storage and decision.storage_effects and decision.storage_effects.option == chosen.option:
+        texts = [cost_sentence(decision, chosen.option, cost, f"with {name}, ") for name, cost in by_storage]
+        return f"{' '.join(texts)} The mean over the storage classes is {cost_text(chosen.cost)}."
     sentence = cost_sentence(decision, chosen.option, chosen.cost)
-    if decision.storage_effects is not None:
-        sentence += " This is the mean over the storage classes, and the effect depends on them."
     cheaper = chosen.cost.verdict is CostVerdict.CHEAPER
     exceptions = _exceptions(decision, chosen.option) if cheaper else ""
     if sum(option.cost is not None for option in decision.options) == 1:

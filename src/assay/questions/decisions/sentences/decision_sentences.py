@@ -20,7 +20,12 @@ from assay.questions.decisions.decision import (
     WorkloadResult,
 )
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, priced_option
-from assay.questions.decisions.sentences.cost_sentences import OPTIONS_NAMED, cost_headline, price_sentence
+from assay.questions.decisions.sentences.cost_sentences import (
+    OPTIONS_NAMED,
+    cost_headline,
+    costs_by_storage,
+    price_sentence,
+)
 from assay.questions.decisions.sentences.estimate_text import (
     compared_workloads,
     excludes_one,
@@ -56,12 +61,16 @@ def question(decision: Decision) -> str:
     return _QUESTIONS.get(decision.factor, f"Which {joined(titles)}?")
 
 
-def row_verdict(decision: Decision, result: WorkloadResult | OptionResult) -> str:
-    """Return the verdict of a row: ``faster``, or ``slower before correction for 38 comparisons``."""
+def row_verdict(decision: Decision, result: WorkloadResult | OptionResult, *, count: bool = True) -> str:
+    """Return the verdict of a row: ``faster``, or ``slower before correction for 38 comparisons``.
+
+    Without ``count``, the number of comparisons is left out: ``slower before correction``.
+    """
     if result.time is None or not _only_alone(result.verdict, result.time):
         return result.verdict
     alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
-    return f"{alone} before correction for {plural(decision.family, 'comparison')}"
+    text = f"{alone} before correction"
+    return f"{text} for {plural(decision.family, 'comparison')}" if count else text
 
 
 def _only_alone(verdict: Verdict, time: TimeRatio | None) -> bool:
@@ -109,7 +118,13 @@ def headline(decision: Decision) -> str:
         text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_range_clause(decision, best)}"
     else:
         text = _unnamed_text(decision, compared, where)
-    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
+    return _complete_text(decision, text)
+
+
+def _complete_text(decision: Decision, text: str) -> str:
+    """Return the answer as a sentence, after its origin and the disks that it does not cover."""
+    start = f"{_disks_left_out(decision)} " if _answers_for_volumes(decision) else ""
+    return f"{start}{'Simulated: ' if decision.origin == Origin.SIMULATED else ''}{text}."
 
 
 def _unnamed_text(decision: Decision, compared: Sequence[OptionResult], where: str) -> str:
@@ -138,16 +153,24 @@ def summary(decision: Decision) -> str:
     """Return the answer with its interval, its number of runs and the cost per job, in one sentence."""
     _, best, named = _compared(decision)
     if not named or best.time is None:
-        cost = best.cost
-        return headline(decision) if cost is None else f"{headline(decision)[:-1]}; {_cost_summary(cost)}."
+        costs = _costs_summary(decision, best)
+        return f"{headline(decision)[:-1]}; {costs}." if costs else headline(decision)
     where = f"{where_text(decision)}{_settings_text(decision, best)}"
     alone = _only_alone(best.verdict, best.time)
     verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone else best.verdict
     text = _claim(decision, best.option, verdict, best.time, where)
     runs = plural(best.time.runs_baseline + best.time.runs_option, "run")
     text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone else ''})"
-    text += f", {_cost_summary(best.cost)}" if best.cost else ""
-    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
+    costs = _costs_summary(decision, best)
+    text += f", {costs}" if costs else ""
+    return _complete_text(decision, text)
+
+
+def _costs_summary(decision: Decision, option: OptionResult) -> str:
+    """Return the option's cost ratio, for each storage class where it depends on the storage; empty without prices."""
+    if by_storage := costs_by_storage(decision):
+        return joined([f"{_cost_summary(cost)} with {name}" for name, cost in by_storage])
+    return _cost_summary(option.cost) if option.cost else ""
 
 
 def _cost_summary(cost: CostRatio) -> str:
@@ -233,9 +256,31 @@ def evidence(decision: Decision) -> str:
         names = [_tie_text(decision, option) for option in ties[:OPTIONS_NAMED]]
         names += [f"{len(ties) - OPTIONS_NAMED} more"] if len(ties) > OPTIONS_NAMED else []
         texts.append(f"Not distinguishable from {compared_option(decision, decision.leader)}: {joined(names)}.")
-    if decision.disks is not None and decision.disks.left_out:
-        texts.append(f"Not compared for {_disk_runs(decision.disks.left_out)}.")
-    return " ".join(texts)
+    if not _answers_for_volumes(decision):
+        texts.append(_disks_left_out(decision))
+    return " ".join(filter(None, texts))
+
+
+def _answers_for_volumes(decision: Decision) -> bool:
+    """Return whether numbers of remote volumes were compared, and the runs with local disks were not."""
+    if decision.disks is None:
+        return False
+    compared = {disks.kind for disks in decision.disks.compared}
+    return not compared & set(DeviceKind) and any(disks.kind in set(DeviceKind) for disks in decision.disks.left_out)
+
+
+def _disks_left_out(decision: Decision) -> str:
+    """Return the kinds of disks without a comparison, and why; empty if there are none.
+
+    ``Not measured for hard disks and SSDs: all had 1 per worker.``
+    """
+    texts: dict[str, list[str]] = {}
+    for disks in decision.disks.left_out if decision.disks else ():
+        few = len(disks.numbers) == 1
+        reason = f"all had {disks.numbers[0]} per worker" if few else "no two runs are equal in everything else"
+        texts.setdefault(reason, []).append(disk_kind_text(disks.kind))
+    clauses = [f"{joined(kinds)}: {reason}" for reason, kinds in texts.items()]
+    return f"Not measured for {'; for '.join(clauses)}." if clauses else ""
 
 
 def remarks(decision: Decision) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, DeviceClass
 from assay.analysis.comparison.factors.disk_counts import DISKS
@@ -58,7 +59,7 @@ def option_text(factor: str, level: str) -> str:
     if factor == LAYOUT_FACTOR:
         return f"{meaning} ({level})" if meaning else level
     if factor == "network":
-        return meaning or level
+        return meaning or _spaced(level)
     if factor in COUNTED and level.isdecimal():
         return plural(int(level), COUNTED[factor]) + (" per worker" if factor in _PER_WORKER else "")
     return f"{column_title(factor)} {level_text(factor, level)}"
@@ -71,6 +72,31 @@ def compared_option(decision: Decision, level: str) -> str:
     if len(nouns) == 1 and level.isdecimal():
         return f"{plural(int(level), nouns.pop())} per worker"
     return option_text(decision.factor, level)
+
+
+def without_shared_levels(decision: Decision) -> Decision:
+    """Return a decision on several factors without the factors in which its options are equal: names get shorter."""
+    factors = decision.factor.split(" + ")
+    names = [decision.baseline, *(option.option for option in decision.options)]
+    levels = [name.split(" + ") for name in names]
+    kept = [number for number in range(len(factors)) if len({level[number] for level in levels}) > 1]
+    if not kept or len(kept) == len(factors):
+        return decision
+
+    def short(name: str) -> str:
+        return " + ".join(name.split(" + ")[number] for number in kept)
+
+    cheapest = decision.cheapest
+    return replace(
+        decision,
+        factor=" + ".join(factors[number] for number in kept),
+        baseline=short(decision.baseline),
+        leader=short(decision.leader),
+        ties=tuple(map(short, decision.ties)),
+        options=tuple(replace(option, option=short(option.option)) for option in decision.options),
+        results=tuple(replace(result, option=short(result.option)) for result in decision.results),
+        cheapest=cheapest and replace(cheapest, option=short(cheapest.option), ties=tuple(map(short, cheapest.ties))),
+    )
 
 
 def baseline_text(factor: str, level: str) -> str:
@@ -90,14 +116,18 @@ def change_text(name: str, value: str) -> str:
     """Return a change of a what-if question in words: ``2 SSDs per worker (SS2)``, ``25 Gbit/s per node``."""
     if name == WORKER_TYPE:
         return f"{value} workers"
-    spaced = re.sub(r"(?<=\d)(?=[A-Za-z])", " ", value)
     if name in _CHANGED:
-        return _CHANGED[name].format(spaced)
+        return _CHANGED[name].format(_spaced(value))
     if name == WORKERS_COUNT:
         return option_text(WORKERS_FACTOR, value)
     if name in (LAYOUT_FACTOR, NETWORK_FACTOR, CONTAINERS):
         return option_text(name, value)
     return f"{column_title(name)} {level_text(name, value)}" if column_title(name) != name else f"{name}={value}"
+
+
+def _spaced(value: str) -> str:
+    """Return a quantity with a space before its unit: ``25 Gbit/s``."""
+    return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", value)
 
 
 def context_text(levels: Mapping[str, str]) -> str:
@@ -130,7 +160,10 @@ def _plain_level(name: str, level: str) -> str:
 
 
 def option_verb(factor: str, level: str) -> str:
-    """Return the verb that follows an option: ``are`` after a plural."""
+    """Return the verb that follows an option: ``are`` after a plural. Levels of several factors: that of the first."""
+    if " + " in factor:
+        first, *_ = zip(factor.split(" + "), level.split(" + "), strict=True)
+        return option_verb(*first)
     if factor == DEVICE_CLASS:
         return "is" if level == DeviceClass.HYBRID else "are"
     if factor in COUNTED:

@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from shlex import quote
 
 from assay.analysis.comparison.verdict_text import scope_text
-from assay.analysis.statistics import Verdict
+from assay.analysis.statistics import RUNS_MIN, Verdict
 from assay.model import NODE_MEMORY
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
-from assay.questions.decisions.decision import Decision
+from assay.questions.decisions.decision import CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.sentences.cost_sentences import (
     cheapest_sentence,
     cost_headline,
     cost_text,
     price_sentence,
+    runs_below_minimum,
     shared_by_leaders,
 )
 from assay.questions.decisions.sentences.decision_sentences import (
@@ -28,7 +29,8 @@ from assay.questions.decisions.sentences.decision_sentences import (
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
 from assay.questions.decisions.sentences.option_words import COUNTED, option_text, options_text
-from assay.text import capitalised, column_title, joined, level_text, plural, workload_title
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
+from assay.text import capitalised, column_title, format_ratio, joined, level_text, plural, workload_title
 
 STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
@@ -103,9 +105,20 @@ def next_run(decision: Decision) -> str | None:
     return None if _has_verdict(decision) else next(iter(next_sentences(decision)), None)
 
 
+def _runs_for_costs(decision: Decision) -> str | None:
+    """Return the runs that allow a verdict on costs; None where there are enough."""
+    runs = runs_below_minimum(decision)
+    if runs is None:
+        return None
+    missing, options = RUNS_MIN - runs, 1 + sum(option.cost is not None for option in decision.options)
+    times = "once more" if missing == 1 else f"{missing} more times"
+    titles = joined([workload_title(workload) for workload in decision.shared_workloads])
+    return f"Run {titles} {times} with each of the {options} options: {RUNS_MIN} runs each allow a verdict."
+
+
 def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
     """Return the runs that measure a question, and how long they take."""
-    levels = options_text(question.plan_factor, question.plan_levels)
+    levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
     if why.planned is None:
         return f"Plan runs with {levels}."
     return (
@@ -118,7 +131,8 @@ def next_step(answer: QuestionAnswer) -> str | None:
     """Return how to answer the question, or the first proposal of further runs where the headline has no verdict."""
     why, question = answer.unanswered, answer.question
     if why is None:
-        return next_run(answer.decisions[0])
+        first = answer.decisions[0]
+        return (_runs_for_costs(first) if question.name == CHEAPEST else None) or next_run(first)
     if why.filters:
         return f"Clear the filter {joined([_condition(condition) for condition in why.filters])}."
     if why.price_list:
@@ -152,6 +166,12 @@ def next_command(answer: QuestionAnswer) -> str | None:
     return f"assay whatif --set {question.change}" if why.simulable else None
 
 
+def plan_command(answer: QuestionAnswer) -> str | None:
+    """Return the command that writes the plan of the runs which measure the question; None where none does."""
+    name = answer.question.name
+    return f"assay decide {name} --plan {name}.yaml" if answer.unanswered and answer.unanswered.plannable else None
+
+
 def answer_summary(answer: QuestionAnswer) -> str:
     """Return the answer with interval, runs and cost in one sentence, or why there is none."""
     if not answer.decisions or answer.question.name == CHEAPEST:
@@ -170,7 +190,9 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     if option is None or option.cost is None or option.time is None:
         return ""
     verdict, runs = capitalised(option.cost.verdict.value), basis_text(option.time)
-    return f"{verdict}: {cost_text(option.cost)}, {runs}, {scope_text(option.time.scope)}."
+    few = option.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS
+    ratio = f"{format_ratio(option.cost.ratio)}×" if few else cost_text(option.cost)
+    return f"{verdict}: {ratio}, {runs}, {scope_text(option.time.scope)}."
 
 
 def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
@@ -195,6 +217,11 @@ def answer_amounts(answer: QuestionAnswer) -> CostAmounts | None:
         return None
     first = answer.decisions[0]
     return amount_sentences(first, cheapest_option(first) if answer.question.name == CHEAPEST else None)
+
+
+def answer_over_years(answer: QuestionAnswer) -> CostsOverYears | None:
+    """Return the costs over years of use; None without prices, and where cost is not the question."""
+    return costs_over_years(answer.decisions[0]) if answer.decisions and answer.question.name == CHEAPEST else None
 
 
 def answer_confidence(answer: QuestionAnswer) -> str:
@@ -233,12 +260,16 @@ class QuestionView:
     """Details of the answer: ratios by workload and storage, workloads left out, and prices."""
     amounts: CostAmounts | None
     """Costs in absolute amounts, of the leading or, where cost is the question, the cheapest option."""
+    over_years: CostsOverYears | None
+    """Costs of the cheapest options over years of use, where cost is the question; else None."""
     confidence: str
     """Whether the runs decide it at 95 %, and for which settings; empty where there is no answer."""
     next_step: str | None
     """How to answer the question, or the runs to make next where the headline has no verdict; else None."""
     next_command: str | None
     """The command that answers the question without new runs; None where there is none."""
+    plan_command: str | None
+    """The command that writes the plan of the runs which measure the question; None where none does."""
     decisions: tuple[DecisionAnswer, ...]
     """The first is the answer."""
 
@@ -255,8 +286,10 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         cost=answer_cost(answer),
         remarks=answer_remarks(answer),
         amounts=answer_amounts(answer),
+        over_years=answer_over_years(answer),
         confidence=answer_confidence(answer),
         next_step=next_step(answer),
         next_command=next_command(answer),
+        plan_command=plan_command(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
     )

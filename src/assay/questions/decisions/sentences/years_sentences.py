@@ -1,0 +1,170 @@
+"""Costs over years of use as a short answer: the cheapest options with their prices, and what the prices cover.
+
+In: the decision on the cheapest option. Out: :class:`CostsOverYears`, which every interface shows. The same work is the
+jobs that the cluster of the baseline runs in these years. Its cost on an option is the baseline's price times the cost
+ratio, with the interval of the ratio.
+"""
+
+from dataclasses import dataclass
+
+from assay.analysis.comparison.verdict_text import scope_text
+from assay.analysis.statistics import RUNS_MIN
+from assay.questions.decisions.decision import BaselineCosts, CostRatio, CostVerdict, Decision
+from assay.questions.decisions.sentences.amount_sentences import mean_of_prices
+from assay.questions.decisions.sentences.cost_sentences import (
+    levels_of_leaders,
+    named_options,
+    runs_below_minimum,
+    shared_by_leaders,
+)
+from assay.questions.decisions.sentences.estimate_text import where_text
+from assay.questions.decisions.sentences.option_words import baseline_text, compared_option, option_text, option_verb
+from assay.text import capitalised, joined, money, money_interval, plural, scale_text
+
+OPTIONS_PRICED = 3
+"""Maximum number of options in the answer, the baseline excepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionOverYears:
+    """Costs of one option over the years."""
+
+    option: str
+    cluster: float
+    """Price of the cluster over the years."""
+    work: float
+    """Cost of the same work."""
+    work_low: float | None
+    work_high: float | None
+    """Ends of the 95 % interval; None for the baseline, and with too few runs for a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostsOverYears:
+    """The short answer to "which is the cheapest over years of use?"."""
+
+    years: float
+    currency: str
+    answer: str
+    options: tuple[OptionOverYears, ...]
+    """The cheapest options for the same work, then the baseline."""
+    more: int
+    """Number of further options with a price."""
+    covers: str
+    """What the price of a cluster covers."""
+    assumptions: str
+
+    def cells(self, option: OptionOverYears) -> tuple[str, str, str, str]:
+        """Return an option as the cells of a table: option, cluster, same work, 95 % interval."""
+        return (
+            option.option,
+            money(option.cluster, self.currency),
+            money(option.work, self.currency),
+            money_interval(option.work_low, option.work_high, self.currency),
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The answer, then a sentence for each option, and what the costs cover and assume."""
+        texts = []
+        for option in self.options:
+            name, cluster, work, interval = self.cells(option)
+            known = f" ({interval})" if option.work_low is not None else ""
+            texts.append(f"{name}: {cluster} for the cluster, {work}{known} for the same work.")
+        return self.answer, *texts, self.covers, self.assumptions
+
+    @property
+    def headers(self) -> tuple[str, str, str, str]:
+        """The heads of the columns of :meth:`cells`."""
+        return "Option", f"Cluster for {_years_text(self.years)}", "Same work", "95 % interval"
+
+
+def costs_over_years(decision: Decision) -> CostsOverYears | None:
+    """Return the short answer of a decision on the cheapest option; None without prices."""
+    costs, cheapest, currency = decision.baseline_costs, decision.cheapest, decision.currency
+    if costs is None or cheapest is None or currency is None:
+        return None
+    priced = {option.option: option.cost for option in decision.options if option.cost}
+    order = sorted(priced, key=lambda name: priced[name].ratio)
+    shown = order[: max(OPTIONS_PRICED, 1)]
+    if cheapest.option == decision.baseline:
+        shown = [decision.baseline, *shown]
+    elif decision.baseline not in shown:
+        shown = [*shown, decision.baseline]
+    return CostsOverYears(
+        years=costs.years,
+        currency=currency,
+        answer=_answer(decision, costs),
+        options=tuple(_option(decision, name, priced.get(name), costs) for name in shown),
+        more=len(priced) + 1 - len(shown),
+        covers=_covers(costs),
+        assumptions=_assumptions(decision, costs),
+    )
+
+
+def _option(decision: Decision, name: str, cost: CostRatio | None, costs: BaselineCosts) -> OptionOverYears:
+    text = baseline_text(decision.factor, name)
+    if cost is None:
+        return OptionOverYears(text, costs.hardware, costs.hardware, None, None)
+    low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
+    return OptionOverYears(
+        option=text,
+        cluster=costs.hardware * cost.price_ratio,
+        work=costs.hardware * cost.ratio,
+        work_low=None if low is None else costs.hardware * low,
+        work_high=None if high is None else costs.hardware * high,
+    )
+
+
+def _answer(decision: Decision, costs: BaselineCosts) -> str:
+    assert decision.cheapest is not None
+    over, cheapest, ties = f"Over {_years_text(costs.years)}", decision.cheapest.option, decision.cheapest.ties
+    if (runs := runs_below_minimum(decision)) is not None:
+        return (
+            f"{over}, the cheapest option is open: a verdict needs {RUNS_MIN} runs of each option, not {runs}. "
+            f"{capitalised(compared_option(decision, cheapest))} {_has(decision)} the lowest mean."
+        )
+    shared = shared_by_leaders(decision)
+    if shared:
+        others = named_options(levels_of_leaders(decision))
+        option = option_text(" + ".join(shared), " + ".join(shared.values()))
+        verb = "costs" if option_verb(*next(iter(shared.items()))) == "is" else "cost"
+        return f"{over}, {option} {verb} least for the same work. Between {others}, no difference is shown."
+    if ties:
+        others = named_options([compared_option(decision, name) for name in ties])
+        return (
+            f"{over}, the cheapest option is open: {compared_option(decision, cheapest)} {_has(decision)} the lowest "
+            f"mean, and {others} {'is' if len(ties) == 1 else 'are'} not ruled out."
+        )
+    verb = "costs" if option_verb(decision.factor, cheapest) == "is" else "cost"
+    return f"{over}, {compared_option(decision, cheapest)} {verb} least for the same work."
+
+
+def _has(decision: Decision) -> str:
+    assert decision.cheapest is not None
+    return "has" if option_verb(decision.factor, decision.cheapest.option) == "is" else "have"
+
+
+def _covers(costs: BaselineCosts) -> str:
+    """Return what the price of a cluster covers: ``rent, 24 h a day; power and maintenance have no price``."""
+    has = {"power": costs.power, "maintenance": costs.maintenance}
+    kinds = [name for name, priced in (("purchase", costs.purchase), ("rent, 24 h a day", costs.rent)) if priced]
+    text = joined([*kinds, *(name for name, priced in has.items() if priced)])
+    missing = [name for name, priced in has.items() if not priced]
+    apart = f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing)}." if missing else ""
+    return f"Cluster: {text}{mean_of_prices(costs)}.{apart or f' Price book {costs.book} of {costs.date}.'}"
+
+
+def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
+    baseline = compared_option(decision, decision.baseline)
+    scopes = [option.time for option in decision.options if option.cost and option.time]
+    lab = f", measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
+    intervals = "The intervals come from run times; " if runs_below_minimum(decision) is None else "No intervals; "
+    return (
+        f"Same work: {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
+        f"{scope_text(scopes[0].scope)}. {intervals}prices count as exact."
+    )
+
+
+def _years_text(years: float) -> str:
+    return plural(round(years), "year") if years == round(years) else f"{years:g} years"
