@@ -97,7 +97,7 @@ def test_bscs_table_2(take: str) -> None:
     assert costs == [(layout, network, seconds, f"${cost}") for layout, network, seconds, cost in TABLE_2]
     # One run of each: the paper's order stays, but no verdict rests on it.
     assert [row.rank for row in view.rows] == [None] * 8
-    assert view.headline.startswith("2 SSDs per worker (SS2) with InfiniBand has the lowest mean cost per job")
+    assert view.headline.startswith("2 SSDs per worker (SS2) with InfiniBand have the lowest mean cost per job")
     assert view.headline.endswith("Which is the cheapest is open: a verdict needs 3 runs of each option, not 1.")
     assert [row.label for row in view.rows if row.on_pareto_front] == ["SS2 IB"]
 

@@ -147,7 +147,7 @@ def test_an_explicit_zero_is_a_price() -> None:
 def test_a_price_for_a_level_holds_for_no_other_and_every_level_needs_one() -> None:
     base, infiniband = item("3", "cluster-hour"), item("1", "cluster-hour", name="ib", when={"network": ("IB",)})
     assert hourly_rate(book(base, infiniband), replace(COUNTS, levels={"network": "IB"}), "HD2").per_h == 4
-    with pytest.raises(SpecificationError, match="no price for network ETH"):
+    with pytest.raises(SpecificationError, match="no price for network Ethernet"):
         hourly_rate(book(base, infiniband), COUNTS, "HD2")
     with pytest.raises(SpecificationError, match="depend on network"):
         hourly_rate(book(base, infiniband), replace(COUNTS, levels={}), "HD2")

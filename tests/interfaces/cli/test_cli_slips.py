@@ -135,7 +135,7 @@ def test_a_full_disk_in_the_table_writer_is_reported_with_path_and_remedy(tmp_pa
         (("decide", "layuot", "--details", "options"), "did you mean 'layout'?"),
         (("decide", "layout", "--where", "layout=HDD2"), "did you mean 'HD2'?"),
         (("decide", "layout", "--where", "storage=HD2"), "did you mean 'layout'?"),
-        (("decide", "layout", "--details", "groups", "--baseline", "hd2"), "did you mean 'HD2'?"),
+        (("decide", "layout", "--details", "groups", "--baseline", "HDD2"), "did you mean 'HD2'?"),
     ],
 )
 def test_a_misspelt_name_gets_a_suggestion(arguments: tuple[str, ...], hint: str, stored: Path) -> None:
