@@ -12,7 +12,7 @@ OUTPUT = "interfaces/cli/test_cli_output.py::"
 LIMITS = "interfaces/web/test_web_limits.py::"
 WATCHING = "execution/campaign/test_campaign_watching.py::"
 READINESS = "execution/engines/test_engines_readiness.py::"
-HOSTILE = "store/test_repository_hostile.py::"
+HOSTILE = "store/exchange/test_repository_hostile.py::"
 LOOP = "execution/campaign/test_campaign_loop.py::"
 CANCELLATION = "execution/campaign/test_campaign_cancellation.py::"
 TIMING = "execution/engines/test_engines_timing.py::"
@@ -313,8 +313,8 @@ COMING_IN = (
         "`=cmd|…` in an exported CSV",
         "no cell is a formula, and every text comes back",
         (
-            "store/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back",
-            "store/test_repository_exchange.py::test_cells_are_reversible_and_harmless",
+            "store/exchange/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back",
+            "store/exchange/test_repository_exchange.py::test_cells_are_reversible_and_harmless",
         ),
     ),
 )

@@ -16,7 +16,7 @@ from assay.questions.runs.code_profiles.code_profile import CodeProfileRequest, 
 from assay.store import Repository
 from builders import build_repository, make_run
 
-RECORDED = Path(__file__).parents[1] / "data" / "profiles" / "terasort-merge.collapsed.gz"
+RECORDED = Path(__file__).parents[2] / "data" / "profiles" / "terasort-merge.collapsed.gz"
 FACTS = {"kind": "cpu", "method": "async-profiler 4.6, ctimer", "reason": "no perf_events", "interval_ms": 10}
 
 
