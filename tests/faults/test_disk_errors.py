@@ -8,7 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
@@ -61,10 +63,15 @@ class Disturbed:
     def stored(self) -> list[Run]:
         return Repository.open(self.repository).runs(environment=False)
 
+    def end_campaign(self) -> None:
+        """Give the same command in this process, without the layer: another process would import assay first."""
+        arguments = ["run", str(self.plan), "--repository", str(self.repository)]
+        done = CliRunner().invoke(assay, arguments, env={"XDG_STATE_HOME": str(self.state)})
+        assert done.exit_code == 0, done.output
+        self.all_is_well()
+
     def all_is_well(self) -> None:
-        """The same command ends the campaign: each run valid and there once, nothing left anywhere."""
-        done = self.run()
-        assert done.returncode == 0, done.stderr
+        """The campaign has ended: each run is valid and there once, and nothing is left anywhere."""
         assert sorted((run.repetition, run.status) for run in self.stored()) == [
             (number, RunStatus.VALID) for number in (1, 2)
         ]
@@ -110,7 +117,7 @@ def test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing(
     assert os.strerror(number) in done.stderr
     assert "→" in done.stderr
     disturbed.layer.mend()
-    disturbed.all_is_well()
+    disturbed.end_campaign()
 
 
 @needs_simulator
@@ -121,7 +128,7 @@ def test_a_rebuildable_failure_ends_no_campaign(disturbed: Disturbed, part: str)
     assert done.returncode == 0, done.stderr
     assert [run.status for run in disturbed.stored()] == [RunStatus.VALID] * 2
     disturbed.layer.mend()
-    disturbed.all_is_well()
+    disturbed.end_campaign()
 
 
 @needs_simulator
@@ -137,7 +144,7 @@ def test_an_unreadable_run_is_reported_and_is_readable_again_afterwards(disturbe
     assert checked.returncode == 6
     assert os.strerror(errno.EIO) in checked.stdout + checked.stderr
     disturbed.layer.mend()
-    disturbed.all_is_well()
+    disturbed.end_campaign()
 
 
 @needs_simulator
@@ -147,6 +154,7 @@ def test_a_campaign_continues_and_restarts_after_the_clock_has_jumped(disturbed:
     assert disturbed.run().returncode == 6
     disturbed.layer.mend()
     disturbed.layer.set_clock(seconds)
+    assert disturbed.run().returncode == 0
     disturbed.all_is_well()
     assert len(list((disturbed.repository / "campaigns").iterdir())) == 1
     # The run that started last is the one to resume, whatever its id.
