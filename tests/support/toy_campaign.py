@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import assay.workloads
-from assay.execution.campaign.attempts.runner import CampaignSummary, run_campaign
+from assay.execution.campaign.attempts.runner import CampaignCluster, CampaignSummary, run_campaign
+from assay.execution.campaign.loop import CampaignWork
 from assay.execution.campaign.prepare import prepare
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.runs.run import Run
@@ -98,5 +99,5 @@ def carried_out(path: Path, repository: Repository, watcher: Quiet) -> CampaignS
     plan = load_plan(path, {"toy": ToyRules()})
     todo = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)
-    work = run_campaign(plan, plan.cluster, None, repository, todo, watcher, provide, with_baseline=False)
-    return asyncio.run(work)
+    work = CampaignWork(plan, repository, todo, watcher)
+    return asyncio.run(run_campaign(work, CampaignCluster(plan.cluster, None, provide), with_baseline=False))

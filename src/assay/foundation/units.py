@@ -5,6 +5,7 @@ prefixes are powers of 1000 and binary prefixes (``Ki``, ``Mi``, ``Gi``, ``Ti``)
 rates and durations need a unit, except ``0``. Every parser raises :class:`ValueError` with the accepted forms.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -177,3 +178,13 @@ def format_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def finite(value: float) -> float | None:
+    """Return a finite number; None for NaN and infinity, which JSON does not have."""
+    return value if math.isfinite(value) else None
+
+
+def scaled(value: float | None, factor: float) -> float | None:
+    """Return ``value`` times ``factor``; None if it is unknown."""
+    return None if value is None else value * factor

@@ -14,7 +14,7 @@ from typing import get_type_hints
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.installation import installation
-from assay.foundation.units import parse_bytes
+from assay.foundation.units import parse_bytes, scaled
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, LocalDisks
 from assay.model.clusters.volume_type import VOLUME_TYPES, Volumes
@@ -181,15 +181,15 @@ def _instance(row: InstanceRow, where: str) -> InstanceType:
         name=row.instance_type,
         architecture=row.architecture,
         processor=row.processor,
-        clock_hz=_scaled(row.clock_ghz, 1e9),
+        clock_hz=scaled(row.clock_ghz, 1e9),
         cores=row.cores,
         vcpus=row.vcpus,
         memory_bytes=row.memory_mib * 2**20,
         accelerators=row.accelerators,
-        network_bps=_scaled(row.network_gbit_per_s, 1e9),
-        network_burst_bps=_scaled(row.network_burst_gbit_per_s, 1e9),
-        volume_bytes_per_s=_scaled(row.volume_mb_per_s, 1e6),
-        volume_burst_bytes_per_s=_scaled(row.volume_burst_mb_per_s, 1e6),
+        network_bps=scaled(row.network_gbit_per_s, 1e9),
+        network_burst_bps=scaled(row.network_burst_gbit_per_s, 1e9),
+        volume_bytes_per_s=scaled(row.volume_mb_per_s, 1e6),
+        volume_burst_bytes_per_s=scaled(row.volume_burst_mb_per_s, 1e6),
         volume_iops=row.volume_iops,
         volume_burst_iops=row.volume_burst_iops,
         burstable=row.burstable == "yes",
@@ -197,7 +197,3 @@ def _instance(row: InstanceRow, where: str) -> InstanceType:
         source=row.source,
         disks=disks,
     )
-
-
-def _scaled(value: float | None, unit: float) -> float | None:
-    return None if value is None else value * unit

@@ -9,6 +9,7 @@ import json
 import re
 
 from assay.model import Plan
+from assay.model.runs.environment import entries_of
 from assay.specs.document import Value, document_of
 
 CLUSTER_FILE = "cluster.yaml"
@@ -28,20 +29,22 @@ def shared_cluster(text: str) -> str:
     for key in _HOST_KEYS:
         content.pop(key, None)
     nodes: dict[str, Value] = {}
-    for name, group in _entries(content.get("nodes")).items():
-        shared = dict(_entries(group))
+    for name, group in entries_of(content.get("nodes")).items():
+        shared = dict(entries_of(group))
         addresses = shared.pop("addresses", None)
         if isinstance(addresses, list) and len(addresses) > 1:
             shared["count"] = str(len(addresses))
         if shared.get("roles"):  # An edge node runs no daemons of the cluster.
             nodes[name] = shared
     content["nodes"] = nodes
-    content["node_types"] = {name: _without_directories(kind) for name, kind in _entries(content["node_types"]).items()}
+    content["node_types"] = {
+        name: _without_directories(kind) for name, kind in entries_of(content["node_types"]).items()
+    }
     content["networks"] = {
         name: {key: value for key, value in network.items() if key != "addresses"}
         if isinstance(network, dict)
         else network
-        for name, network in _entries(content.get("networks")).items()
+        for name, network in entries_of(content.get("networks")).items()
     }
     return f"{json.dumps(content, indent=1)}\n"
 
@@ -62,15 +65,11 @@ def carried_files(plan: Plan) -> dict[str, bytes]:
     return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
 
 
-def _entries(value: object) -> dict[str, Value]:
-    return value if isinstance(value, dict) else {}
-
-
 def _without_directories(kind: Value) -> Value:
-    shared = dict(_entries(kind))
+    shared = dict(entries_of(kind))
     shared["devices"] = {
-        name: {key: value for key, value in _entries(device).items() if key != "directories"}
-        for name, device in _entries(shared.get("devices")).items()
+        name: {key: value for key, value in entries_of(device).items() if key != "directories"}
+        for name, device in entries_of(shared.get("devices")).items()
     }
     return shared
 

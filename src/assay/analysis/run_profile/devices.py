@@ -18,6 +18,7 @@ from statistics import fmean
 
 from msgspec.structs import replace as struct_replace
 
+from assay.foundation.units import scaled
 from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, TaskAttempt, Trace
 from assay.model.runs.traces.counters import counter_increases
 
@@ -123,10 +124,6 @@ class NodeUse:
     """Number of nodes that were observed together under this name."""
 
 
-def _times(amount: float | None, factor: float) -> float | None:
-    return None if amount is None else amount * factor
-
-
 def quotient(amount: float | None, divisor: float | None) -> float | None:
     """Return ``amount / divisor``; None if one is unknown or the divisor is 0."""
     return amount / divisor if amount is not None and divisor else None
@@ -218,7 +215,7 @@ class Observation:
             nodes = sum(self._size(node) for node in by_node)
             times_s = nodes * self.duration_s
             # The busy time of nodes that were observed together is their mean.
-            busy_s = total_of_known(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
+            busy_s = total_of_known(scaled(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
             use = DeviceUse(
                 name,
                 Purpose.UNKNOWN if self.purposes is None else self.purposes.get(name, Purpose.NONE),

@@ -24,10 +24,20 @@ def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: Scenario
     stage_indices = {stage.name: index for index, stage in enumerate(planned.stages)}
     shuffles = [stage.output.to == "shuffle" for stage in planned.stages]
     columns = result["task_columns"]
-    amounts = zip(
-        *(columns[name] for name in ("stage", "index", "attempt", "shuffle_bytes", "output_bytes")), strict=True
+    numbers = zip(columns["stage"], columns["index"], columns["attempt"], strict=True)
+    amounts = zip(columns["shuffle_bytes"], columns["output_bytes"], strict=True)
+    tasks = tuple(
+        _task(
+            task,
+            name=f"{stage}.0.{index}",
+            attempt=attempt,
+            fetched_bytes=round(fetched_bytes),
+            shuffled_bytes=round(output_bytes) if shuffles[stage] else None,
+        )
+        for task, (stage, index, attempt), (fetched_bytes, output_bytes) in zip(
+            run.tasks, numbers, amounts, strict=True
+        )
     )
-    tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(run.tasks, amounts, strict=True))
     by_stage: list[list[TaskAttempt]] = [[] for _ in planned.stages]
     spilled = [0] * len(by_stage)
     for task, index, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
@@ -49,26 +59,18 @@ def with_stages(run: SimulatedRun, result: Mapping[str, Any], scenario: Scenario
     )
 
 
-def _task(
-    task: TaskAttempt,
-    shuffles: bool,
-    stage_index: int,
-    index: int,
-    attempt: int,
-    fetched_bytes: float,
-    output_bytes: float,
-) -> TaskAttempt:
-    name = f"{stage_index}.0.{index}"
+def _task(task: TaskAttempt, *, name: str, attempt: int, fetched_bytes: int, shuffled_bytes: int | None) -> TaskAttempt:
+    """Return an attempt with the values of Spark's log. ``shuffled_bytes``: its shuffle output; None for results."""
     return struct_replace(
         task,
         job_id=_JOB,
         task_id=name,
         attempt_id=f"{name}.{attempt}",
-        kind="shuffle_map" if shuffles else "result",
+        kind="result" if shuffled_bytes is None else "shuffle_map",
         shuffle_end_s=None,
         merge_end_s=None,
-        local_read_bytes=round(fetched_bytes),
-        local_write_bytes=round(output_bytes) if shuffles else 0,
+        local_read_bytes=fetched_bytes,
+        local_write_bytes=shuffled_bytes or 0,
     )
 
 

@@ -8,9 +8,9 @@ lab that the campaign made loses disks or nodes, it is rebuilt; one call makes a
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.execution.campaign.attempts.runner import CampaignSummary, merge_summaries, run_campaign
+from assay.execution.campaign.attempts.runner import CampaignCluster, CampaignSummary, merge_summaries, run_campaign
 from assay.execution.campaign.cluster_hosts import hosts_for
-from assay.execution.campaign.loop import ProgressObserver
+from assay.execution.campaign.loop import CampaignWork, ProgressObserver
 from assay.execution.campaign.prepare import PreparedCampaign, prepare
 from assay.execution.engines.contract import MakeProvider
 from assay.execution.planning.forecast.call_limits import Stop
@@ -74,10 +74,10 @@ def execute_campaign(
     parts: list[CampaignSummary] = []
     while True:
         with terminable(), hosts_for(plan.cluster, watcher.step) as (cluster, lab):
-            work = run_campaign(
-                plan, cluster, lab, repository, schedule, watcher, request.provide, with_baseline=request.baseline
-            )
-            parts.append(run_interruptibly(work, watcher.say))
+            connection = CampaignCluster(cluster, lab, request.provide)
+            work = CampaignWork(plan, repository, schedule, watcher)
+            runs = run_campaign(work, connection, with_baseline=request.baseline)
+            parts.append(run_interruptibly(runs, watcher.say))
         lost = parts[-1].lab_lost
         if lost is None:
             return merge_summaries(parts)

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.statistics import ABSENT, RunTable
+from assay.foundation.units import finite
 from assay.interfaces.charts.drawing.identity import SHAPE_PATHS, shapes_of
 from assay.interfaces.web.state.answering import palette
 from assay.model import LAYOUT_FACTOR
@@ -36,7 +37,7 @@ def explorer_data(repository: Repository, table: RunTable, private: Sequence[str
         "ids": ids,
         "linked": "all" if linked.issuperset(ids) else sorted(linked),
         "started_unix_s": [_whole(value) for value in table.values["started_unix_s"].tolist()],
-        "duration_s": [_known(value) for value in table.values["duration_s"].tolist()],
+        "duration_s": [finite(value) for value in table.values["duration_s"].tolist()],
         "columns": [
             _column(table, name, order.get(name, []), colours if name == LAYOUT_FACTOR else {})
             for name in dict.fromkeys([*first, *order])
@@ -61,10 +62,6 @@ def _column(table: RunTable, name: str, order: Sequence[str], colours: Mapping[s
         "paths": [SHAPE_PATHS[shapes[level]] for level in column.levels] if colours else [],
         "codes": [-1 if code == ABSENT else code for code in column.codes.tolist()],
     }
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _whole(value: float) -> int | None:

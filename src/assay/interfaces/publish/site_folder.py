@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.foundation.output import write_whole
 from assay.foundation.process import deferred
@@ -101,7 +102,7 @@ def _staged(folder: Path, file: SiteFile, entry: _Listed | None) -> _Listed:
         return entry
     content = file.make()
     digest = hashlib.sha256(content).hexdigest()
-    if not path.is_file() or _digest_of(path) != digest:
+    if not path.is_file() or file_sha256(path) != digest:
         staged = folder / STAGING / file.name
         staged.parent.mkdir(parents=True, exist_ok=True)
         write_whole(staged, content)
@@ -174,8 +175,3 @@ def _write_listing(folder: Path, listed: Mapping[str, _Listed]) -> None:
     path = folder / LISTING
     if not path.is_file() or path.read_text(encoding="utf-8") != content:
         write_whole(path, content.encode())
-
-
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

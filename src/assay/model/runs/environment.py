@@ -17,13 +17,14 @@ from assay.model.clusters.layout import Layout
 Tree = Mapping[str, Any]
 
 
-def _entries(value: object) -> Tree:
+def entries_of(value: object) -> dict[str, Any]:
+    """Return a value from JSON or YAML as names and values; empty if it is something else."""
     return value if isinstance(value, dict) else {}
 
 
 def _at(value: object, *names: str) -> Any:
     for name in names:
-        value = _entries(value).get(name)
+        value = entries_of(value).get(name)
     return value
 
 
@@ -38,7 +39,7 @@ def _whole(value: object) -> int | None:
 
 
 def _numbers(value: object) -> dict[str, int]:
-    return {str(key): _whole(number) or 0 for key, number in _entries(value).items()}
+    return {str(key): _whole(number) or 0 for key, number in entries_of(value).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class ClusterFacts:
     @classmethod
     def of(cls, tree: object) -> Self:
         """Return the facts in the entry ``cluster`` of an environment."""
-        facts = _entries(tree)
-        names, layout = facts.get("worker_names"), _entries(facts.get("layout"))
+        facts = entries_of(tree)
+        names, layout = facts.get("worker_names"), entries_of(facts.get("layout"))
         return cls(
             name=_text(facts, "name"),
             placement=_text(facts, "placement"),
@@ -88,7 +89,7 @@ class ClusterFacts:
             ports=_whole(facts.get("ports")),
             node_types=_numbers(facts.get("node_types")),
             layout_devices=_numbers(facts.get("layout_devices")),
-            device_names={str(name): str(kind) for name, kind in _entries(facts.get("device_names")).items()},
+            device_names={str(name): str(kind) for name, kind in entries_of(facts.get("device_names")).items()},
             layout_capacity_bytes=_whole(facts.get("layout_capacity_bytes")),
             layout=LayoutDirectories(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
             if {"hdfs", "intermediate"} <= layout.keys()
@@ -217,7 +218,7 @@ class LabNodeFacts:
     def of(cls, tree: object) -> Self:
         """Return the facts in an entry of a lab's ``nodes``."""
         rate, groups = _at(tree, "link_bits_per_s"), _at(tree, "cgroup")
-        devices = _entries(_at(tree, "devices"))
+        devices = entries_of(_at(tree, "devices"))
         limits = {str(name): _whole(_at(device, "request_bytes")) for name, device in devices.items()}
         return cls(
             _text(tree, "address"),
@@ -245,8 +246,8 @@ class LabFacts:
     @classmethod
     def of(cls, tree: object) -> Self:
         """Return the facts in a lab's description, or in the entry ``lab`` of an environment."""
-        facts = _entries(tree)
-        nodes, warnings = _entries(facts.get("nodes")), facts.get("warnings")
+        facts = entries_of(tree)
+        nodes, warnings = entries_of(facts.get("nodes")), facts.get("warnings")
         return cls(
             _text(facts, "name"),
             _text(facts, "subnet"),
@@ -293,7 +294,7 @@ class Environment:
     @property
     def nodes(self) -> dict[str, NodeFacts]:
         """Facts of each node."""
-        nodes = _entries(self.tree.get("nodes"))
+        nodes = entries_of(self.tree.get("nodes"))
         return {str(name): NodeFacts.of(node) for name, node in nodes.items() if isinstance(node, dict)}
 
     @property
@@ -320,7 +321,9 @@ class Environment:
     @property
     def parameters(self) -> dict[str, str]:
         """Effective engine parameters."""
-        return {str(name): value for name, value in _entries(self.tree.get("parameters")).items() if type(value) is str}
+        return {
+            str(name): value for name, value in entries_of(self.tree.get("parameters")).items() if type(value) is str
+        }
 
     @property
     def request_bytes(self) -> dict[str, int]:

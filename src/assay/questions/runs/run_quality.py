@@ -10,6 +10,7 @@ import numpy as np
 from assay.analysis.outliers.causes import Cause, causes_of
 from assay.analysis.outliers.precision import precision
 from assay.analysis.statistics import Column, Ints, RunTable, has_level, level_counts, usable
+from assay.foundation.units import finite
 from assay.model import RunStatus
 from assay.questions.runs.runs import distinguishing_levels, level_at
 from assay.questions.trust.flags import Flagged
@@ -158,8 +159,8 @@ def anomalous_runs(
                 layout=level_at(all_runs, "layout", item.position) or "",
                 kind=str(item.kind),
                 quantity=item.quantity,
-                observed=_finite(item.observed),
-                expected=_finite(item.expected),
+                observed=finite(item.observed),
+                expected=finite(item.expected),
                 z=item.z,
                 repetitions=item.repetitions,
                 reason=item.reason,
@@ -167,10 +168,6 @@ def anomalous_runs(
             for run_id, item in zip(ids, listed, strict=True)
         ),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def anomalies_sentence(outliers: AnomalousRuns) -> str:

@@ -17,6 +17,7 @@ from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.statistics import ABSENT, ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NO_ANOMALY, Ints, RunTable
 from assay.analysis.statistics.runs.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.foundation.errors import RepositoryError
+from assay.foundation.units import finite
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.questions.json_values import json_value
 from assay.store import Repository
@@ -152,16 +153,12 @@ def _rows(
             origin=level_at(table, "origin", row) or "",
             lab_scale=level_at(table, "lab_scale", row),
             started_at=_iso_time(float(table.values["started_unix_s"][row])),
-            duration_s=_known(float(table.values["duration_s"][row])),
+            duration_s=finite(float(table.values["duration_s"][row])),
             columns={name: text for name in columns if (text := level_at(table, name, row)) is not None},
             anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NO_ANOMALY else None,
         )
         for run_id, row in zip(ids, positions, strict=True)
     )
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _iso_time(unix_s: float) -> str | None:

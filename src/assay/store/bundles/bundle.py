@@ -16,7 +16,6 @@ An import holds many runs, in the files that :mod:`assay.store.exchange.imports`
 """
 
 import gzip
-import hashlib
 import os
 import re
 import shutil
@@ -29,6 +28,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import RepositoryError
 from assay.model import RUN_SCHEMA_VERSION, Run, TaskAttempt, Trace
 from assay.model.runs import run_json
@@ -175,7 +175,7 @@ def write_bundle(folder: Path, contents: Contents, reading: Reading = connection
 
 def write_sums(folder: Path) -> None:
     """Write the checksums of all files in ``folder``. Must be the last step."""
-    (folder / SUMS_FILE).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in file_names(folder)))
+    (folder / SUMS_FILE).write_text("".join(f"{file_sha256(folder / name)}  {name}\n" for name in file_names(folder)))
 
 
 def file_in(folder: Path, name: str) -> Path:
@@ -353,7 +353,7 @@ def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[BundleP
             problems.append(BundleProblem(bundle.name, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
             continue
         try:
-            digest = _digest(bundle / name)
+            digest = file_sha256(bundle / name)
         except OSError as error:
             problems.append(
                 BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, f"can't read it: {error.strerror}")
@@ -392,11 +392,6 @@ def _read_sums(bundle: Path) -> tuple[dict[str, str], list[BundleProblem]]:
         if not match
     ]
     return sums, broken
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def unknown_entries(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:

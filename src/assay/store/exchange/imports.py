@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import gc
 import gzip
-import hashlib
 import math
 import re
 import shutil
@@ -42,6 +41,7 @@ from assay.analysis.statistics import (
     table_of,
     table_of_rows,
 )
+from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import RepositoryError
 from assay.model import ImportedRun, Run, SkippedItem, TaskAttempt, Trace
 from assay.model.runs import imported
@@ -152,9 +152,7 @@ class Batch:
 def source_file(name: str, path: Path) -> SourceFile:
     """Return a file with its checksum. Raises :class:`RepositoryError` if it can't be read."""
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return SourceFile(name, path, digest, path.stat().st_size)
+        return SourceFile(name, path, file_sha256(path), path.stat().st_size)
     except OSError as error:
         raise RepositoryError(f"can't read it: {error.strerror}", where=name) from error
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import RepositoryError
 from assay.foundation.output import written
 from assay.store.bundles.bundle import SUMS_FILE, all_names, check_bundle, is_import
@@ -147,9 +148,8 @@ def _check(top: Path, path: Path) -> None:
     problems = [f"{name!r} is missing" for name in sorted(digests.keys() - files)]
     problems += [f"{name!r} is not listed in {SUMS_FILE}" for name in sorted(files - digests.keys())]
     for name in [] if problems else sorted(files):
-        with (top / name).open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != digests[name]:
-                problems.append(f"{name!r} does not match its checksum")
+        if file_sha256(top / name) != digests[name]:
+            problems.append(f"{name!r} does not match its checksum")
     if problems:
         raise RepositoryError(problems[0], where=str(path), hint="it was damaged or changed in transit: fetch it again")
 

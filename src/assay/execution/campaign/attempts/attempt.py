@@ -16,7 +16,7 @@ from assay.execution.campaign.attempts.health_watch import watching
 from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
 from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import drop_all_caches, publishing, sampling
-from assay.execution.campaign.attempts.validation import reference_answers, run_checks, validate_run
+from assay.execution.campaign.attempts.validation import CHECK_TIMEOUT_S, reference_answers, validate_run
 from assay.execution.engines.contract import Engine, ProgramResult
 from assay.execution.observation.sampling import parse_samples
 from assay.execution.planning.forecast.call_limits import DEFAULT_TIMEOUT_S
@@ -181,6 +181,19 @@ class _Attempt:
             state.logs[f"samples-{node}.jsonl"] = content
             state.warnings += parse_samples(node, content, started, state.trace)
 
+    async def _check_output(self, needed: Input | None, engine: Engine) -> ProgramResult | None:
+        """Run the program that checks the workload's output; return None if the workload has no check program."""
+        program = self.workload.check_program(needed.path if needed else None)
+        if program is None:
+            return None
+        return await engine.check(
+            program,
+            self.planned.configuration.parameters,
+            reads_bytes=self.workload.data_bytes(self.size),
+            timeout_s=max(CHECK_TIMEOUT_S, self._limit_s),
+            show=self.run_context.show,
+        )
+
     async def _judge(
         self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
     ) -> None:
@@ -190,10 +203,7 @@ class _Attempt:
             return
         run_context.show("validating")
         with state.exclude_time():
-            parameters, timeout_s = self.planned.configuration.parameters, self._limit_s
-            checked = await run_checks(
-                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=run_context.show
-            )
+            checked = await self._check_output(needed, engine)
             reference = await reference_answers(self.workload, self.size, run_context.show)
         if checked:
             state.logs["check.log"] = checked.logs.get("check.log", b"")

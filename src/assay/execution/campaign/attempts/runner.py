@@ -17,7 +17,7 @@ from assay.execution.campaign.attempts.attempt import attempt
 from assay.execution.campaign.attempts.run_context import AttemptContext, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import sampler_options
 from assay.execution.campaign.loop import CampaignWork, ProgressObserver, RunSequence
-from assay.execution.campaign.prepare import PreparedCampaign, recover_unpublished
+from assay.execution.campaign.prepare import recover_unpublished
 from assay.execution.engines.contract import EngineFacts, MakeProvider, Provider
 from assay.execution.hosts import LocalTransport, Transport, connect_ssh
 from assay.execution.lab.health import LabHealth
@@ -39,11 +39,9 @@ from assay.model import (
     HostCheckReport,
     LabFacts,
     Placement,
-    Plan,
     Run,
     RunStatus,
 )
-from assay.store import Repository
 from assay.store.campaigns.journal import CampaignJournal
 
 _ANSWER_TIMEOUT_S = 15.0
@@ -104,26 +102,29 @@ class _JournalingObserver:
         self.watcher.end(run)
 
 
+@dataclass(frozen=True, slots=True)
+class CampaignCluster:
+    """The plan's cluster as the campaign uses it: in a lab, with the addresses of the nodes."""
+
+    cluster: Cluster
+    lab: LabFacts | None
+    """The lab of the cluster; None on hosts and in simulations."""
+    provide: MakeProvider
+    """Returns the engine's provider."""
+
+
 class _ConnectedCluster:
     """The cluster of a campaign: connections, engine and environment. It reconnects when a host was lost."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        cluster: Cluster,
-        lab: LabFacts | None,
-        journal: CampaignJournal,
-        watcher: ProgressObserver,
-        provide: MakeProvider,
-    ) -> None:
-        self._provide = provide
-        self._plan = plan
-        self._cluster = cluster
-        self._lab = lab
+    def __init__(self, work: CampaignWork, connection: CampaignCluster) -> None:
+        self._provide = connection.provide
+        self._plan = work.plan
+        self._cluster = connection.cluster
+        self._lab = lab = connection.lab
         self._health = LabHealth(lab_directory(lab.name)) if lab else None
         self._device_errors: tuple[str, ...] = ()
-        self._journal = journal
-        self._watcher = watcher
+        self._journal = work.schedule.journal
+        self._watcher = work.watcher
         self._stack = AsyncExitStack()
         self._run_context: RunContext | None = None
         self.baseline: DeviceBaseline | None = None
@@ -196,31 +197,22 @@ async def _all_answer(transports: Mapping[str, Transport]) -> bool:
     return not any(isinstance(answer, HostError) for answer in answers)
 
 
-async def run_campaign(
-    plan: Plan,
-    cluster: Cluster,
-    lab: LabFacts | None,
-    repository: Repository,
-    schedule: PreparedCampaign,
-    watcher: ProgressObserver,
-    provide: MakeProvider,
-    *,
-    with_baseline: bool,
-) -> CampaignSummary:
-    """Execute every remaining run on ``cluster``, with the engine that ``provide`` returns.
+async def run_campaign(work: CampaignWork, connection: CampaignCluster, *, with_baseline: bool) -> CampaignSummary:
+    """Execute every remaining run. ``with_baseline``: whether to measure devices and links first.
 
-    ``cluster`` is the plan's cluster; in a lab it has the addresses of the nodes. Raises EngineError when several runs
-    in a row fail: the cluster is broken then.
+    Raises EngineError when several runs in a row fail: the cluster is broken then.
     """
-    with schedule.journal.hold():
-        recover_unpublished(repository, schedule.journal, watcher.say)
-        schedule = update_schedule(plan, schedule, repository.runs(environment=False))
-        observer = _JournalingObserver(watcher, schedule.journal)
-        schedule.journal.write("connect")
-        executor = _ConnectedCluster(plan, cluster, lab, schedule.journal, observer, provide)
+    journal = work.schedule.journal
+    with journal.hold():
+        recover_unpublished(work.repository, journal, work.watcher.say)
+        schedule = update_schedule(work.plan, work.schedule, work.repository.runs(environment=False))
+        journal = schedule.journal
+        work = replace(work, schedule=schedule, watcher=_JournalingObserver(work.watcher, journal))
+        journal.write("connect")
+        executor = _ConnectedCluster(work, connection)
         try:
             await executor.open(with_baseline=with_baseline)
-            outcome = await RunSequence(CampaignWork(plan, repository, schedule, observer), executor).run()
+            outcome = await RunSequence(work, executor).run()
         finally:
             await finish(executor.close(), "closing the cluster", 2 * CLOSE_S)
     return CampaignSummary(

@@ -6,40 +6,21 @@ class.
 
 import asyncio
 import signal
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from assay.execution.campaign.attempts.run_context import AttemptState
 from assay.execution.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, problems_during_job
-from assay.execution.engines.contract import Engine, ProgramResult, ShowProgress, Storage
+from assay.execution.engines.contract import ShowProgress, Storage
 from assay.execution.planning.forecast.call_limits import TimeLimit
 from assay.foundation.errors import AssayError, LabError
 from assay.foundation.installation import cache_directory, installation
 from assay.model import FailureClass, Layout, Outcome, ReferenceAnswers, RunStatus
 from assay.store.reference import answered
-from assay.workloads.common.inputs import Input
 from assay.workloads.workload import Size, ValidationInput, ValidationResult, Workload
 
-_CHECK_TIMEOUT_S = 600.0
+CHECK_TIMEOUT_S = 600.0
 """Minimum time limit of an output check, in seconds; a longer time limit of the run applies to its check too."""
-
-
-async def run_checks(
-    workload: Workload,
-    size: Size,
-    needed: Input | None,
-    engine: Engine,
-    parameters: Mapping[str, str],
-    *,
-    timeout_s: float,
-    show: ShowProgress,
-) -> ProgramResult | None:
-    """Run the program that checks the workload's output; return None if the workload has no check program."""
-    program = workload.check_program(needed.path if needed else None)
-    if program is None:
-        return None
-    reads_bytes, most_s = workload.data_bytes(size), max(_CHECK_TIMEOUT_S, timeout_s)
-    return await engine.check(program, parameters, reads_bytes=reads_bytes, timeout_s=most_s, show=show)
 
 
 async def reference_answers(workload: Workload, size: Size, show: ShowProgress) -> ReferenceAnswers | None:
