@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from statistics import variance
 from typing import TYPE_CHECKING
 
 import pytest
+from scipy.special import stdtrit
 
 from assay.specs import load_prices
 from assay.store import Repository
 from assay.text import money
 from browser_support import CHART_TEXTS, watched_page
+from builders import build_repository, make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from question_table import BSC, PRICES, printed
 from web_support import client_of
@@ -144,4 +148,43 @@ def test_the_list_leads_to_the_page_of_a_run_with_its_timeline(browser: Browser,
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("link", name="Explore").click()
         assert page.locator("#matching").inner_text() == "1 of 1 runs match"
+        watched.check()
+
+
+def _relative(page: Page) -> dict[str, list[float]]:
+    """Return the relative time of each configuration with its interval, as the browser computed it."""
+    rows = page.locator("#relative tbody tr").all()
+    return {row.locator("th").inner_text(): json.loads(row.get_attribute("data-computed") or "[]") for row in rows}
+
+
+def test_relative_times_are_those_of_the_runs_and_follow_the_choice(browser: Browser, tmp_path: Path) -> None:
+    cells = (("terasort", "SSD", 100), ("terasort", "HDD", 200), ("wordcount", "SSD", 450), ("wordcount", "HDD", 300))
+    noises = (0.97, 1.0, 1.04)
+    timed = [(*cell, noise) for cell in cells for noise in noises]
+    runs = [
+        make_run(number, workload=workload, layout=layout, levels={"layout": layout}, duration_s=base_s * noise)
+        for number, (workload, layout, base_s, noise) in enumerate(timed)
+    ]
+    folder, site = build_repository(tmp_path / "repository", runs).root, tmp_path / "site"
+    printed("publish", site, "--repository", folder)
+    logs = [math.log(noise) for noise in noises]
+    half = float(stdtrit(4, 0.975)) * math.sqrt(2 * variance(logs) / 3) / 2
+    with watched_page(browser, site.as_uri()) as watched:
+        page = watched.open("/relative.html")
+        shown = _relative(page)
+        for name, mean in (("1 SSD (SSD)", math.sqrt(1.5)), ("1 hard disk (HDD)", math.sqrt(2.0))):
+            assert shown[name] == pytest.approx([mean, mean * math.exp(-half), mean * math.exp(half)], rel=1e-4)
+        page.get_by_label("WordCount").uncheck()
+        assert {name: round(values[0], 6) for name, values in _relative(page).items()} == {
+            "1 SSD (SSD)": 1,
+            "1 hard disk (HDD)": 2,
+        }
+        link = page.url
+        page.get_by_label("1 SSD (SSD)").uncheck()
+        assert next(iter(_relative(page).values()))[0] == 1
+        with watched_page(browser, site.as_uri()) as other:
+            other.page.goto(link)
+            assert len(_relative(other.page)) == 2
+            assert not other.page.get_by_label("WordCount").is_checked()
+            other.check()
         watched.check()

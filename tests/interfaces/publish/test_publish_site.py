@@ -126,7 +126,7 @@ def test_a_second_publication_writes_only_what_changed(bsc: Path, tmp_path: Path
     assert json.loads(again.stdout)["written"] == 0
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "site").rglob("*")} == before
     priced = published(bsc, tmp_path / "site", "--prices", PRICES, "--json")
-    assert json.loads(priced.stdout)["written"] == 5 + 16  # decisions, costs, and the links of all pages to Cost
+    assert json.loads(priced.stdout)["written"] == 6 + 16  # decisions, costs, and the links of all pages to Cost
     (tmp_path / "site" / "index.html").write_text("edited")
     repaired = published(bsc, tmp_path / "site", "--prices", PRICES, "--json")
     assert json.loads(repaired.stdout)["written"] == 1

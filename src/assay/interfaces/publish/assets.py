@@ -14,7 +14,12 @@ from assay.interfaces.web.rendering.vega import versions
 _MODULE_LINE = re.compile(r"^import .*\n|^export (?=async |function |const )", re.MULTILINE)
 _PLAIN = ("tokens.css", "app.css", "icon.svg", "theme.js")
 """Files that are published as they are."""
-_SCRIPTS = {"site.js": ("charts.js", "page.js"), "explorer.js": ("explorer.js",), "cost.js": ("site_cost.js",)}
+_SCRIPTS = {
+    "site.js": ("charts.js", "page.js"),
+    "explorer.js": ("explorer.js",),
+    "cost.js": ("site_cost.js",),
+    "relative.js": ("site_relative.js",),
+}
 """Published script to the modules that it consists of."""
 VEGA = "vega.js"
 

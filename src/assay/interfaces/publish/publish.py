@@ -20,12 +20,14 @@ from assay.interfaces.publish.assets import asset_files
 from assay.interfaces.publish.cost_page import cost_values
 from assay.interfaces.publish.downloads import csv_bytes, json_bytes, package_bytes, parquet_bytes
 from assay.interfaces.publish.explorer import explorer_data
+from assay.interfaces.publish.relative_page import relative_values
 from assay.interfaces.publish.run_pages import run_pages
 from assay.interfaces.publish.site_folder import SiteFile, SiteSummary, check_site, newest_path, write_site
 from assay.interfaces.web.rendering.rendering import Rendering
 from assay.interfaces.web.rendering.shown_decisions import show_questions
 from assay.interfaces.web.state.answering import palette
 from assay.model import LAYOUT_FACTOR, ImportedRun, PriceBook, Run, TaskAttempt, Trace
+from assay.questions.comparisons.relative_times import relative_times
 from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.decision import DecisionRequest
@@ -117,6 +119,7 @@ def _site_files(site: _Site) -> Iterator[SiteFile]:
     yield SiteFile("index.html", lambda: _decide_page(site))
     if (book := site.request.prices) is not None:
         yield SiteFile("cost.html", lambda: _cost_page(site, book))
+    yield SiteFile("relative.html", lambda: _relative_page(site))
     yield SiteFile("runs.html", lambda: site.page("site_runs", "runs.html"))
     yield SiteFile("data/runs.js", lambda: explorer_data(site.repository, site.table, private, linked))
     yield from run_pages(site.public.runs, _outliers(site), site.observed, site.page, site.shared)
@@ -165,6 +168,10 @@ def _cost_page(site: _Site, book: PriceBook) -> bytes:
     except AssayError as error:
         return site.page("site_cost", "cost.html", problem=error, **shared)
     return site.page("site_cost", "cost.html", problem=None, **shared, **cost_values(views))
+
+
+def _relative_page(site: _Site) -> bytes:
+    return site.page("site_relative", "relative.html", **relative_values(relative_times(site.table)))
 
 
 def _data_page(site: _Site) -> bytes:
