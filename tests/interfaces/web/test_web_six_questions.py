@@ -204,6 +204,7 @@ def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Sit
     heading.wait_for(timeout=SEARCH_MS)
     page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
     assert re.search(r" for \$[\d,]+, a day's work in ", heading.inner_text())
+    assert "lean has 16 cores" in page.locator("main").inner_text(), "names of the catalogue are explained"
     assert page.locator(".extrapolation p").inner_text().startswith("Extrapolated: "), "it follows the answer"
     lines = page.locator(".reason").all_inner_texts()
     assert any("$" in line and "(simulated)" in line for line in lines)

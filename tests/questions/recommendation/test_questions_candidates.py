@@ -29,6 +29,7 @@ def test_a_label_has_words_for_storage_network_and_compression() -> None:
 def test_clusters_that_differ_in_one_choice() -> None:
     every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
     levels = [every.levels(row) for row in range(len(every))]
+    assert {(level["worker"], level["cores"]) for level in levels} == {("lean", "16"), ("dense", "32")}
     row = next(
         row
         for row in range(len(every))

@@ -164,6 +164,7 @@ class Candidates:
         machine = self.machines[self.machine[row]]
         assignment = {
             "worker": machine.option.name,
+            "cores": str(machine.option.cores),
             "workers": str(self.workers[row]),
             "layout": machine.layout.name,
             "network": machine.network,

@@ -208,6 +208,7 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "summary": summary(recommendation),
         "headline": [line for line in headline(recommendation) if line != far],
         "extrapolated": replace(bar, text=far) if far else bar,
+        "cores": {choice.levels["worker"]: choice.levels["cores"] for choice in recommendation.finalists},
         "front_title": front_title,
         "choice_title": choice_title,
         "shares_of": shares_of,
