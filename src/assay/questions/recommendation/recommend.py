@@ -21,6 +21,7 @@ from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBoo
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
+from assay.questions.recommendation.measured_types import MeasuredTypes, predicted_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.questions.recommendation.search import (
     PRICE_TIE,
@@ -31,7 +32,7 @@ from assay.questions.recommendation.search import (
     best_first,
     start_search,
 )
-from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, changes_of, hardware_of
+from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, Repeat, changes_of, hardware_of
 from assay.questions.recommendation.value_of_information import (
     InputDraws,
     draw_inputs,
@@ -186,8 +187,9 @@ def recommend(
     profile: CostProfile,
     pool: SimulatorPool,
     progress: Progress | None = None,
+    measured: MeasuredTypes | None = None,
 ) -> Recommendation:
-    """Return the recommendation.
+    """Return the recommendation. ``measured``: runs on instance types, which predict the times of the finalists.
 
     Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
     """
@@ -221,6 +223,12 @@ def recommend(
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
     finalists = examine_finalists(search, progress)
+    model = ""
+    if measured is not None:
+        predicted = predicted_finalists(search, finalists, measured)
+        model = predicted if isinstance(predicted, str) else ""
+        finalists = finalists if isinstance(predicted, str) else predicted
+    is_predicted = measured is not None and not model
     if progress is not None:
         progress("finalists ranked with uncertain quantities", 0, 0)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
@@ -242,11 +250,14 @@ def recommend(
         why_none="" if chosen is not None else ranking.why_none(),
         front=tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s))),
         finalists=tuple(choices[number] for number in ranking.order),
-        changes=() if chosen is None else changes_of(search, finalists, chosen, catalogue, book, progress),
+        changes=()
+        if chosen is None
+        else changes_of(search, finalists, chosen, catalogue, book, None if is_predicted else Repeat(progress)),
         uncertainties=uncertainties,
         value_of_perfect_information=perfect,
         draws=len(draws.times_s),
-        assumptions=_assumptions(search, finalists),
+        assumptions=(*_model_words(measured, model), *_assumptions(search, finalists)),
+        origin=str(Origin.PREDICTED if is_predicted else Origin.SIMULATED),
         extrapolation=finalists.extrapolation,
     )
 
@@ -411,6 +422,15 @@ def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Fi
     exact = sum(fidelity == "requests" for fidelity in finalists.fidelities)
     examined = f"examined with {finalists.simulations} more simulations, {exact} of them request by request"
     return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined)]
+
+
+def _model_words(measured: MeasuredTypes | None, reason: str) -> tuple[str, ...]:
+    """Return which model answered, if there are measured instance types. ``reason``: why theirs did not."""
+    if measured is None:
+        return ()
+    if reason:
+        return (f"times are simulated, not predicted from {measured.words}: {reason}",)
+    return (f"times are predicted from {measured.words}; the simulator only selected the finalists",)
 
 
 def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]:

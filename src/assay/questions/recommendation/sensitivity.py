@@ -44,6 +44,13 @@ class AnswerChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """Repeats the search by simulation."""
+
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Best:
     """The best cluster of a repeated search."""
 
@@ -62,15 +69,20 @@ def changes_of(
     chosen: int,
     catalogue: HardwareCatalogue,
     book: PriceBook,
-    progress: Progress | None,
+    repeat: Repeat | None,
 ) -> tuple[AnswerChange, ...]:
-    """Return what would change the choice of the finalist ``chosen``."""
+    """Return what would change the choice of the finalist ``chosen``.
+
+    ``repeat``: None leaves out the changes that a repeated search finds, for times that are not simulated.
+    """
     changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen, book)
+    if repeat is None:
+        return tuple(changes)
     now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
     if now is None:
         return tuple(changes)
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
-    changes.append(_growth(search, finalists, catalogue, book, now.hardware, progress))
+    changes.append(_growth(search, finalists, catalogue, book, now.hardware, repeat.progress))
     changes.append(_codec(search, finalists, chosen, catalogue, book, (chosen_hardware, now.hardware)))
     return tuple(changes)
 

@@ -105,11 +105,11 @@ def headline(answer: Recommendation) -> Iterator[str]:
         yield far
     if answer.too_close and runner_up is not None and not answer.tied:
         both = probability(min(1.0, chosen.hardware_probability + runner_up.hardware_probability))
-        others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of simulated draws"
+        others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of {answer.origin} draws"
         if answer.extrapolated:
             others = "another candidate may be better"
         yield f"Too close to call between {chosen.label} and {runner_up.label}; {others}."
-    yield f"{choice_title(answer)} for {OBJECTIVES[answer.objective]}: {choice_text(chosen, answer)} (simulated)."
+    yield f"{choice_title(answer)} for {OBJECTIVES[answer.objective]}: {choice_text(chosen, answer)} ({answer.origin})."
     if answer.extrapolated:
         yield (
             f"Above {EXTRAPOLATION_MAX:g} times the learned data per worker, assay states no probability of "
@@ -118,7 +118,7 @@ def headline(answer: Recommendation) -> Iterator[str]:
     else:
         best_share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
         keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
-        draws = f"{best_share} of {answer.draws:,} simulated draws"
+        draws = f"{best_share} of {answer.draws:,} {answer.origin} draws"
         yield f"Its hardware has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
     if runner_up is None:
         yield f"No other hardware keeps every constraint in {format_percent(answer.confidence)} of the draws."
@@ -141,7 +141,8 @@ def front_title(answer: Recommendation) -> str:
     """Return the title of the list of candidates."""
     if answer.chosen is None:
         return "No candidate keeps every constraint; these come nearest. Simulated, 90 % intervals"
-    return "Pareto front of money and time among candidates that keep every constraint: simulated, 90 % intervals"
+    title = "Pareto front of money and time among candidates that keep every constraint"
+    return f"{title}: {answer.origin}, 90 % intervals"
 
 
 def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:

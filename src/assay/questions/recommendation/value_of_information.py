@@ -63,6 +63,8 @@ INPUT_TEXTS: Mapping[str, tuple[str, str]] = {
 def input_text(name: str) -> tuple[str, str]:
     """Return an uncertain input in words, and how to measure it."""
     kind, _, price = name.partition(":")
+    if kind == "type":
+        return f"error of the predicted times on {price}", f"runs on {price} (assay run, or assay import)"
     return (f"price of {price}", "a binding offer") if kind == "price" else INPUT_TEXTS[name]
 
 

@@ -109,7 +109,8 @@ def search_options(command: F) -> F:
 @click.option(
     "--learn-from",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Learn the profile from the measured runs of this repository that match --where.",
+    help="Learn the profile from the measured runs of this repository that match --where, and predict times from its "
+    "runs on instance types.",
 )
 @click.option(
     "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only runs with this level; repeatable."
@@ -120,12 +121,14 @@ def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, a
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
     assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
-    front of price and time. All times are simulated, with 90 % intervals.
+    front of price and time. Times are simulated, with 90 % intervals. With --learn-from, they are predicted from
+    measured runs on instance types if the repository has such runs; the assumptions name the model.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
-    from assay.questions.forecasts.learning import ProfileRequest, profile_from
+    from assay.questions.forecasts.learning import ProfileRequest
     from assay.questions.json_values import json_value
+    from assay.questions.recommendation.measured_types import sources_from
     from assay.questions.recommendation.recommend import recommend as answer_to
     from assay.questions.recommendation.request import Objective, RecommendRequest
     from assay.specs.prices import load_prices
@@ -133,9 +136,9 @@ def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, a
     minimize = Objective(options["minimize"]) if options["minimize"] else None
     request = request_of(RecommendRequest, options, minimize=minimize)
     hardware, book = load_catalogue(catalogue), load_prices(prices)
-    costs = profile_from(request_of(ProfileRequest, options))
+    costs, measured = sources_from(request_of(ProfileRequest, options))
     with SimulatorPool(jobs) as pool, search_progress() as progress:
-        answer = answer_to(request, hardware, book, costs, pool, progress)
+        answer = answer_to(request, hardware, book, costs, pool, progress, measured)
     if as_json:
         print_json(json_value(answer))
         return
@@ -171,6 +174,9 @@ def _show(answer: Recommendation, limit: int | None) -> None:
 
     for line in headline(answer):
         click.echo(line)
+    click.echo("\nAssumptions")
+    for line in sentences(answer):
+        click.echo(f"- {line}")
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]
@@ -190,8 +196,6 @@ def _show(answer: Recommendation, limit: int | None) -> None:
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
-    for line in sentences(answer):
-        click.echo(f"- {line}")
 
 
 _HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "Cost in use", "Limited by")
