@@ -32,7 +32,7 @@ from assay.questions.recommendation.search import (
     best_first,
     start_search,
 )
-from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, Repeat, changes_of, hardware_of
+from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, changes_of, hardware_of
 from assay.questions.recommendation.value_of_information import (
     InputDraws,
     draw_inputs,
@@ -222,15 +222,7 @@ def recommend(
     )
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
-    finalists = examine_finalists(search, progress)
-    model = ""
-    if measured is not None:
-        predicted = predicted_finalists(search, finalists, measured)
-        model = predicted if isinstance(predicted, str) else ""
-        finalists = finalists if isinstance(predicted, str) else predicted
-    is_predicted = measured is not None and not model
-    if progress is not None:
-        progress("finalists ranked with uncertain quantities", 0, 0)
+    finalists, model_words, origin = _timed_finalists(search, measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()
@@ -250,14 +242,12 @@ def recommend(
         why_none="" if chosen is not None else ranking.why_none(),
         front=tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s))),
         finalists=tuple(choices[number] for number in ranking.order),
-        changes=()
-        if chosen is None
-        else changes_of(search, finalists, chosen, catalogue, book, None if is_predicted else Repeat(progress)),
+        changes=() if chosen is None else changes_of(search, finalists, chosen, catalogue, book, progress, origin),
         uncertainties=uncertainties,
         value_of_perfect_information=perfect,
         draws=len(draws.times_s),
-        assumptions=(*_model_words(measured, model), *_assumptions(search, finalists)),
-        origin=str(Origin.PREDICTED if is_predicted else Origin.SIMULATED),
+        assumptions=(*model_words, *_assumptions(search, finalists)),
+        origin=str(origin),
         extrapolation=finalists.extrapolation,
     )
 
@@ -424,13 +414,21 @@ def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Fi
     return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined)]
 
 
-def _model_words(measured: MeasuredTypes | None, reason: str) -> tuple[str, ...]:
-    """Return which model answered, if there are measured instance types. ``reason``: why theirs did not."""
+def _timed_finalists(
+    search: ClusterSearch, measured: MeasuredTypes | None, progress: Progress | None
+) -> tuple[Finalists, tuple[str, ...], Origin]:
+    """Return the finalists with their times, which model answered, and the origin of the times."""
+    finalists = examine_finalists(search, progress)
+    if progress is not None:
+        progress("finalists ranked with uncertain quantities", 0, 0)
     if measured is None:
-        return ()
-    if reason:
-        return (f"times are simulated, not predicted from {measured.words}: {reason}",)
-    return (f"times are predicted from {measured.words}; the simulator only selected the finalists",)
+        return finalists, (), Origin.SIMULATED
+    predicted = predicted_finalists(search, finalists, measured)
+    if isinstance(predicted, str):
+        words = f"times are simulated, not predicted from {measured.words}: {predicted}"
+        return finalists, (words,), Origin.SIMULATED
+    words = f"times are predicted from {measured.words}; the simulator only selected the finalists"
+    return predicted, (words,), Origin.PREDICTED
 
 
 def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]:

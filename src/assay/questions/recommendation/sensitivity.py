@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.estimation.recommendation.candidates import candidates
-from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, PriceBook
+from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, Origin, PriceBook
 from assay.questions.recommendation.finalists import Finalists
 from assay.questions.recommendation.request import Objective
 from assay.questions.recommendation.search import ClusterSearch, Progress, best_first, start_search
@@ -44,13 +44,6 @@ class AnswerChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
-    """Repeats the search by simulation."""
-
-    progress: Progress | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Best:
     """The best cluster of a repeated search."""
 
@@ -69,20 +62,21 @@ def changes_of(
     chosen: int,
     catalogue: HardwareCatalogue,
     book: PriceBook,
-    repeat: Repeat | None,
+    progress: Progress | None,
+    origin: Origin,
 ) -> tuple[AnswerChange, ...]:
     """Return what would change the choice of the finalist ``chosen``.
 
-    ``repeat``: None leaves out the changes that a repeated search finds, for times that are not simulated.
+    ``origin``: of the finalists' times. The changes that a repeated search finds are left out unless it is simulated.
     """
     changes = [] if search.objective is Objective.TIME else _price_changes(search, finalists, chosen, book)
-    if repeat is None:
+    if origin is not Origin.SIMULATED:
         return tuple(changes)
     now = _best_again(search, catalogue, book, finalists.margin(), 1.0)
     if now is None:
         return tuple(changes)
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
-    changes.append(_growth(search, finalists, catalogue, book, now.hardware, repeat.progress))
+    changes.append(_growth(search, finalists, catalogue, book, now.hardware, progress))
     changes.append(_codec(search, finalists, chosen, catalogue, book, (chosen_hardware, now.hardware)))
     return tuple(changes)
 
