@@ -5,7 +5,18 @@ from assay.text.codes import codec_text, disk_kind_text, disk_noun, layout_text,
 from assay.text.credits import credit_text, credit_texts
 from assay.text.language import capitalised, joined, moment, plural, slug
 from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text, metric_title
-from assay.text.numbers import NO_VALUE, count, interval_s, probability, rate, seconds, share, size, tenths
+from assay.text.numbers import (
+    NO_VALUE,
+    about_duration,
+    count,
+    interval_s,
+    probability,
+    rate,
+    seconds,
+    share,
+    size,
+    tenths,
+)
 from assay.text.ratios import count_runs, format_interval, format_ratio, interval, ratio
 from assay.text.table import TextTable
 from assay.text.titles import (

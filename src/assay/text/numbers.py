@@ -51,3 +51,10 @@ def probability(value: float | None) -> str:
 def count(value: float) -> str:
     """Return a number of jobs: whole from 1,000, else with two decimals."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.2f}"
+
+
+def about_duration(seconds: float) -> str:
+    """Return a duration as an estimate: ``40 s``, ``12 min``, ``5.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -7,6 +7,7 @@ Hadoop 1 have the same ends.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from assay.model import Job
 
@@ -54,39 +55,34 @@ class JobFigures:
 
 def total(jobs: Sequence[Job], counter: str) -> int | None:
     """Return a counter of Hadoop's groups over all jobs; None if no job has it, or if it is negative in some job."""
-    values = [value for job in jobs if (value := _of(job, counter)) is not None]
+    values = [value for job in jobs if (value := job.counter(counter)) is not None]
     return sum(values) if values and min(values) >= 0 else None
 
 
-def _of(job: Job, counter: str) -> int | None:
-    groups = (
-        counters
-        for name, counters in job.counters.items()
-        if name.rpartition(".")[2].rpartition("$")[2] in _HADOOP_GROUPS
-    )
-    return next((counters[counter] for counters in groups if counter in counters), None)
-
-
-_HADOOP_GROUPS = ("FileSystemCounter", "TaskCounter", "JobCounter", "FileSystemCounters", "Counter")
-"""Ends of the names of Hadoop's groups in versions 2 and 3, and 1 (``Task$Counter``)."""
+COUNTERS: Final = {
+    "hdfs_read_bytes": "HDFS_BYTES_READ",
+    "hdfs_write_bytes": "HDFS_BYTES_WRITTEN",
+    "local_read_bytes": "FILE_BYTES_READ",
+    "local_write_bytes": "FILE_BYTES_WRITTEN",
+    "map_output_bytes": "MAP_OUTPUT_BYTES",
+    "shuffle_bytes": "REDUCE_SHUFFLE_BYTES",
+    "map_output_records": "MAP_OUTPUT_RECORDS",
+    "spilled_records": "SPILLED_RECORDS",
+    "maps_launched": "TOTAL_LAUNCHED_MAPS",
+    "maps_node_local": "DATA_LOCAL_MAPS",
+    "maps_rack_local": "RACK_LOCAL_MAPS",
+    "maps_off_rack": "OTHER_LOCAL_MAPS",
+}
+"""Field of :class:`JobFigures` to Hadoop's counter."""
+CPU_COUNTER: Final = "CPU_MILLISECONDS"
+GC_COUNTER: Final = "GC_TIME_MILLIS"
 
 
 def job_figures(jobs: Sequence[Job]) -> JobFigures:
     """Return the totals over ``jobs``."""
-    cpu_ms, gc_ms = total(jobs, "CPU_MILLISECONDS"), total(jobs, "GC_TIME_MILLIS")
+    cpu_ms, gc_ms = total(jobs, CPU_COUNTER), total(jobs, GC_COUNTER)
     return JobFigures(
-        hdfs_read_bytes=total(jobs, "HDFS_BYTES_READ"),
-        hdfs_write_bytes=total(jobs, "HDFS_BYTES_WRITTEN"),
-        local_read_bytes=total(jobs, "FILE_BYTES_READ"),
-        local_write_bytes=total(jobs, "FILE_BYTES_WRITTEN"),
-        map_output_bytes=total(jobs, "MAP_OUTPUT_BYTES"),
-        shuffle_bytes=total(jobs, "REDUCE_SHUFFLE_BYTES"),
-        map_output_records=total(jobs, "MAP_OUTPUT_RECORDS"),
-        spilled_records=total(jobs, "SPILLED_RECORDS"),
         cpu_s=cpu_ms / 1000 if cpu_ms else None,  # Hadoop writes 0 where it can't measure it
         gc_s=None if gc_ms is None else gc_ms / 1000,
-        maps_launched=total(jobs, "TOTAL_LAUNCHED_MAPS"),
-        maps_node_local=total(jobs, "DATA_LOCAL_MAPS"),
-        maps_rack_local=total(jobs, "RACK_LOCAL_MAPS"),
-        maps_off_rack=total(jobs, "OTHER_LOCAL_MAPS"),
+        **{field: total(jobs, counter) for field, counter in COUNTERS.items()},
     )

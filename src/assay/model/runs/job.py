@@ -3,7 +3,28 @@
 Times are in seconds and count from the start of the run.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+HADOOP_GROUPS: Final = (
+    "FileSystemCounter",
+    "TaskCounter",
+    "JobCounter",
+    "FileInputFormatCounter",
+    "FileSystemCounters",
+    "Counter",
+)
+"""Last parts of the names of Hadoop's counter groups: of versions 2 and 3, then of version 1 (``Task$Counter``)."""
+
+
+def hadoop_counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int | None:
+    """Return a counter of Hadoop's groups, from the first group that has it; None if all lack it.
+
+    ``counters``: group to counter to value. Groups of programs are ignored: their counters can have the same names.
+    """
+    groups = (group for key, group in counters.items() if key.rpartition(".")[2].rpartition("$")[2] in HADOOP_GROUPS)
+    return next((group[name] for group in groups if name in group), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +43,10 @@ class Job:
     reduces: int
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
     """Total counters of the job: group to counter to value; empty for a job that did not succeed."""
+
+    def counter(self, name: str) -> int | None:
+        """Return the total of a counter of Hadoop's groups, such as ``HDFS_BYTES_READ``; None if the job lacks it."""
+        return hadoop_counter(self.counters, name)
 
 
 @dataclass(frozen=True, slots=True)

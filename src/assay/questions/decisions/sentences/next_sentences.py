@@ -3,7 +3,7 @@
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.decision import Decision, FurtherRuns, RunGoal
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.text import format_ratio, joined, layout_text, plural, workload_title
+from assay.text import about_duration, format_ratio, joined, layout_text, plural, workload_title
 
 CLUSTERS_NAMED = 3
 """Maximum number of clusters named in a sentence."""
@@ -46,13 +46,6 @@ def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
 
 def _share(half_width: float) -> str:
     return f"{100 * half_width:.0f} %" if half_width >= 0.0095 else f"{100 * half_width:.1g} %"
-
-
-def about_duration(seconds: float) -> str:
-    """Return a duration as an estimate: ``40 s``, ``12 min``, ``5.5 h``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _option(decision: Decision, level: str) -> str:

@@ -27,10 +27,19 @@ from assay.questions.decisions.sentences.decision_sentences import (
     summary,
 )
 from assay.questions.decisions.sentences.estimate_text import basis_text
-from assay.questions.decisions.sentences.next_sentences import about_duration, next_sentences
+from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import COUNTED, option_text, options_text
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
-from assay.text import capitalised, column_title, format_ratio, joined, level_text, plural, workload_title
+from assay.text import (
+    about_duration,
+    capitalised,
+    column_title,
+    format_ratio,
+    joined,
+    level_text,
+    plural,
+    workload_title,
+)
 
 STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""

@@ -18,10 +18,10 @@ from msgspec.structs import replace as struct_replace
 
 from assay.foundation.errors import FormatError
 from assay.model import Job, Phase, TaskAttempt
+from assay.model.runs.job import hadoop_counter
 from assay.store.formats.hadoop.jhist_attempts import (
     COUNTERS,
     ENDS,
-    HADOOP_GROUPS,
     MEMORY_COUNTERS,
     STARTS,
     AttemptEnded,
@@ -62,10 +62,9 @@ class JobHistory:
     """``map`` and ``reduce`` to the physical memory of each successful attempt: its peak (Hadoop 3), else the memory at
     its end. Attempts that do not record it are left out."""
 
-    def counter(self, name: str) -> int:
-        """Return the total of a counter of the file system or task groups, such as ``HDFS_BYTES_READ``; 0 if absent."""
-        hadoop_groups = (group for key, group in self.counters.items() if key.endswith(HADOOP_GROUPS))
-        return next((group[name] for group in hadoop_groups if name in group), 0)
+    def counter(self, name: str) -> int | None:
+        """Return the total of a counter of Hadoop's groups, such as ``HDFS_BYTES_READ``; None if the job lacks it."""
+        return hadoop_counter(self.counters, name)
 
 
 def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str = "job history") -> JobHistory:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from assay.analysis.run_profile.job_figures import COUNTERS, CPU_COUNTER, GC_COUNTER
 from assay.analysis.run_profile.run_detail import detail_metrics, run_detail
 from assay.foundation.errors import FormatError
 from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, Trace, WarningCode, foreign_run
@@ -35,18 +36,6 @@ _MAJOR: Final = {"0.23.0": "2.x", "3.0.0": "3.x"}
 """``hadoop.common.configuration.version`` to the major version of Hadoop that writes it."""
 _SUBMIT_S: Final = (1_104_537_600, 4_102_444_800)
 """Range of plausible times of submission, in Unix seconds: 2005 up to 2100."""
-_COUNTERS: Final = {
-    "hdfs_read_bytes": ("FileSystemCounter", "HDFS_BYTES_READ", 1),
-    "hdfs_write_bytes": ("FileSystemCounter", "HDFS_BYTES_WRITTEN", 1),
-    "local_read_bytes": ("FileSystemCounter", "FILE_BYTES_READ", 1),
-    "local_write_bytes": ("FileSystemCounter", "FILE_BYTES_WRITTEN", 1),
-    "map_output_bytes": ("TaskCounter", "MAP_OUTPUT_BYTES", 1),
-    "shuffle_bytes": ("TaskCounter", "REDUCE_SHUFFLE_BYTES", 1),
-    "spilled_records": ("TaskCounter", "SPILLED_RECORDS", 1),
-    "cpu_s": ("TaskCounter", "CPU_MILLISECONDS", 1000),
-    "gc_s": ("TaskCounter", "GC_TIME_MILLIS", 1000),
-}
-"""Metric to counter group, counter and divisor."""
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -132,8 +121,7 @@ def _run(
     mapper = _value(properties, "mapreduce.job.map.class") or _value(properties, "mapred.mapper.class")
     workload = workload_of(history.job_name, mapper)
     data_bytes, data_source = _data(history, workload)
-    metrics, figure_warnings = _metrics(history)
-    metrics["job_s"] = duration_s
+    metrics = _task_counts(history) | {"job_s": duration_s}
     if data_bytes:
         metrics[JOB_THROUGHPUT] = job_throughput_mb_per_s(data_bytes, duration_s)
     run = foreign_run(
@@ -148,7 +136,7 @@ def _run(
         engine_version=_version(history, properties),
         metrics=metrics,
         phases=phases(history, submit_unix_s),
-        warnings=(*warnings, *figure_warnings, *_warnings(history)),
+        warnings=(*warnings, *_negative_counters(history), *_warnings(history)),
         environment={"job": {"id": history.job_id, "name": history.job_name[:LENGTH_MAX]}},
         sources=_sources(properties, data_source),
     )
@@ -161,41 +149,33 @@ def _value(properties: Mapping[str, Property], name: str) -> str:
     return properties[name].value if name in properties else ""
 
 
-def _total(history: JobHistory, group: str, counter: str) -> int | None:
-    """Return a counter of the job's totals, None if the job lacks it; group names differ between versions."""
-    totals = (counters for name, counters in history.counters.items() if name.endswith(group))
-    return next((counters[counter] for counters in totals if counter in counters), None)
-
-
-def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]:
-    """Return the metrics of the job's counters, and a warning for each negative counter."""
-    metrics: dict[str, float] = {}
-    warnings: list[CodedWarning] = []
-    for metric, (group, counter, divisor) in _COUNTERS.items():
-        total = _total(history, group, counter)
+def _negative_counters(history: JobHistory) -> Iterator[CodedWarning]:
+    """Return a warning for each negative counter, which gives no metric."""
+    for counter in (*COUNTERS.values(), CPU_COUNTER, GC_COUNTER):
+        total = history.counter(counter)
         if total is not None and total < 0:
-            warnings.append(CodedWarning(WarningCode.LEFT_OUT, f"the counter {counter} is {total}: left out"))
-        elif total is not None and (total or metric != "cpu_s"):
-            metrics[metric] = total / divisor
+            yield CodedWarning(WarningCode.LEFT_OUT, f"the counter {counter} is {total}: left out")
+
+
+def _task_counts(history: JobHistory) -> dict[str, float]:
+    """Return the numbers of tasks and of failed attempts of maps and reduces, 0 for a kind without attempts."""
+    counts: dict[str, float] = {}
     for kind in ("map", "reduce"):
         attempts = [task for task in history.tasks if task.kind == kind]
-        metrics[f"{kind}_tasks"] = len({task.task_id for task in attempts})
-        metrics[f"{kind}_attempts_failed"] = sum(task.status == "failed" for task in attempts)
-    return metrics, warnings
+        counts[f"{kind}_tasks"] = len({task.task_id for task in attempts})
+        counts[f"{kind}_attempts_failed"] = sum(task.status == "failed" for task in attempts)
+    return counts
 
 
 def _data(history: JobHistory, workload: str) -> tuple[int | None, str]:
     """Return the size of the job's data in bytes, and the counter that states it."""
     if workload in WRITERS:
-        written = _total(history, "FileSystemCounter", "HDFS_BYTES_WRITTEN")
+        written = history.counter("HDFS_BYTES_WRITTEN")
         return (written, "HDFS_BYTES_WRITTEN") if written and written > 0 else (None, "")
-    taken = _total(history, "FileInputFormatCounter", "BYTES_READ")
+    taken = history.counter("BYTES_READ")
     if taken and taken > 0:
         return taken, "BYTES_READ of FileInputFormatCounter"
-    read, splits = (
-        _total(history, *names) or 0
-        for names in (("FileSystemCounter", "HDFS_BYTES_READ"), ("TaskCounter", "SPLIT_RAW_BYTES"))
-    )
+    read, splits = (history.counter(name) or 0 for name in ("HDFS_BYTES_READ", "SPLIT_RAW_BYTES"))
     return (read - splits, "HDFS_BYTES_READ without SPLIT_RAW_BYTES") if 0 <= splits < read else (None, "")
 
 
