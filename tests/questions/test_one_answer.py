@@ -448,7 +448,8 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     for words in (["decide", "cheapest", "--years", "3"], ["cost", "--years", "3"]):
         brief = CliRunner().invoke(assay, [*words, *arguments], catch_exceptions=False).output
         assert brief.startswith(f"{over_years.answer}\n")
-        assert f"{over_years.covers}\n{over_years.assumptions}\n" in brief
+        assert brief.startswith(f"{over_years.answer}\n{over_years.assumptions}\n")
+        assert f"{over_years.lowest_price}\n{over_years.covers}\n" in brief
         for option in over_years.options:
             assert all(cell in brief for cell in over_years.cells(option))
         assert len(brief.split()) <= 160

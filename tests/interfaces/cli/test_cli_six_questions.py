@@ -75,3 +75,30 @@ def test_one_command_lists_all_answers(asked: tuple[Path, Path], views: dict[str
     assert [line for view in views.values() for line in lines if line == f"{view.name:<10}  {view.summary}"] == [
         f"{view.name:<10}  {view.summary}" for view in views.values()
     ]
+
+
+def test_the_list_names_the_command_of_costs_over_years(
+    asked: tuple[Path, Path], views: dict[str, QuestionView]
+) -> None:
+    options = ("--prices", asked[1], "--repository", asked[0])
+    command = f"assay decide cheapest --years 3 --prices {asked[1]} --repository {asked[0]}"
+    assert f"Over 3 years: {command}\n" in printed("decide", *options)
+    over_years = views["cheapest"].over_years
+    assert over_years is not None
+    assert over_years.answer in printed("decide", "--years", "3", *options)
+    assert printed(*command.split()[1:]).startswith(f"{over_years.answer}\n{over_years.assumptions}\n")
+
+
+@pytest.mark.parametrize("words", [("decide", "cheapest"), ("cost",)])
+def test_details_have_every_option_over_years(
+    asked: tuple[Path, Path], views: dict[str, QuestionView], words: tuple[str, ...]
+) -> None:
+    over_years = views["cheapest"].over_years
+    assert over_years is not None
+    assert over_years.further
+    options = ("--years", "3", "--prices", asked[1], "--repository", asked[0])
+    brief, full = printed(*words, *options), printed(*words, "--details", *options)
+    rows = [over_years.cells(option)[0] for option in over_years.further]
+    assert f"… {len(rows)} more (--details)\n" in brief
+    table, few = (text[: text.index(over_years.lowest_price)] for text in (full, brief))
+    assert all(row in table and row not in few for row in rows)

@@ -28,8 +28,8 @@ from assay.text import (
 )
 
 
-def _print(view: CostView, limit: int | None, *, with_note: bool) -> None:
-    if view.note and with_note:
+def _print(view: CostView, limit: int | None) -> None:
+    if view.note:
         click.echo(f"{view.note}\n")
     if view.varied_settings:
         shared = f"; all have {', '.join(view.shared_settings)}" if view.shared_settings else ""
@@ -127,9 +127,7 @@ def print_costs_over_years(
         print_json(cost_over_years_json(costs))
         return
     if costs.over_years is not None:
-        print_over_years(costs.over_years)
-        if view.note:
-            click.echo(view.note)
+        print_over_years(costs.over_years, every=details)
         if not details:
             click.echo("\nJobs and costs of each storage layout: --details. All rows: --all.")
             return
@@ -141,7 +139,7 @@ def print_costs_over_years(
             f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
             "depend on it, and each layout has one price here."
         )
-    _print(view, limit, with_note=costs.over_years is None)
+    _print(view, limit)
     _print_performance(view, limit)
     for layout, why in view.unpriced.items():
         click.echo(f"left out: {layout_text(layout)}: {why}")

@@ -144,7 +144,8 @@ def decide(
         raise click.UsageError("--years needs --prices.")
     request = request_of(DecisionRequest, options, factor=question or "", where=where, prices=_book(prices))
     given = repeated_options(context, ("where", "prices", "years", "repository"))
-    output = _Output(row_limit(all_rows), as_json, chosen is not Details.NONE, given)
+    of_years = repeated_options(context, ("where", "prices", "repository"))
+    output = _Output(row_limit(all_rows), as_json, chosen is not Details.NONE, given, of_years)
     if options["dataset"] is not None or options["on"] is not None:
         table = _dataset_table(options["dataset"], options["on"], where)
         _show_options(None, None, table, request, options, output)
@@ -173,6 +174,8 @@ class _Output:
     """Whether to print decisions with their details."""
     given: str
     """Options of this call that a further command needs, too."""
+    of_years: str
+    """The same without the years of use."""
 
 
 def _answered(
@@ -211,9 +214,12 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions and output.full:
+        if view and view.over_years and request.years is not None:
+            print_over_years(view.over_years, every=True)
+            click.echo()
         print_decisions(decisions, rows=output.rows, view=view)
     elif view and view.over_years and request.years is not None:
-        print_over_years(view.over_years)
+        print_over_years(view.over_years, every=False)
         click.echo(f"\nIn full: assay decide {request.factor} --details{output.given}")
     elif decisions:
         print_brief(decisions[0], view)
@@ -236,7 +242,12 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
     else:
         width = max(len(view.name) for view in views)
         for view in views:
-            click.echo(f"{view.name:<{width}}  {view.summary}")
+            costs = view.over_years
+            answer = costs.answer if costs and request.years is not None else view.summary
+            click.echo(f"{view.name:<{width}}  {answer}")
+            if costs:
+                over = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
+                click.echo(f"{'':<{width}}  {over}{output.of_years}")
             _print_next(view, f"{'':<{width}}  ", output.given)
         click.echo(f"\nMore: assay decide QUESTION{output.given}")
 

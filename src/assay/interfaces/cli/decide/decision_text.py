@@ -45,14 +45,19 @@ def print_brief(decision: Decision, view: QuestionView | None) -> None:
         click.echo(f"next: {following}")
 
 
-def print_over_years(costs: CostsOverYears) -> None:
-    """Print the costs over years of use: the answer, a row for each of the cheapest options, and what is covered."""
+def print_over_years(costs: CostsOverYears, *, every: bool) -> None:
+    """Print the costs over years of use: the answer, what it assumes, a row for each option, and what prices cover.
+
+    ``every``: print all options; otherwise the cheapest ones and the baseline.
+    """
     click.secho(costs.answer, bold=True)
-    print_table(costs.headers, [costs.cells(option) for option in costs.options])
-    if costs.more:
-        click.echo(f"… {costs.more} more (--details)")
-    click.echo(costs.covers)
     click.echo(costs.assumptions)
+    rows = (*costs.options, *(costs.further if every else ()))
+    print_table(costs.headers, [costs.cells(option) for option in rows])
+    if len(rows) < len(costs.options) + len(costs.further):
+        click.echo(f"… {len(costs.further)} more (--details)")
+    click.echo(costs.lowest_price)
+    click.echo(costs.covers)
 
 
 def print_decision(

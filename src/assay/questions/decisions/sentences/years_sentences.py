@@ -46,13 +46,16 @@ class CostsOverYears:
     years: float
     currency: str
     answer: str
+    assumptions: str
+    """What the same work is, and where it was measured."""
     options: tuple[OptionOverYears, ...]
     """The cheapest options for the same work, then the baseline."""
-    more: int
-    """Number of further options with a price."""
+    further: tuple[OptionOverYears, ...]
+    """All other options with a price, by their cost of the same work."""
+    lowest_price: str
+    """The option whose cluster has the lowest price, whatever its work."""
     covers: str
     """What the price of a cluster covers."""
-    assumptions: str
 
     def cells(self, option: OptionOverYears) -> tuple[str, str, str, str]:
         """Return an option as the cells of a table: option, cluster, same work, 95 % interval."""
@@ -65,18 +68,23 @@ class CostsOverYears:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer, then a sentence for each option, and what the costs cover and assume."""
+        """The answer, what the same work is, a sentence for each option, the lowest price, and what prices cover."""
         texts = []
         for option in self.options:
             name, cluster, work, interval = self.cells(option)
             known = f" ({interval})" if option.work_low is not None else ""
             texts.append(f"{name}: {cluster} for the cluster, {work}{known} for the same work.")
-        return self.answer, *texts, self.covers, self.assumptions
+        return self.answer, self.assumptions, *texts, self.lowest_price, self.covers
 
     @property
     def headers(self) -> tuple[str, str, str, str]:
         """The heads of the columns of :meth:`cells`."""
-        return "Option", f"Cluster for {_years_text(self.years)}", "Same work", "95 % interval"
+        return "Option", f"Cluster for {self.period}", "Same work", "95 % interval"
+
+    @property
+    def period(self) -> str:
+        """The years of use as text: ``3 years``."""
+        return _years_text(self.years)
 
 
 def costs_over_years(decision: Decision) -> CostsOverYears | None:
@@ -91,14 +99,16 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
         shown = [decision.baseline, *shown]
     elif decision.baseline not in shown:
         shown = [*shown, decision.baseline]
+    options = {name: _option(decision, name, priced.get(name), costs) for name in (decision.baseline, *order)}
     return CostsOverYears(
         years=costs.years,
         currency=currency,
         answer=_answer(decision, costs),
-        options=tuple(_option(decision, name, priced.get(name), costs) for name in shown),
-        more=len(priced) + 1 - len(shown),
-        covers=_covers(costs),
         assumptions=_assumptions(decision, costs),
+        options=tuple(options[name] for name in shown),
+        further=tuple(options[name] for name in order if name not in shown),
+        lowest_price=_lowest_price(costs, tuple(options.values()), currency),
+        covers=_covers(costs),
     )
 
 
@@ -145,6 +155,13 @@ def _has(decision: Decision) -> str:
     return "has" if option_verb(decision.factor, decision.cheapest.option) == "is" else "have"
 
 
+def _lowest_price(costs: BaselineCosts, options: tuple[OptionOverYears, ...], currency: str) -> str:
+    """Return which cluster has the lowest price: ``Lowest rent of a cluster: 1 hard disk (HDD), $39,420.``"""
+    lowest = money(min(option.cluster for option in options), currency)
+    names = [option.option for option in options if money(option.cluster, currency) == lowest]
+    return f"Lowest {'rent' if costs.rented else 'price'} of a cluster: {named_options(names)}, {lowest}."
+
+
 def _covers(costs: BaselineCosts) -> str:
     """Return what the price of a cluster covers: ``rent, 24 h a day; power and maintenance have no price``."""
     has = {"power": costs.power, "maintenance": costs.maintenance}
@@ -161,8 +178,9 @@ def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
     lab = f", measured in a lab at scale {scale_text(float(decision.lab_scale))}" if decision.lab_scale else ""
     intervals = "The intervals come from run times; " if runs_below_minimum(decision) is None else "No intervals; "
     return (
-        f"Same work: {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
-        f"{scope_text(scopes[0].scope)}. {intervals}prices count as exact."
+        f"Same work: cost of {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
+        f"{scope_text(scopes[0].scope)}. A faster cluster needs part of its time for it. "
+        f"{intervals}prices count as exact."
     )
 
 
