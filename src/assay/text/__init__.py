@@ -7,11 +7,11 @@ from assay.text.language import capitalised, joined, moment, plural, slug
 from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text, metric_title
 from assay.text.numbers import (
     NO_VALUE,
-    about_duration,
     count,
     interval_s,
     probability,
     rate,
+    rounded_duration,
     seconds,
     share,
     size,

@@ -31,13 +31,13 @@ from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import COUNTED, option_text, options_text
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.text import (
-    about_duration,
     capitalised,
     column_title,
     format_ratio,
     joined,
     level_text,
     plural,
+    rounded_duration,
     workload_title,
 )
 
@@ -132,7 +132,7 @@ def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
         return f"Plan runs with {levels}."
     return (
         f"Plan {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)} with {levels}, "
-        f"about {about_duration(why.planned.duration_s)}."
+        f"about {rounded_duration(why.planned.duration_s)}."
     )
 
 
