@@ -8,10 +8,10 @@ from assay.text.metrics import METRIC_GROUPS, STARTED, metric_group, metric_text
 from assay.text.numbers import (
     NO_VALUE,
     count,
+    estimated_duration,
     interval_s,
     probability,
     rate,
-    rounded_duration,
     seconds,
     share,
     size,

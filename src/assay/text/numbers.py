@@ -53,7 +53,7 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.2f}"
 
 
-def rounded_duration(seconds: float) -> str:
+def estimated_duration(seconds: float) -> str:
     """Return a duration as an estimate: ``40 s``, ``12 min``, ``5.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -326,3 +326,23 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
     assert "on cluster" not in small.partition(": ")[2]
     assert "Rows of the one can't be compared with rows of the other" in view.headline
     assert conclusion(view) == "Cheapest of the 2 rows on cluster small; 2 not compared with these"
+
+
+def test_rows_with_too_few_runs_make_no_group_of_their_own() -> None:
+    """Two runs of each option allow no verdict, so the small cluster has no ranks; the large one is the answer."""
+    times = {("large", "HDD"): 900.0, ("large", "SSD"): 1200.0, ("small", "HDD"): 400.0, ("small", "SSD"): 100.0}
+    runs = []
+    for first, ((cluster, layout), seconds) in enumerate(times.items()):
+        made = times_of(10 * first, layout, [seconds + number for number in range(9 if cluster == "large" else 2)])
+        runs += [replace(run, cluster=cluster, parameters={"size": cluster}) for run in made]
+    request = CostEffectivenessRequest(by=("layout", "cluster"))
+    (view,) = cost_effectiveness_of_table(table_of(runs), {}, BOOK, request)
+    assert [(row.label, row.group, row.rank) for row in view.rows] == [
+        ("HDD large", 1, 1),
+        ("SSD large", 1, 2),
+        ("SSD small", None, None),
+        ("HDD small", None, None),
+    ]
+    (answer,) = view.answers
+    assert answer.startswith("Of 2 rows with matched runs: 1 hard disk per worker (HDD)")
+    assert "2 of 4 rows are not compared with these" in view.headline

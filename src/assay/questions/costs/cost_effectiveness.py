@@ -225,8 +225,9 @@ def _ranked(
         compared = [row.cost for row, verdict in zip(view.rows, verdicts, strict=True) if verdict in VERDICT_ORDER[:3]]
         groups.append((min(compared, default=Decimal("Infinity")), decision, verdicts))
     groups.sort(key=lambda group: group[0])
+    with_ranks = [group for group in groups if group[0].is_finite()] or groups[:1]
     rows: list[CostEffectivenessRow] = []
-    for number, (_, _, verdicts) in enumerate(groups, start=1):
+    for number, (_, _, verdicts) in enumerate(with_ranks, start=1):
         rows += _of_group(number, [replace(row, verdict=v) for row, v in zip(view.rows, verdicts, strict=True)])
     ranked = {row.label for row in rows}
     apart = [
@@ -237,7 +238,7 @@ def _ranked(
         if row.label not in ranked
     ]
     rows += sorted(apart, key=lambda row: (VERDICT_ORDER.index(row.verdict), row.cost, row.time_s))
-    ranked_decisions = tuple(decision for _, decision, _ in groups)
+    ranked_decisions = tuple(decision for _, decision, _ in with_ranks)
     return replace(
         view,
         rows=tuple(rows),

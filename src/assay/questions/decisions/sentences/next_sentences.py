@@ -3,7 +3,7 @@
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.decision import Decision, FurtherRuns, RunGoal
 from assay.questions.decisions.sentences.option_words import compared_option
-from assay.text import format_ratio, joined, layout_text, plural, rounded_duration, workload_title
+from assay.text import estimated_duration, format_ratio, joined, layout_text, plural, workload_title
 
 CLUSTERS_NAMED = 3
 """Maximum number of clusters named in a sentence."""
@@ -18,7 +18,7 @@ def _proposal(decision: Decision, runs: FurtherRuns) -> str:
     title = workload_title(runs.workload)
     where = f" on {joined(list(runs.clusters))}" if 0 < len(runs.clusters) <= CLUSTERS_NAMED else ""
     first, second = (_option(decision, option) for option in runs.options)
-    duration = f"about {rounded_duration(runs.duration_s)}"
+    duration = f"about {estimated_duration(runs.duration_s)}"
     if runs.new_groups:
         what = f"Run {title} {_times(runs.groups)}{where}, in settings that lack {first} or {second} ({duration})"
     else:

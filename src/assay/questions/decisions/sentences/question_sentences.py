@@ -33,11 +33,11 @@ from assay.questions.decisions.sentences.years_sentences import CostsOverYears, 
 from assay.text import (
     capitalised,
     column_title,
+    estimated_duration,
     format_ratio,
     joined,
     level_text,
     plural,
-    rounded_duration,
     workload_title,
 )
 
@@ -132,7 +132,7 @@ def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
         return f"Plan runs with {levels}."
     return (
         f"Plan {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)} with {levels}, "
-        f"about {rounded_duration(why.planned.duration_s)}."
+        f"about {estimated_duration(why.planned.duration_s)}."
     )
 
 
