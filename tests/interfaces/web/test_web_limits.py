@@ -236,6 +236,17 @@ def test_lines_of_one_kind_are_limited() -> None:
     handler.close()
 
 
+def test_a_long_line_keeps_its_end_where_a_traceback_names_the_error() -> None:
+    written = io.StringIO()
+    logger = logging.Logger("assay.test_long_line")
+    logger.addHandler(RateLimitedHandler(written))
+    logger.error("GET /cost %s IndexError: list index out of range", "x" * 3 * log.LINE_MAX)
+    line = written.getvalue()
+    assert len(line) <= log.LINE_MAX + len("\n")
+    assert " GET /cost x" in line
+    assert line.endswith("x IndexError: list index out of range\n")
+
+
 def test_the_count_is_written_without_another_log_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "WINDOW_S", 0.2)
     written = io.StringIO()

@@ -2,8 +2,8 @@
 
 In: log records. Out: lines of text. Lines from the same logging call are of the same kind; errors raised at different
 code lines are of different kinds. In each window of :data:`WINDOW_S` seconds, at most :data:`LINES_MAX` lines of a kind
-are written, each cut after :data:`LINE_MAX` characters. A line at the end of the window states the number of dropped
-lines.
+are written; a line longer than :data:`LINE_MAX` characters lacks its middle. A line at the end of the window states the
+number of dropped lines.
 """
 
 import logging
@@ -19,6 +19,8 @@ WINDOW_S = 60.0
 """Length of a window, in seconds."""
 LINE_MAX = 6000
 """Maximum length of a line, in characters."""
+CUT = " […] "
+"""Replaces the middle of a longer line."""
 _KINDS_MAX = 1000
 """Maximum number of kinds in a window; lines of further kinds are dropped."""
 Kind = tuple[object, ...]
@@ -74,7 +76,10 @@ class RateLimitedHandler(logging.Handler):
 
     def _write(self, text: str) -> None:
         try:
-            self._stream.write(text[:LINE_MAX] + "\n")
+            if len(text) > LINE_MAX:  # a traceback names the request's path first and the error last
+                half = (LINE_MAX - len(CUT)) // 2
+                text = text[:half] + CUT + text[-half:]
+            self._stream.write(text + "\n")
             self._stream.flush()
         except (OSError, ValueError):
             return  # a closed or full log must not stop the server
