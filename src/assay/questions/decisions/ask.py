@@ -18,9 +18,9 @@ from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
-from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest
+from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest, OptionResult
 from assay.questions.decisions.sentences.decision_sentences import headline, row_verdict
-from assay.questions.decisions.sentences.option_words import compared_option
+from assay.questions.decisions.sentences.option_words import compared_option, option_verb
 from assay.questions.decisions.storage_effects import storage_effects_of
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -92,8 +92,7 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         return decision
     else:
         changed = [
-            f"the verdict on {compared_option(decision, option.option)} is "
-            f'"{row_verdict(other, same, count=False)}" instead of "{row_verdict(decision, option, count=False)}"'
+            _changed_verdict(decision, option, other, same)
             for option in decision.options
             for same in other.options
             if option.option == same.option and option.verdict != same.verdict
@@ -104,6 +103,21 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
         what = f"{changed[0]}{more}" if changed else f"the answer changes: {headline(other)[:-1]}"
         text = f"Without {plural(outliers, 'outlier')}, {what}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
+
+
+def _changed_verdict(decision: Decision, option: OptionResult, other: Decision, same: OptionResult) -> str:
+    """Return how the verdict on an option differs in ``other``: ``InfiniBand is confirmed to be faster``."""
+    name, before, after = (
+        compared_option(decision, option.option),
+        row_verdict(decision, option, count=False),
+        row_verdict(other, same, count=False),
+    )
+    verb = option_verb(decision.factor, option.option)
+    if before == f"{after}, not confirmed":
+        return f"{name} {verb} confirmed to be {after}"
+    if after == f"{before}, not confirmed":
+        return f"{name} {verb} not confirmed to be {before}"
+    return f'the verdict on {name} is "{after}" instead of "{before}"'
 
 
 def _with_implausible(decision: Decision, apart: RunTable, reason: str) -> Decision:

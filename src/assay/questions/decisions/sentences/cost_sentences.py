@@ -31,8 +31,7 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
         case CostVerdict.NOT_DISTINGUISHABLE if not excludes_one(cost):
             text = f"no difference in the cost per job of {option} and {baseline} is shown: {amount}"
         case CostVerdict.NOT_DISTINGUISHABLE:
-            text = f"a job on {option} costs {_difference(cost)} than on {baseline} before correction for several "
-            text += f"comparisons: {amount}"
+            text = f"a job on {option} costs {_difference(cost)} than on {baseline}, not confirmed: {amount}"
         case _:
             text = f"a job on {option} costs {_difference(cost)} than on {baseline}: {amount}"
     return capitalised(f"{where}{text}.")
@@ -230,8 +229,8 @@ def cost_headline(decision: Decision) -> str | None:
         return None
     by_storage = costs_by_storage(decision)
     if by_storage and decision.storage_effects and decision.storage_effects.option == chosen.option:
-        texts = [cost_sentence(decision, chosen.option, cost, f"with {name}, ") for name, cost in by_storage]
-        return f"{' '.join(texts)} The mean over the storage classes is {cost_text(chosen.cost)}."
+        shown = sorted(by_storage, key=lambda named: not excludes_one(named[1]))
+        return " ".join(cost_sentence(decision, chosen.option, cost, f"with {name}, ") for name, cost in shown)
     sentence = cost_sentence(decision, chosen.option, chosen.cost)
     cheaper = chosen.cost.verdict is CostVerdict.CHEAPER
     exceptions = _exceptions(decision, chosen.option) if cheaper else ""

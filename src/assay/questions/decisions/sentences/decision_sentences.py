@@ -62,15 +62,15 @@ def question(decision: Decision) -> str:
 
 
 def row_verdict(decision: Decision, result: WorkloadResult | OptionResult, *, count: bool = True) -> str:
-    """Return the verdict of a row: ``faster``, or ``slower before correction for 38 comparisons``.
+    """Return the verdict of a row: ``faster``, or ``slower, not confirmed among 38 comparisons``.
 
-    Without ``count``, the number of comparisons is left out: ``slower before correction``.
+    Without ``count``, the number of comparisons is left out: ``slower, not confirmed``.
     """
     if result.time is None or not _only_alone(result.verdict, result.time):
         return result.verdict
     alone = Verdict.FASTER if result.time.ratio > 1 else Verdict.SLOWER
-    text = f"{alone} before correction"
-    return f"{text} for {plural(decision.family, 'comparison')}" if count else text
+    text = f"{alone}, not confirmed"
+    return f"{text} among {plural(decision.family, 'comparison')}" if count else text
 
 
 def _only_alone(verdict: Verdict, time: TimeRatio | None) -> bool:
@@ -174,9 +174,13 @@ def _costs_summary(decision: Decision, option: OptionResult) -> str:
 
 
 def _cost_summary(cost: CostRatio) -> str:
-    """Return ``0.75× the cost per job (0.64 to 0.89)``."""
+    """Return ``0.75× the cost per job (0.64 to 0.89)``, with the verdict if no difference is confirmed."""
     text = f"{format_ratio(cost.ratio)}× the cost per job ({interval_text(cost)}"
-    return f"{text})" if cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER) else f"{text}, not confirmed)"
+    if cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER):
+        return f"{text})"
+    if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS:
+        return f"{text}, not enough runs)"
+    return f"{text}, {'not confirmed' if excludes_one(cost) else 'no difference shown'})"
 
 
 def _range_clause(decision: Decision, option: OptionResult) -> str:
