@@ -62,7 +62,11 @@ def test_filters_select_by_hardware_and_are_in_the_form(client: TestClient) -> N
     assert not {"i4i.2xlarge", "m7g.2xlarge", "c6gd.2xlarge"} & set(names)
     assert 'name="memory" value="60GB"' in page
     assert "<option selected>nvme</option>" in page
-    assert len(_names(client.get("/instances").text)) == 50
+    everything = client.get("/instances").text
+    assert len(_names(everything)) == 50
+    assert 'name="max_price"' not in everything
+    assert "This server's catalogues have no prices of instance types" in unescape(everything)
+    assert '<td class="number" data-label="Memory">64 GiB</td>' in page
     assert _names(client.get("/instances", params={"max_price": "$1"}).text) == []  # no stored book has prices
 
 

@@ -53,15 +53,17 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "rates": _RATES,
         "disk_kinds": _DISKS,
     }
+    prices = known_prices(stored_catalogues(context.cluster_folders).values())
     values |= {"architectures": ARCHITECTURES, "choice": None, "problem": None, "links": (), "whatif": ()}
+    values["has_prices"] = bool(prices)
     try:
         request = _request_of(form, texts)
-        choice = choose_instances(request, known_prices(stored_catalogues(context.cluster_folders).values()))
+        choice = choose_instances(request, prices)
     except AssayError as error:
         return {**values, "problem": error}
     problem = choice.problem
     if problem is not None and (problem.where or "").startswith("--"):  # an option of the command is a field here
-        problem = SpecificationError(problem.message, hint="fill in the field of the chosen types")
+        problem = SpecificationError(problem.message, hint="fill in the field of the chosen types as in its example")
     return {**values, "choice": choice, "problem": problem, **_links(request, choice)}
 
 
