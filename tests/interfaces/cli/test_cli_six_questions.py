@@ -85,6 +85,8 @@ def test_the_list_names_the_command_of_costs_over_years(
     assert f"Over 3 years: {command}\n" in printed("decide", *options)
     over_years = views["cheapest"].over_years
     assert over_years is not None
+    lab = "All answers: measured in a lab at scale 1/20. Use the ratios, not the times and costs."
+    assert (lab in printed("decide", *options)) is (views["storage"].decisions[0].decision.lab_scale is not None)
     assert over_years.answer in printed("decide", "--years", "3", *options)
     assert printed(*command.split()[1:]).startswith(f"{over_years.answer}\n{over_years.assumptions}\n")
 

@@ -74,9 +74,13 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
     """Two levels, three repetitions each, at the median time of the workload with most runs: 6 x 60 s."""
     runs = [make_run(number, workload="sort", duration_s=50.0 + 10.0 * number) for number in range(3)]
     by_name = answers([*runs, make_run(9, workload="grep", duration_s=999.0)], tmp_path / "r")
-    assert next_step(by_name["network"]) == "Plan 6 runs of Sort with Ethernet and InfiniBand, about 6 min."
-    assert next_step(by_name["nodes"]) == "Plan 6 runs of Sort with 3 and 6 workers, about 6 min."
-    assert next_step(by_name["containers"]) == "Plan 9 runs of Sort with 2, 4 and 8 containers per worker, about 9 min."
+    for name, step in {
+        "network": "Plan 6 runs of Sort with Ethernet and InfiniBand, about 6 min.",
+        "nodes": "Plan 6 runs of Sort with 3 and 6 workers, about 6 min.",
+        "containers": "Plan 9 runs of Sort with 2, 4 and 8 containers per worker, about 9 min.",
+    }.items():
+        write = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
+        assert next_step(by_name[name]) == f"{step} {write}"
     assert next_command(by_name["network"]) is None
     assert next_command(by_name["cheapest"]) == "assay decide cheapest --prices FILE"
 

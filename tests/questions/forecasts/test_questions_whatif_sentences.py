@@ -66,7 +66,8 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
 
 def test_a_lab_whose_workers_share_cores_is_no_forecast_for_hosts() -> None:
     assert caveat_of([row("A", 1.5, 1.1, 2.1, shared_cores=2.0)]) == (
-        "This holds for the lab only, whose workers share 2 cores of one machine: it is no forecast for hosts."
+        "This holds for the lab only, whose workers share 2 cores of one machine: it is no forecast for hosts. "
+        "A forecast for hosts needs runs on hosts: docs/how-to/your-own-cluster.md."
     )
 
 

@@ -81,7 +81,11 @@ def measuring_plan(
 
     Raises SpecificationError if the repository has no plan on the cluster, or the cluster can't run a level.
     """
-    base = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
+    try:
+        base = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
+    except SpecificationError as error:
+        hint = "write a plan for your own cluster: docs/how-to/your-own-cluster.md"
+        raise SpecificationError(error.message, where=f"question {question.name}", hint=hint) from error
     same = {WORKLOAD: planned.workload}
     if planned.layout and question.plan_factor != LAYOUT_FACTOR:
         same[LAYOUT_FACTOR] = planned.layout

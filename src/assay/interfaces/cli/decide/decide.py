@@ -30,7 +30,7 @@ from assay.model import PriceBook
 from assay.questions.decisions.buyer import factor_of_details, question_named
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
-from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
+from assay.questions.decisions.sentences.question_sentences import QuestionView, lab_sentence, view_of
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
@@ -55,7 +55,8 @@ class Details(Enum):
 @click.argument("question", metavar="[QUESTION]", required=False)
 @click.option(
     "--baseline",
-    help="Option to compare with. Default: hard disks, Ethernet, the smallest number, or the option with most runs.",
+    help="Option to compare with. Default: hard disks, Ethernet, the smallest number, or the option with most runs. "
+    "Of combinations: hard disks with most runs.",
 )
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
@@ -201,7 +202,11 @@ def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, 
     question = question_named(request.factor)
     why = answer_question(opened, flagged.table, question, request).unanswered if question else None
     if question is None or why is None or why.planned is None:
-        raise SpecificationError("--plan needs a question without an answer", where=f"assay decide {request.factor}")
+        raise SpecificationError(
+            "--plan needs a question without an answer",
+            where=f"assay decide {request.factor}",
+            hint=f"runs that settle what is open: assay decide {request.factor or 'QUESTION'} --details",
+        )
     cluster = file.with_name(f"{file.stem}-cluster.yaml")
     plan = measuring_plan(opened, question, why.planned, cluster.name)
     write_whole(cluster, plan.cluster.encode())
@@ -249,7 +254,9 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
                 over = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
                 click.echo(f"{'':<{width}}  {over}{output.of_years}")
             _print_next(view, f"{'':<{width}}  ", output.given)
-        click.echo(f"\nMore: assay decide QUESTION{output.given}")
+        note = lab_sentence(views)
+        click.echo(f"\n{note}\n" if note else "")
+        click.echo(f"More: assay decide QUESTION{output.given}")
 
 
 def _show_groups(

@@ -152,7 +152,8 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
     of_baseline = compared_option(decision, baseline)
     if all(name in costs and costs[name].verdict is CostVerdict.CHEAPER for name in (cheapest, *ties)):
         names = named_options([name_of(name) for name in (cheapest, *ties)])
-        return f"{names} cost less per job than {of_baseline}{where}; which is the cheapest is open"
+        which = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
+        return f"{names} cost less per job than {of_baseline}{where}; {which} is open"
     verb = "has" if option_verb(decision.factor, cheapest) == "is" else "have"
     text = f"{compared_option(decision, cheapest)} {verb} the lowest mean cost per job{where}"
     if (runs := runs_below_minimum(decision)) is not None:
@@ -161,7 +162,7 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
     if cheapest != baseline:
         text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
     if len(ties) == len(costs) and len(costs) > 1:
-        return f"{text}. None of the {len(ties)} other options is ruled out"
+        return f"{text}. Each of the {len(ties)} other options may be cheaper"
     return f"{text}. Not ruled out: {named_options([compared_option(decision, name) for name in ties])}"
 
 

@@ -40,6 +40,8 @@ from assay.workloads.catalogue import generates_input
 
 WIDE_RANGE = 1.5
 """Minimum ratio of the highest to the lowest speedup over workloads for a headline that states both."""
+RANGE_IN_SUMMARY = 2.0
+"""The same for a line that summarises an answer."""
 _NAMED_BY_OPTION = (*DeviceKind, layout_code.REMOTE)
 """Kinds of disks that the name of an option states completely: layouts of one device kind."""
 _QUESTIONS = {
@@ -153,17 +155,31 @@ def summary(decision: Decision) -> str:
     """Return the answer with its interval, its number of runs and the cost per job, in one sentence."""
     _, best, named = _compared(decision)
     if not named or best.time is None:
-        costs = _costs_summary(decision, best)
-        return f"{headline(decision)[:-1]}; {costs}." if costs else headline(decision)
+        costs, option = _costs_summary(decision, best), compared_option(decision, best.option)
+        return f"{headline(decision)[:-1]}; {option}: {costs}." if costs else headline(decision)
     where = f"{where_text(decision)}{_settings_text(decision, best)}"
     alone = _only_alone(best.verdict, best.time)
     verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone else best.verdict
     text = _claim(decision, best.option, verdict, best.time, where)
     runs = plural(best.time.runs_baseline + best.time.runs_option, "run")
-    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone else ''})"
+    text += f" ({interval_text(best.time)}, {runs}{', not confirmed' if alone else ''}"
+    text += f"{_range_text(decision, best)})"
     costs = _costs_summary(decision, best)
     text += f", {costs}" if costs else ""
     return _complete_text(decision, text)
+
+
+def _range_text(decision: Decision, option: OptionResult) -> str:
+    """Return ``; 1.00× on K-means to 5.13× on Sort`` if the highest ratio is twice the lowest or more; else empty."""
+    ends = [result for result in _extremes(decision, option.option) or () if result.time]
+    ratios = [result.time.ratio for result in ends if result.time]
+    if not ratios or ratios[1] < RANGE_IN_SUMMARY * ratios[0]:
+        return ""
+    low, high = (
+        f"{format_ratio(ratio)}× on {workload_title(result.workload)}"
+        for ratio, result in zip(ratios, ends, strict=True)
+    )
+    return f"; {low} to {high}"
 
 
 def _costs_summary(decision: Decision, option: OptionResult) -> str:

@@ -1,5 +1,6 @@
 """Answers to a buyer's questions as sentences, which the terminal, pages, the API and reports share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
@@ -28,7 +29,7 @@ from assay.questions.decisions.sentences.decision_sentences import (
 )
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
-from assay.questions.decisions.sentences.option_words import COUNTED, option_text, options_text
+from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, options_text
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.text import (
     capitalised,
@@ -38,11 +39,14 @@ from assay.text import (
     joined,
     level_text,
     plural,
+    scale_text,
     workload_title,
 )
 
 STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
+WRITE_PLAN = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
+"""The next step where no stored plan can be changed."""
 LEVELS_NAMED = 5
 """Maximum number of levels named in a sentence."""
 
@@ -150,7 +154,8 @@ def next_step(answer: QuestionAnswer) -> str | None:
         return "Give a price book of this hardware."
     if not question.plan_factor:
         return "Plan runs that differ in storage, network or number of workers."
-    return f"{_plan_step(question, why)}{' Or simulate it.' if why.simulable else ''}"
+    write = "" if why.plannable or why.simulable else f" {WRITE_PLAN}"
+    return f"{_plan_step(question, why)}{write}{' Or simulate it.' if why.simulable else ''}"
 
 
 def _condition(text: str) -> str:
@@ -198,10 +203,11 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     option = cheapest_option(first)
     if option is None or option.cost is None or option.time is None:
         return ""
-    verdict, runs = capitalised(option.cost.verdict.value), basis_text(option.time)
+    verdict, runs = option.cost.verdict.value, basis_text(option.time)
     few = option.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS
     ratio = f"{format_ratio(option.cost.ratio)}×" if few else cost_text(option.cost)
-    return f"{verdict}: {ratio}, {runs}, {scope_text(option.time.scope)}."
+    name = capitalised(compared_option(first, option.option))
+    return f"{name}: {verdict}, {ratio}, {runs}, {scope_text(option.time.scope)}."
 
 
 def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
@@ -301,4 +307,18 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         next_command=next_command(answer),
         plan_command=plan_command(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
+    )
+
+
+def lab_sentence(views: Sequence[QuestionView]) -> str:
+    """Return ``All answers: measured in a lab at scale 1/20: ...`` if all are of one lab scale; else empty."""
+    decisions = [view.decisions[0].decision for view in views if view.decisions]
+    origins = {(decision.origin, decision.lab_scale) for decision in decisions}
+    if len(origins) != 1:
+        return ""
+    origin, scale = origins.pop()
+    if not scale:
+        return ""
+    return (
+        f"All answers: {origin} in a lab at scale {scale_text(float(scale))}. Use the ratios, not the times and costs."
     )

@@ -165,7 +165,10 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
     if shared is None:
         return ""
     cores = f"{shared:g} cores of one machine"
-    return f"This holds for the lab only, whose workers share {cores}: it is no forecast for hosts."
+    return (
+        f"This holds for the lab only, whose workers share {cores}: it is no forecast for hosts. A forecast for hosts "
+        "needs runs on hosts: docs/how-to/your-own-cluster.md."
+    )
 
 
 def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
