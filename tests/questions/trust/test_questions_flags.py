@@ -328,7 +328,7 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
     assert conclusion(view) == "Cheapest of the 2 rows on cluster small; 2 not compared with these"
 
 
-def test_rows_with_too_few_runs_make_no_group_of_their_own() -> None:
+def test_rows_with_too_few_runs_make_no_group() -> None:
     """Two runs of each option allow no verdict, so the small cluster has no ranks; the large one is the answer."""
     times = {("large", "HDD"): 900.0, ("large", "SSD"): 1200.0, ("small", "HDD"): 400.0, ("small", "SSD"): 100.0}
     runs = []
