@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -187,3 +188,14 @@ def test_one_price_twice_is_refused_unless_their_days_are_apart(tmp_path: Path) 
         load_prices(file)
     file.write_text(BOOK.replace("per: worker", "per: worker, valid: {until: 2014-12-31}") + again)
     assert len(load_prices(file).items) == 4
+
+
+def test_prices_older_than_a_year_get_a_warning_with_their_date(tmp_path: Path) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text(BOOK)
+    book = load_prices(file)
+    assert book.age_warning(date(2015, 6, 1)) is None
+    assert book.age_warning(date(2013, 1, 1)) is None
+    assert book.age_warning(date(2015, 6, 2)) == (
+        "warning: the prices of book are of 2014-06-01, more than a year ago: choose by present prices"
+    )

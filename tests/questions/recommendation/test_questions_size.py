@@ -233,3 +233,13 @@ def test_real_logs_are_read(log: str) -> None:
     answer = describe_job(read_job_logs([REAL / log]), SizeRequest())
     assert limit_sentence(answer).endswith(".")
     assert all(need.peak_bytes is None for need in answer.memory), "these logs have no metric of memory"
+
+
+@needs_simulator
+def test_old_prices_get_a_warning_on_stderr_and_their_date_in_the_assumptions(tmp_path: Path) -> None:
+    catalogue, prices = _hardware(tmp_path)
+    prices.write_text(prices.read_text().replace("2026-11-27", "2020-02-03"))
+    answer = _assay("size", LOGS, "--catalogue", catalogue, "--prices", prices, "--simulations", "4")
+    assert "are of 2020-02-03, more than a year ago" in answer.stderr
+    assert "more than a year ago" not in answer.stdout
+    assert "- prices: us-east-1-on-demand of 2020-02-03\n" in answer.stdout

@@ -4,6 +4,7 @@ Amounts are in the book's currency; amounts in other currencies are converted at
 ``per`` is a unit of :data:`UNITS` for a purchase, or a unit with ``-hour`` or ``-month`` for a rent.
 """
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,6 +17,8 @@ each network port. ``GB``: each 10^9 bytes of the capacity of the layout's devic
 PERIODS_H = {"hour": 1, "month": 730}
 """Hours in a rented period; a month is a twelfth of 365 days."""
 YEAR_H = 8760
+RENEW_AFTER = datetime.timedelta(days=365)
+"""Age from which prices get a warning where hardware is chosen by them."""
 UNKNOWN = "unknown"
 PARTS = ("nodes", "devices", "network")
 """Priced parts of a cluster."""
@@ -115,6 +118,12 @@ class PriceBook:
     amortisation: Amortisation | None = None
     maintenance: Decimal = Decimal(0)
     energy: Energy | None = None
+
+    def age_warning(self, today: datetime.date) -> str | None:
+        """Return a warning with the date if the prices are more than a year old on ``today``; else None."""
+        if today - datetime.date.fromisoformat(self.date) <= RENEW_AFTER:
+            return None
+        return f"warning: the prices of {self.name} are of {self.date}, more than a year ago: choose by present prices"
 
     @property
     def has_purchases(self) -> bool:

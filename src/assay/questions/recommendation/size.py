@@ -251,7 +251,7 @@ def size(
     )
     fixed = (
         f"the job reads {format_bytes(data_bytes)} from HDFS on the workers' disks, and nothing else runs on them",
-        f"prices: {book.name}",
+        f"prices: {book.name} of {book.date}",
     )
     candidates = tuple(_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES))
     labels = {shape.label for shape in _candidates(recommendation, SHAPES)}

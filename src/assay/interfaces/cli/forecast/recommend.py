@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from assay.interfaces.cli.common import (
     profile_option,
     request_of,
     row_limit,
+    say,
 )
 from assay.interfaces.cli.terminal import send_control
 from assay.questions.recommendation.request import (
@@ -136,6 +138,8 @@ def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, a
     minimize = Objective(options["minimize"]) if options["minimize"] else None
     request = request_of(RecommendRequest, options, minimize=minimize)
     hardware, book = load_catalogue(catalogue), load_prices(prices)
+    if warning := book.age_warning(datetime.now(UTC).date()):
+        say(warning)
     costs, measured = sources_from(request_of(ProfileRequest, options))
     with SimulatorPool(jobs) as pool, search_progress() as progress:
         answer = answer_to(request, hardware, book, costs, pool, progress, measured)

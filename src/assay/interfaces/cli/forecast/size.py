@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
-from assay.interfaces.cli.common import json_option, print_json, print_rows
+from assay.interfaces.cli.common import json_option, print_json, print_rows, say
 from assay.interfaces.cli.forecast.recommend import search_options, search_progress
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def size(
             answer = describe_job(described, request)
         else:
             hardware, book = load_catalogue(catalogue), load_prices(prices)
+            if warning := book.age_warning(datetime.now(UTC).date()):
+                say(warning)
             with SimulatorPool(jobs) as pool:
                 answer = answer_to(described, request, hardware, book, pool, progress)
     if as_json:
