@@ -89,6 +89,6 @@ def test_money_of_a_lab_is_marked_wherever_it_is_shown(lab_scale: float | None, 
         assert (LAB_NOTE in asked.get(address).text) is (lab_scale is not None), address
     (tmp_path / "book.yaml").write_text(BOOK)
     words = ["--prices", str(tmp_path / "book.yaml"), "--repository", str(tmp_path / "r")]
-    for options in ([], ["--years", "3"]):
+    for options, note in (([], LAB_NOTE), (["--years", "3"], "measured in a lab at scale 1/20")):
         done = CliRunner().invoke(assay, ["cost", *options, *words])
-        assert (LAB_NOTE in done.output) is (lab_scale is not None), done.output
+        assert (note in done.output) is (lab_scale is not None), done.output

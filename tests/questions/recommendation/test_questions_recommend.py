@@ -186,7 +186,7 @@ def _invoked(*arguments: str) -> Result:
 def _asked(*arguments: str) -> dict[str, Any]:
     result = _invoked(*arguments)
     assert result.exit_code == 0, (result.output, result.exception)
-    answer: dict[str, Any] = json.loads(result.output)
+    answer: dict[str, Any] = json.loads(result.stdout)  # old prices are warned of on stderr
     return answer
 
 

@@ -28,6 +28,7 @@ _OPTIONAL_FIELDS = (
     "only_edge",
     "cpu_speed",
     "simulated",
+    "credits",
 )
 """Keys that were added after the first fingerprints were stored: a file without them keeps its fingerprint."""
 
