@@ -76,7 +76,7 @@ def over(client: TestClient, body: dict[str, Any]) -> dict[str, Any]:
 def printed(*words: str | Path) -> str:
     result = CliRunner().invoke(assay, ["size", str(LOGS), *map(str, words)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    return result.output
+    return result.stdout
 
 
 def test_the_api_has_the_json_of_the_command_and_the_page_its_sentences(client: TestClient) -> None:

@@ -72,7 +72,7 @@ def _recommended(files: dict[str, Path], size: str) -> dict[str, Any]:
     words = ("recommend", "--workload", f"terasort:{size}:daily", *options, "--learn-from", files["r"], "--json")
     done = CliRunner().invoke(assay, [str(word) for word in words])
     assert done.exit_code == 0, done.output
-    return dict(json.loads(done.output))
+    return dict(json.loads(done.stdout))
 
 
 @needs_simulator
