@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import re
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,8 @@ from selection import can_be_asked_for
 
 PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
 OTHER_FOLDERS = {"house", "support", "data", "faults"}
+MODULES_MAX = 15
+"""Maximum number of modules in a folder of tests."""
 
 
 def test_every_package_has_fast_tests(request: pytest.FixtureRequest) -> None:
@@ -34,8 +37,12 @@ def test_every_package_has_fast_tests(request: pytest.FixtureRequest) -> None:
 def test_test_folders_mirror_packages() -> None:
     folders = {path.name for path in TESTS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))}
     assert folders - set(PACKAGES) == OTHER_FOLDERS & folders
-    astray = [path for path in TESTS.rglob("test_*.py") if path.parent in (TESTS, TESTS / "support")]
-    assert not astray
+    counts = Counter(path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
+    assert Path() not in counts
+    tested = [folder for folder in counts if folder.parts[:1] not in [("house",), ("faults",)]]
+    packages = [ROOT / "src" / "assay" / folder for folder in tested]
+    assert [path for path in packages if not path.is_dir() and not path.with_suffix(".py").is_file()] == []
+    assert {folder: count for folder, count in counts.items() if count > MODULES_MAX} == {}
 
 
 def test_omitted_candidates_have_an_explained_marker(pytestconfig: pytest.Config) -> None:

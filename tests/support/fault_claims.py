@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 OUTPUT = "interfaces/cli/test_cli_output.py::"
-LIMITS = "interfaces/web/test_web_limits.py::"
-WATCHING = "execution/campaign/test_campaign_watching.py::"
-READINESS = "execution/engines/test_engines_readiness.py::"
+LIMITS = "interfaces/web/server/test_web_limits.py::"
+WATCHING = "execution/campaign/attempts/test_campaign_watching.py::"
+READINESS = "execution/engines/hadoop/deployment/test_engines_readiness.py::"
 HOSTILE = "store/exchange/test_repository_hostile.py::"
 LOOP = "execution/campaign/test_campaign_loop.py::"
 CANCELLATION = "execution/campaign/test_campaign_cancellation.py::"
@@ -82,8 +82,8 @@ USERS = (
         "a second user's TeraSort on the same host",
         "valid, as the first one's; nothing stays in `/tmp`",
         (
-            "execution/engines/test_engines_two_users.py::test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp",
-            "execution/engines/test_engines_configuration.py::"
+            "execution/engines/hadoop/test_engines_two_users.py::test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp",
+            "execution/engines/hadoop/settings/test_engines_configuration.py::"
             "test_caches_of_daemons_and_clients_are_below_the_clusters_home",
         ),
     ),
@@ -91,7 +91,7 @@ USERS = (
         "a check program that can't run",
         "`engine` (`infrastructure` where the disk was full or the host lost), with its words; never `validation`",
         (
-            "execution/engines/test_engines_restart.py::test_unchecked_output_is_not_called_wrong",
+            "execution/engines/hadoop/deployment/test_engines_restart.py::test_unchecked_output_is_not_called_wrong",
             "workloads/test_workloads_failed_checker.py::"
             "test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing",
         ),
@@ -271,7 +271,7 @@ COMING_IN = (
     Claim(
         "the same as an upload",
         "422, below 20 MB of memory, nothing left",
-        ("interfaces/web/test_web_api.py::test_an_upload_whose_header_claims_4_gib_is_refused_unread",),
+        ("interfaces/web/api/test_web_api.py::test_an_upload_whose_header_claims_4_gib_is_refused_unread",),
     ),
     Claim(
         "an endless line in a table that is imported",
@@ -286,7 +286,7 @@ COMING_IN = (
     Claim(
         "junk instead of a Parquet table, with right checksums",
         "`verify` names it, copies leave it out; pages tell no folder of this machine",
-        (TABLE, "interfaces/web/test_web_api.py::test_a_damaged_table_is_reported_without_folders_of_this_machine"),
+        (TABLE, "interfaces/web/api/test_web_api.py::test_a_damaged_table_is_reported_without_folders_of_this_machine"),
     ),
     Claim(
         "1 MB of YAML without aliases; a file that is larger",
