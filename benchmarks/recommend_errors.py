@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.cost.pareto import Priced
 from assay.estimation.recommendation.candidates import candidates
-from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, SCATTER_SIGMA, cpu_sigma, spread_of
+from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, SCATTER_SIGMA, cpu_sigma, log_sigma
 from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS, Z90
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
@@ -130,7 +130,7 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
     rows, profile = search.rows, search.profile
     option = search.candidates.machines[0].option
     cpu = math.hypot(cpu_sigma(profile), math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90))
-    sigmas = {"cpu": cpu, "disks": DEVICE_SIGMA, "links": LINK_SIGMA, "fixed": spread_of(profile.costs.job_start_s)}
+    sigmas = {"cpu": cpu, "disks": DEVICE_SIGMA, "links": LINK_SIGMA, "fixed": log_sigma(profile.costs.job_start_s)}
     far = _doublings(search)
     for _ in range(count):
         draw = {name: math.exp(sigma * rng.standard_normal()) for name, sigma in sigmas.items()}

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.devices.directories import DirectoryUse, available_space, bandwidths, fill, split, spread_of
+from assay.analysis.devices.directories import (
+    DirectoryUse,
+    available_space,
+    bandwidth_imbalance,
+    bandwidths,
+    fill,
+    split,
+)
 from assay.model.clusters.cluster import Device, DeviceKind
 from assay.model.clusters.device_baseline import DeviceBaseline, Measurement
 from assay.store import Repository
@@ -42,13 +49,13 @@ def test_the_split_is_the_smallest_within_the_error_or_the_best_that_is_allowed(
         dict(zip(given_rates, counts, strict=True))
         for counts in itertools.product(range(1, most + 1), repeat=len(given_rates))
     ]
-    within = [counts for counts in every if spread_of(given_rates, counts) <= error + 1e-9]
+    within = [counts for counts in every if bandwidth_imbalance(given_rates, counts) <= error + 1e-9]
     assert all(1 <= count <= most for count in result.directories.values())
-    assert result.spread == pytest.approx(spread_of(given_rates, result.directories))
+    assert result.spread == pytest.approx(bandwidth_imbalance(given_rates, result.directories))
     if within:
         assert result.directories == min(within, key=lambda counts: sum(counts.values()))
     else:
-        assert result.spread == pytest.approx(min(spread_of(given_rates, counts) for counts in every))
+        assert result.spread == pytest.approx(min(bandwidth_imbalance(given_rates, counts) for counts in every))
 
 
 @given(rates, st.integers(1, 9))

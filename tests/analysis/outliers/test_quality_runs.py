@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.analysis.comparison.significance import half_width, runs_needed
 from assay.analysis.outliers.causes import causes_of
-from assay.analysis.outliers.precision import precision
+from assay.analysis.outliers.missing_repetitions import MissingRepetitions, missing_repetitions
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.model.runs.run import Check, Run
 from assay.model.runs.run_status import FailureClass, RunStatus
@@ -19,14 +19,17 @@ from builders import build_repository, make_run, make_trace, runs_with, study_ru
 from web_support import client_of, filled
 
 
+def missing(runs: list[Run], wanted: float) -> MissingRepetitions:
+    return missing_repetitions(table_of(runs), wanted, run_ids=lambda rows: [runs[row].run_id for row in rows])
+
+
 @given(st.lists(st.floats(50, 200), min_size=2, max_size=8), st.sampled_from([0.01, 0.05, 0.2]))
 def test_all_at_once_gives_what_one_by_one_gives(times_s: list[float], wanted: float) -> None:
-    table = table_of([make_run(n, duration_s=time_s) for n, time_s in enumerate(times_s)])
-    precisions = precision(table, wanted)
+    repetitions = missing([make_run(n, duration_s=time_s) for n, time_s in enumerate(times_s)], wanted)
     if half_width(times_s) <= wanted:
-        assert (precisions.enough, precisions.needs) == (1, ())
+        assert (repetitions.enough, repetitions.needs) == (1, ())
         return
-    (need,) = precisions.needs
+    (need,) = repetitions.needs
     expected = runs_needed(times_s, wanted)
     assert need.needed == (None if expected is None else max(expected, len(times_s) + 1))
     assert need.half_width == pytest.approx(half_width(times_s))
@@ -35,14 +38,15 @@ def test_all_at_once_gives_what_one_by_one_gives(times_s: list[float], wanted: f
 def test_a_single_run_takes_its_workloads_scatter() -> None:
     noise = random.Random(1)
     runs = runs_with({"HD2": [60 * noise.lognormvariate(0, 0.1) for _ in range(10)], "SS2": [30.0]})
-    precisions = precision(table_of(runs), 0.05)
-    assert (precisions.configurations, precisions.single) == (2, 1)
-    single = next(need for need in precisions.needs if need.runs == 1)
+    repetitions = missing(runs, 0.05)
+    assert (repetitions.configurations, repetitions.single) == (2, 1)
+    single = next(need for need in repetitions.needs if need.runs == 1)
     assert (single.assumed, single.half_width) == (True, None)
-    assert single.needed == next(need.needed for need in precisions.needs if need.runs == 10)
-    alone = precision(table_of([make_run(0)]), 0.05)
+    assert (single.run_id, single.configuration) == (runs[10].run_id, {"layout": "SS2"})
+    assert single.needed == next(need.needed for need in repetitions.needs if need.runs == 10)
+    alone = missing([make_run(0)], 0.05)
     assert (alone.unknown, alone.needs[0].needed) == (1, None)
-    assert precision(table_of([make_run(0, status=RunStatus.FAILED)]), 0.05).configurations == 0
+    assert missing([make_run(0, status=RunStatus.FAILED)], 0.05).configurations == 0
 
 
 def _not_valid(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, spread_of
+from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, log_sigma
 from assay.estimation.simulator.error_model import DrawCovariance, correction, sigma_of, time_shares
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.execution.planning.forecast.inputs import size_of
@@ -387,7 +387,7 @@ def test_so_few_draws_have_the_spread_that_they_stand_for(count: int) -> None:
     for logs, sigma in (
         ([math.log(draw.cpu) for draw in drawn], cpu_sigma(profile)),
         ([math.log(draw.disks) for draw in drawn], DEVICE_SIGMA),
-        ([math.log(draw.fixed) for draw in drawn], spread_of(profile.costs.job_start_s)),
+        ([math.log(draw.fixed) for draw in drawn], log_sigma(profile.costs.job_start_s)),
     ):
         assert stdev(logs) == pytest.approx(sigma)
         assert fmean(logs) == pytest.approx(0.0, abs=1e-12)

@@ -65,7 +65,7 @@ class DirectorySplit:
     spread: float
 
 
-def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
+def bandwidth_imbalance(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
     """Return the largest / smallest bandwidth of a directory, minus 1."""
     bytes_per_s = [rates[name] / directories[name] for name in rates]
     return max(bytes_per_s) / min(bytes_per_s) - 1
@@ -90,7 +90,7 @@ def split(rates: Mapping[str, float], *, error: float, directories_max: int) -> 
         for tried in (fewer, counts):
             if max(tried.values()) > directories_max:
                 continue
-            spread = spread_of(rates, tried)
+            spread = bandwidth_imbalance(rates, tried)
             if spread <= error * (1 + 1e-9) + 1e-12:
                 return DirectorySplit(tried, spread)
             if best is None or spread < best.spread:

@@ -49,7 +49,7 @@ class TaskFlags:
     """The population's median of each quantity; NaN if unknown."""
 
 
-def spread_of(values: Floats) -> float:
+def robust_spread(values: Floats) -> float:
     """Return the robust standard deviation of values: the shortest interval with half of them, at least a minimum."""
     ordered = np.sort(values)
     half = len(ordered) // 2 + 1
@@ -68,7 +68,7 @@ def scaled(quantities: Floats, offsets: Floats) -> Floats:
         if len(known) == 0:
             columns.append(np.zeros(len(column)))
             continue
-        columns.append(np.nan_to_num((column - np.median(known)) / spread_of(known)))
+        columns.append(np.nan_to_num((column - np.median(known)) / robust_spread(known)))
     return np.array(columns).T.reshape(quantities.shape)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from assay.analysis.statistics import Floats, Groups, Mask, RunTable, groups_by, median_by, usable
 from assay.estimation.prediction.features import distinguishing_factors, learned_encoding
 from assay.estimation.prediction.model import SEED, TrainingData
-from assay.estimation.prediction.stack import out_of_fold, spread_of
+from assay.estimation.prediction.stack import out_of_fold, tree_spread
 
 OUTLIER_ERRORS_MIN = 5.0
 """Minimum distance of an outlier from its expected time, in usual errors; :data:`OUTLIER_RATIO_MIN` applies too."""
@@ -82,7 +82,7 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
     expected[known], spread[known] = folds.expected, folds.spread
     if len(unknown):
         by_tree = folds.forest.by_tree(features[unknown])
-        expected[unknown], spread[unknown] = by_tree.mean(axis=1), spread_of(by_tree)
+        expected[unknown], spread[unknown] = by_tree.mean(axis=1), tree_spread(by_tree)
     off = (logs - expected[configurations.of_row]) / spread[configurations.of_row]
     names = [name for name in ("workload", "cluster") if name in taken.columns]
     alike = groups_by(taken, names)

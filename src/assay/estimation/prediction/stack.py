@@ -46,7 +46,7 @@ SCALE_FEATURES: Final = 2
 """Features that only the usual error is learned from: the spread and the disagreement of the trees."""
 
 
-def spread_of(by_tree: Floats) -> Floats:
+def tree_spread(by_tree: Floats) -> Floats:
     """Return the standard deviation of the trees' estimates by row; never below :data:`SPREAD_MIN`."""
     spread: Floats = np.sqrt(by_tree.var(axis=1) + SPREAD_MIN**2)
     return spread
@@ -89,7 +89,7 @@ class Stack:
         """Return the estimates of all trees."""
         by_tree, by_set = self.forest.by_tree(features), np.median(self.boosting.by_set(features), axis=1)
         trees = np.median(by_tree, axis=1)
-        scale = self.scale.by_tree(_with_disagreement(features, spread_of(by_tree), by_set - trees))
+        scale = self.scale.by_tree(_with_disagreement(features, tree_spread(by_tree), by_set - trees))
         return Estimates((1 - self.share) * trees + self.share * by_set, np.exp(scale.mean(axis=1)))
 
 
@@ -112,7 +112,7 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
         expected[left], median[left], spread[left] = (
             by_tree.mean(axis=1),
             np.median(by_tree, axis=1),
-            spread_of(by_tree),
+            tree_spread(by_tree),
         )
         forests.append(forest)
     return Folds(join_forests(forests), expected, median, spread)

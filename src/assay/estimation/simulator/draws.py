@@ -49,7 +49,7 @@ def draws(profile: CostProfile, count: int, seed: int, core_sigma: float = 0.0) 
     every answer uses the same draws. The draws of each input are therefore rescaled to its middle and its spread.
     """
     rng = random.Random(seed)  # noqa: S311 - draws of a model, no secret
-    sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))
+    sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, log_sigma(profile.costs.job_start_s))
     drawn = [[rng.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
     columns = [_stretched([values[at] for values in drawn]) for at in range(len(sigmas))]
     rng = random.Random(f"{seed}/cores")  # noqa: S311
@@ -70,7 +70,7 @@ def _stretched(drawn: Sequence[float]) -> list[float]:
     return [value / spread for value in apart]
 
 
-def spread_of(value: Uncertain) -> float:
+def log_sigma(value: Uncertain) -> float:
     """Return the standard deviation of log values that corresponds to a 90 % interval."""
     if value.value <= 0 or value.high <= value.value:
         return 0.0
@@ -82,9 +82,9 @@ def cpu_sigma(profile: CostProfile) -> float:
 
     The spread of a cost is the spread between single runs; the mean of many runs is more certain.
     """
-    parts = [spread_of(profile.costs.task_cpu_s)]
+    parts = [log_sigma(profile.costs.task_cpu_s)]
     parts += [
-        spread_of(workload.map_cpu_s_per_byte)
+        log_sigma(workload.map_cpu_s_per_byte)
         for workload in profile.workloads.values()
         if workload.map_cpu_s_per_byte.value > 0
     ]

@@ -137,11 +137,10 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
     groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
     odd = np.bincount(groups.of_row[time_outliers(table)], minlength=groups.count)
-    facts = facts_by_hardware(repository, table)
     ids = repository.ids_at(table, first.tolist())
+    pricing = _Pricing(table, factors, facts_by_hardware(repository, table), book)
     priced = [
-        _priced(table, int(row), factors, facts, book, (int(counts[n]), int(odd[n])), ids[n])
-        for n, row in enumerate(first)
+        pricing.setup(int(row), runs=int(counts[n]), flagged=int(odd[n]), example=ids[n]) for n, row in enumerate(first)
     ]
     newest = np.argsort(-np.nan_to_num(table.values["started_unix_s"]), kind="stable")[:EXAMPLES_MAX]
     return ClusterView(
@@ -162,11 +161,11 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
     rows = same_configuration(known.table, run)
     table = known.table.subset(rows)
     names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
-    facts = facts_by_hardware(repository, table)
     flags, odd = flag_count(table), time_outliers(table)
     counts = usable(table) & ~odd
     times = table.values["duration_s"]
-    price = _priced(table, 0, names, facts, book, (len(table), int(odd.sum())), run.run_id)
+    pricing = _Pricing(table, names, facts_by_hardware(repository, table), book)
+    price = pricing.setup(0, runs=len(table), flagged=int(odd.sum()), example=run.run_id)
     off = offsets_in(table, np.flatnonzero(counts), sides=1)
     mean = geometric_mean(times[counts].tolist(), off) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
@@ -195,25 +194,27 @@ def _counted(table: RunTable, name: str) -> tuple[LevelCount, ...]:
     return tuple(sorted(levels, key=lambda item: -item.runs))
 
 
-def _priced(
-    table: RunTable,
-    row: int,
-    names: Sequence[str],
-    facts: FactsByHardware,
-    book: PriceBook | None,
-    counts: tuple[int, int],
-    example: str,
-) -> PricedSetup:
-    level_by_factor = {name: text for name in table.factors if (text := level_at(table, name, row)) is not None}
-    levels = {name: level_by_factor[name] for name in names if name in level_by_factor}
-    rate, why = None, ""
-    if book is not None:
-        layout = level_by_factor.get(LAYOUT_FACTOR, "")
-        try:
-            rate = float(hourly_rate(book, priced_parts(facts, level_by_factor), layout).per_h)
-        except SpecificationError as error:
-            why = error.message
-    return PricedSetup(levels, *counts, rate, why, example)
+@dataclass(frozen=True, slots=True)
+class _Pricing:
+    table: RunTable
+    factors: Sequence[str]
+    """Factors that a setup is described by."""
+    facts: FactsByHardware
+    book: PriceBook | None
+
+    def setup(self, row: int, *, runs: int, flagged: int, example: str) -> PricedSetup:
+        """Return the price per hour of the hardware of a row."""
+        table, book = self.table, self.book
+        level_by_factor = {name: text for name in table.factors if (text := level_at(table, name, row)) is not None}
+        levels = {name: level_by_factor[name] for name in self.factors if name in level_by_factor}
+        rate, why = None, ""
+        if book is not None:
+            layout = level_by_factor.get(LAYOUT_FACTOR, "")
+            try:
+                rate = float(hourly_rate(book, priced_parts(self.facts, level_by_factor), layout).per_h)
+            except SpecificationError as error:
+                why = error.message
+        return PricedSetup(levels, runs, flagged, rate, why, example)
 
 
 def _times_over_median(table: RunTable) -> np.ndarray:

@@ -15,7 +15,7 @@ from msgspec.structs import replace as struct_replace
 from assay.analysis.cost.pareto import Priced, on_front
 from assay.analysis.statistics import Floats, Ints
 from assay.estimation.recommendation.candidates import Machine
-from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, spread_of
+from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, log_sigma
 from assay.estimation.simulator.error_model import Z90
 from assay.estimation.simulator.process import SimulationResult
 from assay.model.clusters.credits import CreditUse
@@ -164,7 +164,7 @@ def _sensitivities(
         Sensitivity("hdd", per_disk_share * hard * DEVICE_SIGMA),
         Sensitivity("flash", per_disk_share * flash * DEVICE_SIGMA),
         Sensitivity("links", slopes("links") * LINK_SIGMA),
-        Sensitivity("fixed", slopes("fixed") * spread_of(profile.costs.job_start_s)),
+        Sensitivity("fixed", slopes("fixed") * log_sigma(profile.costs.job_start_s)),
         *model_errors(shares),
         Sensitivity("size", far),
     ]

@@ -25,7 +25,7 @@ _NOT_SETTINGS = ("origin", "lab_scale")
 
 def provenance_of(
     table: RunTable,
-    whole: Sequence[Run],
+    example_runs: Sequence[Run],
     request: ReportRequest,
     *,
     plans: Sequence[PlanText] = (),
@@ -33,8 +33,9 @@ def provenance_of(
     checked: Sequence[CheckedCluster] = (),
     assay_version: str = "",
 ) -> Provenance:
-    """Return the provenance of the runs of ``table``. ``whole``: runs with their environments, all or one of each kind.
+    """Return the provenance of the runs of ``table``.
 
+    ``example_runs``: runs with their environments, all or one of each kind.
     ``request`` has the date and the baseline of the report, so that the recorded command reproduces the report.
     """
     campaigns = present_levels(table, "campaign_id")
@@ -42,9 +43,9 @@ def provenance_of(
     of_runs = tuple(plan for plan in plans if plan.campaign_id in campaigns)
     return Provenance(
         settings=settings_of(table),
-        hosts=_hosts(whole),
+        hosts=_hosts(example_runs),
         checked=tuple(cluster for cluster in checked if cluster.report.cluster in clusters),
-        facts=_facts(whole, imports, assay_version),
+        facts=_facts(example_runs, imports, assay_version),
         plans=of_runs,
         commands=_commands(request, of_runs, imports),
     )

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.outliers.causes import Cause, causes_of
-from assay.analysis.outliers.precision import precision
+from assay.analysis.outliers.missing_repetitions import MissingRepetitions, missing_repetitions
 from assay.analysis.statistics import Column, Ints, RunTable, has_level, level_counts, usable
 from assay.foundation.units import finite
 from assay.model import RunStatus
-from assay.questions.runs.runs import distinguishing_levels, level_at
+from assay.questions.runs.runs import level_at
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
 from assay.text import plural
 
 NOT_VALID_MAX = 2_000
 """Maximum number of runs whose causes are read (the newest)."""
-NEEDS_MAX = 100
-"""Maximum number of configurations that are listed with missing repetitions."""
 NO_PLAN = "no plan named"
 PRECISION = 0.05
 """Default half-width of the 95 % interval of a mean time, as a share of the mean."""
@@ -45,32 +43,6 @@ class Coverage:
     cold: int
     warm: int
     unknown: int
-
-
-@dataclass(frozen=True, slots=True)
-class Imprecise:
-    """One configuration whose mean time is not precise enough; see :class:`assay.analysis.outliers.precision.Need`."""
-
-    run_id: str
-    """One of its runs."""
-    configuration: dict[str, str]
-    runs: int
-    half_width: float | None
-    needed: int | None
-    assumed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MissingRepetitions:
-    """Number of repetitions that are still needed; see :class:`assay.analysis.outliers.precision.Precision`."""
-
-    wanted: float
-    configurations: int
-    enough: int
-    single: int
-    more_runs: int
-    unknown: int
-    needs: tuple[Imprecise, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +102,7 @@ def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
 
 def still_needed(repository: Repository, table: RunTable, wanted: float = PRECISION) -> MissingRepetitions:
     """Return the repetitions that each configuration needs for a half-width of ``wanted``, a share of its mean."""
-    missing = precision(table, wanted, NEEDS_MAX)
-    ids = repository.ids_at(table, [need.position for need in missing.needs]) if missing.needs else []
-    needs = tuple(
-        Imprecise(run_id, distinguishing_levels(table, n.position), n.runs, n.half_width, n.needed, n.assumed)
-        for run_id, n in zip(ids, missing.needs, strict=True)
-    )
-    return MissingRepetitions(
-        wanted, missing.configurations, missing.enough, missing.single, missing.more_runs, missing.unknown, needs
-    )
+    return missing_repetitions(table, wanted, run_ids=lambda rows: repository.ids_at(table, rows))
 
 
 def anomalous_runs(

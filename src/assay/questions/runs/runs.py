@@ -194,12 +194,6 @@ def levels_by_number(table: RunTable, name: str, rows: Ints | None = None) -> li
     return [column.levels[codes[at]] for at in np.argsort(-counts, kind="stable") if codes[at] != ABSENT]
 
 
-def distinguishing_levels(table: RunTable, position: int) -> dict[str, str]:
-    """Return a run's levels of the factors in which runs of the table differ."""
-    several = [name for name in table.factors if len(table.columns[name].levels) > 1]
-    return {name: text for name in several if (text := table.columns[name].text(position)) is not None}
-
-
 def comparable(table: RunTable) -> list[str]:
     """Return the factors with several levels that can be compared, storage and network first."""
     never = ("workload", "origin", "lab_scale", *DESCRIPTIVE)

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from assay.analysis.changes import RUNS_MIN, ChangePoint, histories
 from assay.analysis.statistics import RunTable
-from assay.questions.runs.runs import distinguishing_levels
 from assay.text import TextTable, interval, plural
 
 _SHOWN_MIN = 0.005
@@ -43,7 +42,7 @@ def changes_of(table: RunTable) -> ChangesView:
     """Return the changes of every configuration's run time."""
     history = histories(table)
     changed = (
-        ConfigurationHistory(distinguishing_levels(table, h.position), h.runs, h.changes) for h in history.changed
+        ConfigurationHistory(table.distinguishing_levels(h.position), h.runs, h.changes) for h in history.changed
     )
     return ChangesView(
         tuple(changed), history.searched, history.correlation, history.wander, history.runs_without_start

@@ -12,7 +12,7 @@ import numpy as np
 from assay.analysis.slowdowns import SlowdownVerdict, slowdowns
 from assay.analysis.statistics import Floats, RunTable, has_level, require_factor, started_unix_s, usable
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.questions.runs.runs import distinguishing_levels, selected
+from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.text import TextTable, interval, plural, ratio
 
@@ -113,7 +113,7 @@ def gate(repository: Repository, request: GateRequest) -> GateView:
 
 def _named(table: RunTable, position: int, ignore: tuple[str, ...]) -> dict[str, str]:
     """Return the levels that distinguish a configuration."""
-    levels = distinguishing_levels(table, position)
+    levels = table.distinguishing_levels(position)
     named = {name: level for name, level in levels.items() if name not in ignore}
     return named or {"workload": table.columns["workload"].text(position) or ""}
 

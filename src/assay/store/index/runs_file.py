@@ -12,7 +12,7 @@ The meaning of codes and values is JSON in the file's metadata (``coding``). The
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
@@ -82,6 +82,18 @@ class _Stored(msgspec.Struct):
     version: int = 1
 
 
+_RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
+"""Fields with a separate value in each run."""
+_CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
+_FIELDS = tuple(field.name for field in fields(Run))
+_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
+"""Fields that only the column ``run_json`` has."""
+_SHARED = attrgetter(*_CONTAINERS)
+_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
+_RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
+_KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
+
+
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
     """Return the columns of ``runs`` as arrays, and add their codes to ``coding``.
 
@@ -124,23 +136,12 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     for at, group in enumerate(groups):
         for name, code in group.codes.items():
             codes[name][at] = code
+    numbers = {name: number for number, name in enumerate(coding.columns)}
     return {
         **{name: columns[name] for name in queries.RUN_TEXTS},
-        **{f"c{_number(coding.columns, name)}": column[kind_of] for name, column in codes.items()},
+        **{f"c{numbers[name]}": column[kind_of] for name, column in codes.items()},
         **{f"v{coding.values[name]}": values[name] for name in values},
     }
-
-
-_RUN_FIELDS = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
-"""Fields with a separate value in each run."""
-_CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
-_FIELDS = tuple(field.name for field in fields(Run))
-_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
-"""Fields that only the column ``run_json`` has."""
-_SHARED = attrgetter(*_CONTAINERS)
-_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_RUN_FIELDS, *_CONTAINERS, *_OTHERS}))
-_RUN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
-_KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +196,6 @@ def decode_environment(text: str) -> dict[str, Any]:
 
 def _damaged(error: Exception) -> RepositoryError:
     return RepositoryError(f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt")
-
-
-def _number(columns: Mapping[str, Any], name: str) -> int:
-    return list(columns).index(name)
 
 
 def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:

@@ -85,68 +85,64 @@ def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
     headers = [(number, match) for number, line in enumerate(lines, start=1) if (match := _HEADER.search(line))]
     ends = [number - 1 for number, _ in headers[1:]] + [len(lines)] * bool(headers)
     for (first, header), last in zip(headers, ends, strict=True):
-        block = _Block(source, first, header["operation"].strip(), {})
         try:
-            block.read(lines[first:last])
-            outcome: DfsioResult | FormatError = block.result()
+            fields = _fields(lines[first:last], source, first)
+            outcome: DfsioResult | FormatError = _result(header["operation"].strip(), fields, f"{source}:{first}")
         except FormatError as error:
             outcome = error
         yield DfsioBlock(first, last, outcome)
 
 
-@dataclass(slots=True)
-class _Block:
-    """The fields read so far from one block, each with its line."""
+@dataclass(frozen=True, slots=True)
+class _Field:
+    label: str
+    text: str
+    where: str
 
-    source: str
-    line: int
-    operation: str
-    fields: dict[str, tuple[str, int]]
-
-    def read(self, lines: list[str]) -> None:
-        """Read the block's fields from the lines after its header. Lines after the last field are not part of the
-        block."""
-        for number, line in enumerate(lines, start=self.line + 1):
-            if field := _FIELD.search(line):
-                self.add(field["label"], field["value"].strip(), number)
-                if len(self.fields) == len(_LABELS):
-                    return
-        raise self.incomplete()
-
-    def add(self, label: str, value: str, line: int) -> None:
-        if label in self.fields:
-            raise FormatError(f'the result block has "{label}" twice', where=f"{self.source}:{line}")
-        self.fields[label] = (value, line)
-
-    def incomplete(self) -> FormatError:
-        missing = ", ".join(f'"{label}"' for label in _LABELS if label not in self.fields)
-        return FormatError(
-            f"the result block of TestDFSIO that begins here lacks {missing}",
-            where=f"{self.source}:{self.line}",
-            hint="the output was cut off or the job was stopped: run it again",
-        )
-
-    def number(self, label: str) -> float:
-        """Return a field's number, with a decimal point or comma."""
-        text, line = self.fields[label]
-        value = float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else math.nan
+    @property
+    def number(self) -> float:
+        """The number, with a decimal point or comma."""
+        value = float(self.text.replace(",", ".")) if _NUMBER.fullmatch(self.text) else math.nan
         if not math.isfinite(value):
-            raise FormatError(f'"{label}" is {text!r}, which is not a finite number', where=f"{self.source}:{line}")
+            raise FormatError(f'"{self.label}" is {self.text!r}, which is not a finite number', where=self.where)
         return value
 
-    def result(self) -> DfsioResult:
-        files = self.number("Number of files")
-        if not self.operation:
-            raise FormatError("the result block names no operation", where=f"{self.source}:{self.line}")
-        if files != int(files):
-            raise FormatError(f'"Number of files" is {files}, which is not whole', where=f"{self.source}:{self.line}")
-        return DfsioResult(
-            operation=self.operation,
-            date=self.fields["Date & time"][0],
-            files=int(files),
-            processed_mib=self.number("Total MBytes processed"),
-            throughput_mib_per_s=self.number("Throughput mb/sec"),
-            average_io_rate_mib_per_s=self.number("Average IO rate mb/sec"),
-            io_rate_stddev_mib_per_s=self.number("IO rate std deviation"),
-            exec_time_s=self.number("Test exec time sec"),
-        )
+
+def _fields(lines: list[str], source: str, header: int) -> dict[str, _Field]:
+    """Return the fields of the block whose header is line ``header``; ``lines`` are the lines after it.
+
+    Lines after the last field are not part of the block.
+    """
+    fields: dict[str, _Field] = {}
+    for number, line in enumerate(lines, start=header + 1):
+        if match := _FIELD.search(line):
+            label, where = match["label"], f"{source}:{number}"
+            if label in fields:
+                raise FormatError(f'the result block has "{label}" twice', where=where)
+            fields[label] = _Field(label, match["value"].strip(), where)
+            if len(fields) == len(_LABELS):
+                return fields
+    missing = ", ".join(f'"{label}"' for label in _LABELS if label not in fields)
+    raise FormatError(
+        f"the result block of TestDFSIO that begins here lacks {missing}",
+        where=f"{source}:{header}",
+        hint="the output was cut off or the job was stopped: run it again",
+    )
+
+
+def _result(operation: str, fields: dict[str, _Field], where: str) -> DfsioResult:
+    files = fields["Number of files"].number
+    if not operation:
+        raise FormatError("the result block names no operation", where=where)
+    if files != int(files):
+        raise FormatError(f'"Number of files" is {files}, which is not whole', where=where)
+    return DfsioResult(
+        operation=operation,
+        date=fields["Date & time"].text,
+        files=int(files),
+        processed_mib=fields["Total MBytes processed"].number,
+        throughput_mib_per_s=fields["Throughput mb/sec"].number,
+        average_io_rate_mib_per_s=fields["Average IO rate mb/sec"].number,
+        io_rate_stddev_mib_per_s=fields["IO rate std deviation"].number,
+        exec_time_s=fields["Test exec time sec"].number,
+    )

@@ -12,7 +12,7 @@ from assay.analysis.run_profile.run_detail import RunDetail, detail_metrics, req
 from assay.analysis.run_profile.tables.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.analysis.run_profile.tasks import KindSummary
 from assay.foundation.units import format_bytes, format_duration
-from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, TaskAttempt
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Run, TaskAttempt
 from assay.text import (
     METRIC_GROUPS,
     NO_VALUE,
@@ -52,7 +52,11 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
     sections = {
         "configuration": TextTable.of_pairs("configuration", _configuration(run)),
         "simulation": simulation_table(run),
-        "phases": TextTable("phases", ("phase (s)", "start", "end", "time"), tuple(map(_phase_cells, run.phases))),
+        "phases": TextTable(
+            "phases",
+            ("phase (s)", "start", "end", "time"),
+            tuple((p.name, tenths(p.start_s), tenths(p.end_s), tenths(p.duration_s)) for p in run.phases),
+        ),
         "time": phase_table(detail.breakdown, "where the time went"),
         "jobs": jobs_table(detail),
         "stages": stages_table(run),
@@ -102,24 +106,17 @@ def _configuration(run: Run) -> dict[str, str]:
     }
 
 
-def _phase_cells(phase: Phase) -> tuple[str, ...]:
-    return phase.name, tenths(phase.start_s), tenths(phase.end_s), tenths(phase.duration_s)
-
-
 def metrics_table(run: Run, detail: RunDetail) -> TextTable:
     """Return the metrics that no other section shows, in groups, each with its source."""
     shown = _metrics_shown(run, detail)
     rows, last, note = [], "", ""
     for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
         group, source = metric_group(name), run.sources.get(name, "")
-        where = _REPEATED_TEXT if source and source == note else _from(source)
+        origin = source if not source or source.startswith("simulated") else f"from {source}"
+        where = _REPEATED_TEXT if source and source == note else origin
         rows.append(("" if group == last else group, *metric_text(name, shown[name]), where))
         last, note = group, source
     return TextTable("metrics", (), tuple(rows))
-
-
-def _from(source: str) -> str:
-    return source if not source or source.startswith("simulated") else f"from {source}"
 
 
 def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:

@@ -72,6 +72,11 @@ class RunTable:
         """The columns of a configuration: runs that are equal in all of them are repetitions of each other."""
         return tuple(name for name in self.columns if name not in DESCRIPTIVE)
 
+    def distinguishing_levels(self, position: int) -> dict[str, str]:
+        """Return a run's levels of the factors in which runs of the table differ."""
+        several = [name for name in self.factors if len(self.columns[name].levels) > 1]
+        return {name: text for name in several if (text := self.columns[name].text(position)) is not None}
+
     def subset(self, keep: Mask | Ints) -> RunTable:
         """Return the table of the rows that a mask or an array of positions selects."""
         at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # computed once for all columns

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from assay.analysis.outliers.missing_repetitions import MissingRepetitions
 from assay.analysis.statistics import RunTable
 from assay.interfaces.web.state.context import PROBLEMS, READERS, ContextOf, Where
 from assay.questions.runs.run_quality import (
     PRECISION,
     AnomalousRuns,
     Coverage,
-    MissingRepetitions,
     NotValid,
     anomalous_runs,
     coverage,

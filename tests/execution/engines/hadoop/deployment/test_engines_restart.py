@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import signal
@@ -129,9 +128,8 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
     while not all(path.with_suffix(".up").exists() for path in mains.values()) and time.monotonic() < deadline:
         time.sleep(0.05)
     script = (resources.files("assay.execution.engines.hadoop.deployment.node") / "processes.py").read_text()
-    done = subprocess.run([sys.executable, "-c", script, "stop", marker, "10"], capture_output=True, check=True)
+    subprocess.run([sys.executable, "-c", script, marker, "10"], check=True)
     assert [process.wait(20) for process in started] == [0, -9]
-    assert json.loads(done.stdout) == []  # no keeper had to be killed
     assert mains["DataNode"].exists()
     assert not mains["NodeManager"].exists()
 

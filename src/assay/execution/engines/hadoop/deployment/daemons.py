@@ -5,7 +5,6 @@ interrupted call left, and no others.
 """
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -352,13 +351,10 @@ class Daemons:
         NameNode and DataNodes hold data on disk: they get SIGTERM, and SIGKILL after a grace period. The others hold
         no data that the next start reads, and are killed at once.
         """
-        await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
-
-    async def _processes(self, node: Node, verb: str) -> list[dict[str, str]]:
         source = (resources.files("assay.execution.engines.hadoop.deployment.node") / "processes.py").read_text()
-        command = ["python3", "-c", source, verb, self.deployment.marker, str(STOP_GRACE_S)]
-        answer = await self.transports[node.name].run(command, timeout_s=_COMMAND_TIMEOUT_S)
-        return list(json.loads(answer.stdout))
+        command = ["python3", "-c", source, self.deployment.marker, str(STOP_GRACE_S)]
+        transports = [self.transports[node.name] for node in self.deployment.cluster.nodes]
+        await asyncio.gather(*(transport.run(command, timeout_s=_COMMAND_TIMEOUT_S) for transport in transports))
 
 
 def healthy(health: ClusterHealth | None, workers: int) -> bool:

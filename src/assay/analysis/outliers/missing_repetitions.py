@@ -1,12 +1,14 @@
 """Compute the number of repetitions that each configuration still needs for a wanted precision.
 
 In: a table of runs and a half-width (0.05: the 95 % interval of a configuration's geometric mean reaches at most 5 %
-above it). Out: for each configuration its runs, its present half-width, and the total number of runs that it needs,
-from its spread. A configuration of one run has the spread of its workload (pooled variance of logarithms over
-configurations of the same workload, origin and scale). The formula is that of ``significance.runs_needed``, for all
-configurations at once: smallest n with t(n - 1) × s / √n <= ln(1 + half-width).
+above it). Out: :class:`MissingRepetitions`: for each configuration its runs, its present half-width, and the total
+number of runs that it needs, from its spread. A configuration with one run gets the spread of its workload: the pooled
+variance of logarithms over configurations of the same workload, origin and scale. The formula is that of
+``significance.runs_needed``, for all configurations at once: the smallest n with
+t(n - 1) × s / √n <= ln(1 + half-width).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +17,19 @@ from assay.analysis.statistics import LEVEL, Floats, Ints, RunTable, groups_by, 
 
 NEEDED_MAX = 1000
 """Maximum number of repetitions that is shown; larger numbers are shown as "more than"."""
+LISTED_MAX = 100
+"""Maximum number of configurations that are listed."""
 _STRATA = ("workload", "origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """One configuration without the wanted precision."""
+class ImpreciseConfiguration:
+    """A configuration whose mean time is not known with the wanted precision."""
 
-    position: int
-    """A row of it in the table."""
+    run_id: str
+    """One of its runs."""
+    configuration: dict[str, str]
+    """Its levels of the factors in which runs of the table differ."""
     runs: int
     half_width: float | None
     """The present half-width, as a share of the mean; None with one run."""
@@ -34,8 +40,8 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Precision:
-    """All configurations compared with a wanted precision."""
+class MissingRepetitions:
+    """Number of repetitions that configurations still need for a wanted precision."""
 
     wanted: float
     configurations: int
@@ -47,7 +53,7 @@ class Precision:
     """Total number of runs that the other configurations still need, as far as it is known."""
     unknown: int
     """Number of configurations that need an unknown number, or more than :data:`NEEDED_MAX`."""
-    needs: tuple[Need, ...]
+    needs: tuple[ImpreciseConfiguration, ...]
     """Configurations with the most repetitions first, because users continue with these."""
 
 
@@ -76,10 +82,12 @@ def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats
     return pooled
 
 
-def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
-    """Return the repetitions that are still needed for the half-width ``wanted``.
+def missing_repetitions(
+    table: RunTable, wanted: float, *, run_ids: Callable[[Sequence[int]], Sequence[str]]
+) -> MissingRepetitions:
+    """Return the repetitions that configurations still need for the half-width ``wanted``, a share of the mean.
 
-    Raises ValueError unless it is positive.
+    ``run_ids`` returns the ids of the runs in rows of the table. Raises ValueError unless ``wanted`` is positive.
     """
     if not wanted > 0:
         raise ValueError("the wanted half-width must be positive")
@@ -88,7 +96,7 @@ def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
     counted &= ~warm_among_cold(table, groups, counted)
     rows = np.flatnonzero(counted)
     if not len(rows):
-        return Precision(wanted, 0, 0, 0, 0, 0, ())
+        return MissingRepetitions(wanted, configurations=0, enough=0, single=0, more_runs=0, unknown=0, needs=())
     _, first, code = np.unique(groups.of_row[rows], return_index=True, return_inverse=True)
     logs = np.log(table.values["duration_s"][rows])
     runs = np.bincount(code)
@@ -104,18 +112,25 @@ def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
     enough = repeated & (half <= wanted)
     known = ~enough & (needed > 0)
     short = np.flatnonzero(~enough)
-    order = short[np.lexsort((needed[short], -runs[short]))][:most]
+    listed = short[np.lexsort((needed[short], -runs[short]))][:LISTED_MAX]
+    examples = [int(row) for row in rows[first[listed]]]
     needs = tuple(
-        Need(
-            int(rows[first[at]]),
-            int(runs[at]),
-            float(half[at]) if repeated[at] else None,
-            max(int(needed[at]), int(runs[at]) + 1) if needed[at] else None,
-            not bool(repeated[at]),
+        ImpreciseConfiguration(
+            run_id=run_id,
+            configuration=table.distinguishing_levels(row),
+            runs=int(runs[at]),
+            half_width=float(half[at]) if repeated[at] else None,
+            needed=max(int(needed[at]), int(runs[at]) + 1) if needed[at] else None,
+            assumed=not bool(repeated[at]),
         )
-        for at in order
+        for at, row, run_id in zip(listed, examples, run_ids(examples) if examples else [], strict=True)
     )
-    more = int(np.maximum(needed[known] - runs[known], 1).sum())
-    return Precision(
-        wanted, len(runs), int(enough.sum()), int((~repeated).sum()), more, int((~enough & (needed == 0)).sum()), needs
+    return MissingRepetitions(
+        wanted,
+        configurations=len(runs),
+        enough=int(enough.sum()),
+        single=int((~repeated).sum()),
+        more_runs=int(np.maximum(needed[known] - runs[known], 1).sum()),
+        unknown=int((~enough & (needed == 0)).sum()),
+        needs=needs,
     )
