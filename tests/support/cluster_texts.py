@@ -1,4 +1,4 @@
-"""Write cluster files with one node type, one master, and a few workers."""
+"""Write cluster files with one node type, one master, and a few workers, and price books of rented machines."""
 
 from __future__ import annotations
 
@@ -38,3 +38,17 @@ def cluster_text(
     provider = f"{header}\n" if header else ""
     machine = f"    cores: {cores}\n    memory: {memory}\n    nic: 10Gbit/s\n    devices:\n{described}"
     return f"cluster: c\n{provider}node_types:\n  worker:\n{machine}nodes:\n{nodes}"
+
+
+def rented_prices(master: str, **workers: str) -> str:
+    """Return a price book of rented machines in dollars per hour; a worker's type is written ``m6id_2xlarge``."""
+    types = ((name.replace("_", "."), name.replace("_", "-"), price) for name, price in workers.items())
+    items = [
+        f'  - {{name: {name}, price: "${price}", per: node-hour, node_type: {key}}}\n' for name, key, price in types
+    ]
+    return (
+        "prices: rented\ncurrency: USD\ndate: 2026-11-27\nsource: made up\nitems:\n"
+        + "".join(items)
+        + f'  - {{name: master, price: "${master}", per: master-hour}}\n'
+        "  - {name: disks and network, price: $0, per: cluster-hour, covers: [devices, network]}\n"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.foundation.errors import FormatError
@@ -107,6 +107,22 @@ def items(
 ) -> list[ImportedRun | SkippedItem]:
     """Return what a format reads out of one file."""
     return list(form.read([source_of(folder, content, name)]))
+
+
+def items_of_files(form: Format, folder: Path, files: Mapping[str, bytes]) -> list[ImportedRun | SkippedItem]:
+    """Write the files into the folder, and return what the format reads from them."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return list(form.read([Source(folder / name, name) for name in files]))
+
+
+def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
+    """Return the run, which must be the only item."""
+    (item,) = items
+    assert isinstance(item, ImportedRun), item
+    return item
 
 
 def imported_runs(read: Sequence[ImportedRun | SkippedItem]) -> list[ImportedRun]:

@@ -22,6 +22,7 @@ from assay.specs.shared import carried_files
 from assay.store import Repository
 from assay.store.campaigns.journal import create_campaign
 from builders import make_run
+from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text
 from detail_support import make_task
 
 
@@ -40,6 +41,28 @@ def needs_simulator(test: Test) -> Test:
     """Mark a test that asks the simulator: it is skipped, saying so, where that is not built, and it takes its time."""
     marked: Test = pytest.mark.slow(_there(test))
     return marked
+
+
+SIMULATED_PLAN = """
+plan: virtual
+cluster: cluster.yaml
+engine: hadoop
+workloads:
+  - terasort: {data: 10GB, reduces: 10}
+factors:
+  layout: [HD2, SSD]
+repetitions: 2
+seed: 1
+"""
+"""A plan on the cluster of :func:`write_simulated_plan`."""
+
+
+def write_simulated_plan(folder: Path) -> Path:
+    """Write :data:`SIMULATED_PLAN` and a cluster of five simulated workers; return the plan's path."""
+    cluster = cluster_text(SIMULATED_DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5)
+    (folder / "cluster.yaml").write_text(cluster)
+    (folder / "plan.yaml").write_text(SIMULATED_PLAN)
+    return folder / "plan.yaml"
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "hdd-vs-ssd.yaml"

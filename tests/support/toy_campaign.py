@@ -13,9 +13,9 @@ from assay.execution.campaign.attempts.runner import CampaignCluster, CampaignSu
 from assay.execution.campaign.loop import CampaignWork
 from assay.execution.campaign.prepare import prepare
 from assay.execution.planning.plan_files.plan_reader import load_plan
-from assay.model.runs.run import Run
 from assay.store import Repository
 from campaign_support import write_local_plan
+from step_recorder import StepRecorder
 from toy_engine import TOY, ToyRules
 
 MODULE = '''
@@ -70,20 +70,6 @@ WORKLOADS = (Words(),)
 '''
 
 
-class Quiet:
-    """A watcher that keeps what it is shown."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def say(self, text: str) -> None: ...
-    def step(self, text: str) -> None:
-        self.steps.append(text)
-
-    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None: ...
-    def end(self, run: Run) -> None: ...
-
-
 def write_toy_plan(folder: Path, body: str, patched: pytest.MonkeyPatch) -> Path:
     """Write a plan of the engine, whose workload is known while ``patched`` is; return the plan's path."""
     modules = folder / "more"
@@ -95,7 +81,7 @@ def write_toy_plan(folder: Path, body: str, patched: pytest.MonkeyPatch) -> Path
     return path
 
 
-def carried_out(path: Path, repository: Repository, watcher: Quiet) -> CampaignSummary:
+def carried_out(path: Path, repository: Repository, watcher: StepRecorder) -> CampaignSummary:
     plan = load_plan(path, {"toy": ToyRules()})
     todo = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)

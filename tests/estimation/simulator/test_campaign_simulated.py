@@ -26,31 +26,16 @@ from assay.specs.profiles import profile_text, shipped_profile
 from assay.store import Repository
 from assay.workloads.workload import Size
 from builders import make_run
-from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text
 from paths import ROOT
-from simulator_support import needs_simulator
+from simulator_support import SIMULATED_PLAN, needs_simulator, write_simulated_plan
 from staged_samples import watched_stages
 
 SHIPPED = ROOT / "examples" / "profiles" / "lab.yaml"
-CLUSTER = cluster_text(SIMULATED_DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5)
-PLAN = """
-plan: virtual
-cluster: cluster.yaml
-engine: hadoop
-workloads:
-  - terasort: {data: 10GB, reduces: 10}
-factors:
-  layout: [HD2, SSD]
-repetitions: 2
-seed: 1
-"""
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
-    (tmp_path / "cluster.yaml").write_text(CLUSTER)
-    (tmp_path / "plan.yaml").write_text(PLAN)
-    return tmp_path / "plan.yaml"
+    return write_simulated_plan(tmp_path)
 
 
 def test_a_simulated_cluster_needs_neither_addresses_nor_directories(plan: Path) -> None:
@@ -129,7 +114,7 @@ def test_runs_that_were_recorded_as_simulated_and_cold_before_are_shown_as_simul
 
 @needs_simulator
 def test_a_plan_that_cannot_be_simulated_is_refused_before_its_first_run(plan: Path) -> None:
-    plan.write_text(PLAN.replace("10GB, reduces: 10}", "10GB, reduces: 10}\n  - sql-join: {data: 1GB}"))
+    plan.write_text(SIMULATED_PLAN.replace("10GB, reduces: 10}", "10GB, reduces: 10}\n  - sql-join: {data: 1GB}"))
     done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
     assert done.exit_code != 0
     assert not Repository.open(plan.parent / "r").runs()
@@ -137,7 +122,7 @@ def test_a_plan_that_cannot_be_simulated_is_refused_before_its_first_run(plan: P
 
 @needs_simulator
 def test_a_workload_without_a_profile_is_refused(plan: Path) -> None:
-    plan.write_text(PLAN.replace("engine: hadoop", "engine: spark"))
+    plan.write_text(SIMULATED_PLAN.replace("engine: hadoop", "engine: spark"))
     arguments = ["run", str(plan), "--repository", str(plan.parent / "r")]
     other = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
     assert other.exit_code != 0

@@ -36,6 +36,7 @@ from assay.store.campaigns.status import status_of
 from assay.store.campaigns.timeline import attempts_of, read_events
 from builders import make_run
 from paths import ROOT
+from step_recorder import StepRecorder
 
 EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
 Outcome = FailureClass | None
@@ -105,18 +106,6 @@ class Unfit(FakeHands):
         )
 
 
-class Quiet:
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def say(self, text: str) -> None: ...
-    def step(self, text: str) -> None:
-        self.steps.append(text)
-
-    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None: ...
-    def end(self, run: Run) -> None: ...
-
-
 class Scene:
     def __init__(self, folder: Path, retries: dict[FailureClass, int] | None = None, repetitions: int = 1) -> None:
         self.plan: Plan = replace(
@@ -125,7 +114,7 @@ class Scene:
         self.repository = Repository.create(folder / "repository")
         self.waits: list[float] = []
         self.now = 0.0
-        self.watcher = Quiet()
+        self.watcher = StepRecorder()
         self.next_runs: NextRuns = remaining_planned
 
     def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> PreparedCampaign:

@@ -14,7 +14,8 @@ from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from campaign_support import assay_json
 from paths import TESTS
-from toy_campaign import Quiet, carried_out, write_toy_plan
+from step_recorder import StepRecorder
+from toy_campaign import carried_out, write_toy_plan
 from toy_engine import ToyRules
 
 ENGINE_LINES_MAX = 70
@@ -48,7 +49,7 @@ def test_a_plan_names_only_engines_that_there_are(plan_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_third_engine_makes_every_run_of_a_plan_and_records_it(plan_path: Path, tmp_path: Path) -> None:
-    repository, watcher = Repository.create(tmp_path / "repository"), Quiet()
+    repository, watcher = Repository.create(tmp_path / "repository"), StepRecorder()
     # Three runs in a row that fail end a campaign: here every second one does.
     summary = carried_out(plan_path, repository, watcher)
     assert (summary.made, dict(summary.statuses)) == (8, {"valid": 4, "failed": 4})
@@ -91,12 +92,12 @@ def test_a_campaign_of_a_third_engine_continues_where_it_ended(plan_path: Path, 
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     plan_path.write_text(plan_path.read_text().replace("repetitions: 2", "repetitions: 1"))
     repository = Repository.create(tmp_path / "repository")
-    assert carried_out(plan_path, repository, Quiet()).made == 2
-    again = carried_out(plan_path, repository, Quiet())
+    assert carried_out(plan_path, repository, StepRecorder()).made == 2
+    again = carried_out(plan_path, repository, StepRecorder())
     assert (again.made, again.already_there) == (0, 2)
 
 
-class Breaking(Quiet):
+class Breaking(StepRecorder):
     """A watcher that puts a folder in the journal's place when the first job starts."""
 
     def __init__(self, repository: Repository) -> None:
@@ -124,4 +125,4 @@ def test_a_campaign_that_cannot_be_recorded_ends_without_failing_a_run(plan_path
     assert repository.runs() == []
     breaking.journal.rmdir()
     breaking.journal.with_suffix(".kept").rename(breaking.journal)
-    assert carried_out(plan_path, repository, Quiet()).made == 4
+    assert carried_out(plan_path, repository, StepRecorder()).made == 4

@@ -21,7 +21,8 @@ from assay.model import HostSample
 from assay.store import Repository
 from assay.store.campaigns.host_samples import AGE_S_MAX, NODES_MAX, HostSamplesFile
 from prometheus_support import prometheus, waited_for
-from toy_campaign import Quiet, carried_out, write_toy_plan
+from step_recorder import StepRecorder
+from toy_campaign import carried_out, write_toy_plan
 from web_support import served
 
 HEADER = b'{"assay_sampler":1,"t":100.0,"hostname":"h","cores":4,"ticks_per_s":100,"missing":{}}\n'
@@ -91,7 +92,7 @@ def separate_device(tmp_path: Path) -> Iterator[Path]:
 
 def watched(plan: Path, root: Path) -> list[tuple[HostSample, ...]]:
     """Execute the plan, and return the contents of the file meanwhile."""
-    thread = threading.Thread(target=carried_out, args=(plan, Repository.open(root), Quiet()))
+    thread = threading.Thread(target=carried_out, args=(plan, Repository.open(root), StepRecorder()))
     thread.start()
     seen: list[tuple[HostSample, ...]] = []
     while thread.is_alive():
@@ -135,7 +136,7 @@ def test_prometheus_sees_the_nodes_of_a_running_job(
     cluster, disk = plan.parent / "cluster.yaml", tmp_path / "disk"
     disk.mkdir()
     cluster.write_text(cluster.read_text().replace("kind: ssd,", f"kind: ssd, directories: [{disk}],"))
-    campaign = threading.Thread(target=carried_out, args=(plan, Repository.open(separate_device), Quiet()))
+    campaign = threading.Thread(target=carried_out, args=(plan, Repository.open(separate_device), StepRecorder()))
     with served(create_app(separate_device)) as server, prometheus(tmp_path, server) as database:
         campaign.start()
         try:

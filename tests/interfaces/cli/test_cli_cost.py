@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.foundation.errors import AssayError, FormatError, RepositoryError, SpecificationError
-from assay.interfaces.cli.main import assay
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
@@ -31,6 +29,7 @@ from assay.store.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clus
 from assay.store.formats.aloja.price_book import price_book_text
 from assay.text import levels_text
 from builders import make_run
+from command import invoke
 from paths import ROOT
 
 BOOK = """\
@@ -72,10 +71,6 @@ def repository(tmp_path: Path) -> Path:
         created.publish(run)
     (tmp_path / "prices.yaml").write_text(BOOK)
     return tmp_path
-
-
-def invoke(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
 
 
 def test_costs_are_printed_with_ranking_front_and_flips(repository: Path) -> None:

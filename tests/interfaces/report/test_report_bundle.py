@@ -13,15 +13,14 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.interfaces.cli.main import assay
 from assay.store import Repository
 from assay.store.campaigns.journal import create_campaign
 from assay.store.exchange import package as packages
 from builders import PRICES_YAML, make_run, study_runs
+from command import invoke
 from paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -40,15 +39,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
-
-
 @pytest.fixture(scope="module")
 def packed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packed")
     (folder / "my prices.yaml").write_text(PRICES_YAML)
-    result = call(
+    result = invoke(
         "report", "--bundle", folder / "study.tar.gz", "--prices", folder / "my prices.yaml", "--repository", root
     )
     assert result.exit_code == 0, result.exception
@@ -77,7 +72,7 @@ def test_a_bundle_has_report_plan_cluster_prices_runs_and_versions(
         assert words in readme
     subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=top, check=True)
     assert Repository.open(top / "repository").verify() == []
-    written = call(
+    written = invoke(
         "report",
         "-o",
         tmp_path / "r.html",
@@ -95,20 +90,20 @@ def test_a_bundle_has_report_plan_cluster_prices_runs_and_versions(
     )
     anew = next(line for line in readme.splitlines() if line.startswith("    assay report"))
     monkeypatch.chdir(top)
-    assert call(*shlex.split(anew)[1:]).exit_code == 0
+    assert invoke(*shlex.split(anew)[1:]).exit_code == 0
     first, again_page = (unescape((top / name).read_text()) for name in ("report.html", "again.html"))
     assert again_page.replace("--prices prices.yaml", "--prices 'my prices.yaml'") == first
 
 
 def test_the_round_trip_gives_the_same_runs(packed: Path, root: Path, tmp_path: Path) -> None:
-    assert call("verify", packed).exit_code == 0
-    result = call("pull", packed, "--repository", tmp_path / "mine", "--json")
+    assert invoke("verify", packed).exit_code == 0
+    result = invoke("pull", packed, "--repository", tmp_path / "mine", "--json")
     assert json.loads(result.stdout) == {"copied": 20, "already_there": 0, "refused": []}
     mine = Repository.open(tmp_path / "mine")
     assert mine.verify() == []
     assert mine.runs() == Repository.open(root).runs()
     assert mine.log(study_runs()[0].run_id, "job.log") == b"done"
-    again = call("pull", packed, "--repository", tmp_path / "mine", "--json")
+    again = invoke("pull", packed, "--repository", tmp_path / "mine", "--json")
     assert json.loads(again.stdout)["already_there"] == 20
     assert list((tmp_path / "mine" / "partial").iterdir()) == []
 
@@ -117,16 +112,17 @@ def test_the_same_runs_make_the_same_bytes(packed: Path, root: Path, tmp_path: P
     (tmp_path / "my prices.yaml").write_text(PRICES_YAML)
     target = tmp_path / "study.tar.gz"
     assert (
-        call("report", "--bundle", target, "--prices", tmp_path / "my prices.yaml", "--repository", root).exit_code == 0
+        invoke("report", "--bundle", target, "--prices", tmp_path / "my prices.yaml", "--repository", root).exit_code
+        == 0
     )
     assert target.read_bytes() == packed.read_bytes()
 
 
 def test_only_the_runs_that_the_report_shows_are_packed(root: Path, tmp_path: Path) -> None:
     target = tmp_path / "sort.tar.gz"
-    result = call("report", "--bundle", target, "--workload", "terasort", "--repository", root)
+    result = invoke("report", "--bundle", target, "--workload", "terasort", "--repository", root)
     assert result.exit_code == 0, result.exception
-    call("pull", target, "--repository", tmp_path / "mine")
+    invoke("pull", target, "--repository", tmp_path / "mine")
     assert {run.workload for run in Repository.open(tmp_path / "mine").runs()} == {"terasort"}
 
 
@@ -135,7 +131,7 @@ def test_an_import_goes_as_a_whole_with_its_source(tmp_path: Path) -> None:
     lines = [f"terasort,{layout},{seconds}" for layout, seconds in (("HD2", 90), ("HD2", 91), ("SS2", 40), ("SS2", 41))]
     table.write_text("\n".join(["workload,layout,seconds", *lines, ""]))
     assert (
-        call(
+        invoke(
             "import",
             "table",
             table,
@@ -150,9 +146,9 @@ def test_an_import_goes_as_a_whole_with_its_source(tmp_path: Path) -> None:
         ).exit_code
         == 0
     )
-    result = call("report", "--bundle", tmp_path / "t.tgz", "--repository", tmp_path / "r")
+    result = invoke("report", "--bundle", tmp_path / "t.tgz", "--repository", tmp_path / "r")
     assert result.exit_code == 0, result.exception
-    call("pull", tmp_path / "t.tgz", "--repository", tmp_path / "mine")
+    invoke("pull", tmp_path / "t.tgz", "--repository", tmp_path / "mine")
     assert len(Repository.open(tmp_path / "mine").runs()) == 4
     with tarfile.open(tmp_path / "t.tgz") as archive:
         readme = archive.extractfile("t/README.md")
@@ -168,8 +164,8 @@ def test_a_plan_may_bring_a_cluster_file_that_was_not_kept(tmp_path: Path) -> No
     for number, layout in enumerate(("HD2", "SS2")):
         repository.publish(replace(make_run(number, layout=layout), campaign_id=journal.campaign_id))
     bare, whole = tmp_path / "bare.tar.gz", tmp_path / "whole.tar.gz"
-    call("report", "--bundle", bare, "--repository", repository.root)
-    call("report", "--bundle", whole, "--plan", EXAMPLES / "hdd-vs-ssd.yaml", "--repository", repository.root)
+    invoke("report", "--bundle", bare, "--repository", repository.root)
+    invoke("report", "--bundle", whole, "--plan", EXAMPLES / "hdd-vs-ssd.yaml", "--repository", repository.root)
     with tarfile.open(bare) as first, tarfile.open(whole) as second:
         assert "bare/plans/hdd-vs-ssd/cluster.yaml" not in first.getnames()
         readme = first.extractfile("bare/README.md")
@@ -179,7 +175,7 @@ def test_a_plan_may_bring_a_cluster_file_that_was_not_kept(tmp_path: Path) -> No
     other = tmp_path / "other.yaml"
     other.write_text((EXAMPLES / "hdd-vs-ssd.yaml").read_text().replace("seed: 1", "seed: 2"))
     (tmp_path / "cluster.yaml").write_text((EXAMPLES / "cluster.yaml").read_text())
-    result = call("report", "--bundle", bare, "--plan", other, "--repository", repository.root)
+    result = invoke("report", "--bundle", bare, "--plan", other, "--repository", repository.root)
     assert isinstance(result.exception, SpecificationError)
     assert "these runs were not made for the plan" in str(result.exception)
 
@@ -222,7 +218,7 @@ def test_a_bundle_changed_in_transit_is_refused(packed: Path, tmp_path: Path) ->
         empty,
     ]
     for path in bad:
-        for result in (call("verify", path), call("pull", path, "--repository", tmp_path / "mine")):
+        for result in (invoke("verify", path), invoke("pull", path, "--repository", tmp_path / "mine")):
             assert isinstance(result.exception, RepositoryError), path.name
             assert str(path) in str(result.exception)
     assert Repository.open(tmp_path / "mine").runs() == []
@@ -235,7 +231,7 @@ def test_a_damaged_run_is_not_handed_on(root: Path, tmp_path: Path) -> None:
     for run in study_runs()[:2]:
         repository.publish(run, logs={"job.log": b"done"})
     (repository.root / "bundles" / study_runs()[0].run_id / "logs" / "job.log.gz").write_bytes(b"x")
-    result = call("report", "--bundle", tmp_path / "x.tar.gz", "--repository", repository.root)
+    result = invoke("report", "--bundle", tmp_path / "x.tar.gz", "--repository", repository.root)
     assert isinstance(result.exception, RepositoryError)
     assert "job.log.gz" in str(result.exception)
     assert not list(tmp_path.glob("*.tar.gz*"))
@@ -245,11 +241,11 @@ def test_more_files_than_a_package_holds_are_refused(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packages, "FILES_MAX", 10)
-    result = call("report", "--bundle", tmp_path / "x.tar.gz", "--repository", root)
+    result = invoke("report", "--bundle", tmp_path / "x.tar.gz", "--repository", root)
     assert isinstance(result.exception, RepositoryError)
     assert "--workload" in str(result.exception)
 
 
 def test_a_package_needs_its_ending(root: Path, tmp_path: Path) -> None:
-    result = call("report", "--bundle", tmp_path / "x.zip", "--repository", root)
+    result = invoke("report", "--bundle", tmp_path / "x.zip", "--repository", root)
     assert isinstance(result.exception, SpecificationError)

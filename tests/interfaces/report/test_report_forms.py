@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.interfaces.cli.main import assay
 from assay.interfaces.report.output.document import ReportDocument, charts_of, plain
 from assay.interfaces.report.output.html import html
 from assay.interfaces.report.output.markdown import escaped, markdown
@@ -25,6 +23,7 @@ from assay.interfaces.report.output.writing import write_document
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from builders import build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
+from command import invoke
 from report_support import configurations_of, document_of
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
@@ -64,10 +63,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repository")
     build_repository(folder)
     return folder
-
-
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
 
 
 def test_every_report_has_its_chapters_in_their_order(document: ReportDocument) -> None:
@@ -154,7 +149,7 @@ def test_workloads_whose_titles_look_alike_keep_charts_apart() -> None:
 
 @pytest.mark.slow
 def test_markdown_is_written_with_separate_chart_files(root: Path, tmp_path: Path) -> None:
-    assert call("report", "-o", tmp_path / "a b.md", "--repository", root).exit_code == 0
+    assert invoke("report", "-o", tmp_path / "a b.md", "--repository", root).exit_code == 0
     text = (tmp_path / "a b.md").read_text()
     named = re.findall(r"\]\(a%20b-charts/([\w-]+\.svg)\)", text)
     assert sorted(named) == sorted(path.name for path in (tmp_path / "a b-charts").iterdir())
@@ -163,7 +158,7 @@ def test_markdown_is_written_with_separate_chart_files(root: Path, tmp_path: Pat
 
 @pytest.mark.slow
 def test_charts_are_written_as_svg_and_png(root: Path, tmp_path: Path) -> None:
-    result = call("report", "--charts", tmp_path / "deep" / "charts", "--workload", "terasort", "--repository", root)
+    result = invoke("report", "--charts", tmp_path / "deep" / "charts", "--workload", "terasort", "--repository", root)
     assert result.exit_code == 0, result.exception
     files = sorted((tmp_path / "deep" / "charts").iterdir())
     assert {path.suffix for path in files} == {".svg", ".png"}
@@ -174,7 +169,7 @@ def test_charts_are_written_as_svg_and_png(root: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
-    result = call(
+    result = invoke(
         "report", "-o", page, "--title", "Disks <1>", "--question", "Which & why?", "--repository", root, "--json"
     )
     assert "<title>Disks &lt;1&gt; · assay</title>" in page.read_text()
@@ -186,7 +181,7 @@ def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["report.doc", "report"])
 def test_another_ending_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
-    result = call("report", "-o", tmp_path / name, "--repository", tmp_path / "none")
+    result = invoke("report", "-o", tmp_path / name, "--repository", tmp_path / "none")
     assert isinstance(result.exception, SpecificationError)
     assert ".html, .md, .pdf" in str(result.exception)
 
@@ -305,7 +300,7 @@ def test_unmeasured_configurations_have_a_chapter_with_origin_interval_and_assum
         "--repository",
         measured,
     ]
-    done = call(*asked, "--workload", "terasort", "--json")
+    done = invoke(*asked, "--workload", "terasort", "--json")
     assert done.exit_code == 0, done.output
     text = target.read_text()
     assert text.index("What if") > text.index("Cost per job")
@@ -315,6 +310,6 @@ def test_unmeasured_configurations_have_a_chapter_with_origin_interval_and_assum
     assert all("| simulated |" in row and " to " in row for row in rows)
     assert "rofile these runs: learned from" in chapter
     assert "--set workers.count=6" in text
-    plain = call("report", "-o", target, "--repository", measured)
+    plain = invoke("report", "-o", target, "--repository", measured)
     assert plain.exit_code == 0
     assert "What if" not in target.read_text()

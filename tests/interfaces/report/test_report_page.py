@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from click.testing import CliRunner, Result
 
 from assay.analysis.run_profile.run_detail import run_detail
 from assay.foundation.errors import AssayError
-from assay.interfaces.cli.main import assay
 from assay.interfaces.report.output.html import html as render
 from assay.model.runs.job import Stage
 from assay.model.runs.origin import Origin
@@ -25,6 +23,7 @@ from assay.questions.json_values import json_value
 from assay.questions.report.values import Report
 from assay.questions.runs.complete_run import CompleteRun
 from builders import PRICES_YAML, build_repository, coded_warnings, make_trace, price_book, runs_with, study_runs
+from command import invoke
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from report_support import configurations_of, document_of
 
@@ -54,10 +53,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repository")
     build_repository(folder)
     return folder
-
-
-def call(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
 
 
 @pytest.mark.slow
@@ -223,7 +218,7 @@ def test_measured_and_simulated_runs_are_kept_apart() -> None:
 
 @pytest.mark.slow
 def test_compare_prints_the_contracts_json(root: Path) -> None:
-    result = call("decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", root, "--json")
+    result = invoke("decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", root, "--json")
     answer = json.loads(result.stdout)
     assert answer["decisions"][0]["headline"]
     results = answer["results"]
@@ -248,7 +243,9 @@ def test_compare_prints_the_contracts_json(root: Path) -> None:
 
 
 def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
-    text = call("decide", "layout", "--details", "groups", "--where", "workload=terasort", "--repository", root).stdout
+    text = invoke(
+        "decide", "layout", "--details", "groups", "--where", "workload=terasort", "--repository", root
+    ).stdout
     assert text.startswith("2 SSDs per worker (SS2) are 2.08× as fast as 2 hard disks per worker (HD2) on TeraSort")
     assert "are too few for a test without assumptions." in text
     assert "CPU was the limit in 3 of 6 runs" in text
@@ -264,7 +261,7 @@ def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
     ],
 )
 def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, arguments: tuple[str, ...], words: str) -> None:
-    result = call("decide", *arguments, "--details", "groups", "--repository", root)
+    result = invoke("decide", *arguments, "--details", "groups", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert words in str(result.exception)
 
@@ -272,10 +269,10 @@ def test_an_unknown_address_is_answered_with_the_known_ones(root: Path, argument
 def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES_YAML)
-    text = call("cost", "--years", "3", "--details", "--prices", prices, "--repository", root).stdout
+    text = invoke("cost", "--years", "3", "--details", "--prices", prices, "--repository", root).stdout
     assert "Read the ratios between layouts" in text
     assert "Jobs in 3 years" in text
-    answer = json.loads(call("cost", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
+    answer = json.loads(invoke("cost", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
     assert answer["years"] == 5
     assert answer["bills"]["SS2"]["total"] == 46567
     assert len(answer["rows"]) == 6
@@ -285,7 +282,7 @@ def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) -> None:
     output = tmp_path / "report.html"
-    result = call("report", "-o", output, "--repository", root, "--json")
+    result = invoke("report", "-o", output, "--repository", root, "--json")
     assert result.exit_code == 0
     assert "2 SSDs per worker (SS2) are 1.67× as fast" in json.loads(result.stdout)["decisions"][0]["headline"]
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
@@ -293,13 +290,13 @@ def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) 
 
 
 def test_report_names_the_path_that_it_cannot_write(root: Path, tmp_path: Path) -> None:
-    result = call("report", "-o", tmp_path / "none" / "report.html", "--repository", root)
+    result = invoke("report", "-o", tmp_path / "none" / "report.html", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert str(tmp_path / "none" / "report.html") in str(result.exception)
 
 
 def test_report_without_a_file_says_how(root: Path) -> None:
-    result = call("report", "--repository", root)
+    result = invoke("report", "--repository", root)
     assert isinstance(result.exception, AssayError)
     assert "-o report.html" in str(result.exception)
 

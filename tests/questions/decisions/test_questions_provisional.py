@@ -12,19 +12,7 @@ from assay.interfaces.cli.measure.run import run_campaign_request
 from assay.model.runs.run_status import RunStatus
 from assay.questions.decisions.provisional import FirstRuns, provisional_sentence
 from builders import make_run
-from cluster_texts import SIMULATED, SIMULATED_DEVICES, cluster_text
-from simulator_support import needs_simulator
-
-PLAN = """
-plan: virtual
-cluster: cluster.yaml
-engine: hadoop
-workloads:
-  - terasort: {data: 10GB, reduces: 10}
-factors:
-  layout: [HD2, SSD]
-repetitions: 2
-"""
+from simulator_support import needs_simulator, write_simulated_plan
 
 
 def test_the_first_valid_run_of_each_option_gives_one_ratio_for_each_workload() -> None:
@@ -52,11 +40,7 @@ def test_without_a_baseline_the_first_run_s_level_is_compared_with() -> None:
 def test_a_campaign_prints_the_ratio_before_the_second_repetition(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "cluster.yaml").write_text(
-        cluster_text(SIMULATED_DEVICES, header=SIMULATED, cores=8, memory="32GB", workers=5)
-    )
-    (tmp_path / "plan.yaml").write_text(PLAN)
-    request = campaign_request(load_plan(tmp_path / "plan.yaml"))
+    request = campaign_request(load_plan(write_simulated_plan(tmp_path)))
     run_campaign_request(request, tmp_path / "r", first_runs=FirstRuns("layout", "HD2"))
     lines = capsys.readouterr().err.splitlines()
     [at] = [number for number, line in enumerate(lines) if line.startswith("provisional, one run each, no interval: ")]

@@ -16,20 +16,12 @@ from assay.interfaces.cli.main import assay
 from assay.model import DeviceKind, Plan
 from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
 from builders import make_run
+from cluster_texts import rented_prices
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
 RATES = (("worker.devices.local.read", "1.4GB/s"), ("worker.devices.local.write", "900MB/s"))
 I4I = (("worker.type", "i4i.2xlarge"), *RATES)
-PRICES = """\
-prices: rented
-currency: USD
-date: 2026-11-27
-source: made up
-items:
-  - {name: i4i.2xlarge, price: "$0.686", per: node-hour, node_type: i4i-2xlarge}
-  - {name: master, price: "$0.5", per: master-hour}
-  - {name: disks and network, price: $0, per: cluster-hour, covers: [devices, network]}
-"""
+PRICES = rented_prices("0.5", i4i_2xlarge="0.686")
 
 
 def _altered(*changes: tuple[str, str]) -> Plan:

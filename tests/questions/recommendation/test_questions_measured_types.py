@@ -12,21 +12,12 @@ from click.testing import CliRunner
 
 from assay.interfaces.cli.main import assay
 from assay.questions.recommendation.instances import CatalogueRequest, catalogue_text
+from cluster_texts import rented_prices
 from simulator_support import needs_simulator
 
 TYPES = {"m4.xlarge": (4, 1.0), "c4.xlarge": (4, 0.85), "c4.2xlarge": (8, 0.85), "m4.2xlarge": (8, 1.0)}
 """Instance type to vCPUs, and its time relative to what they let expect."""
-PRICES = """\
-prices: rented
-currency: USD
-date: 2026-11-27
-source: made up
-items:
-  - {name: m4.2xlarge, price: "$0.4", per: node-hour, node_type: m4-2xlarge}
-  - {name: r4.2xlarge, price: "$0.53", per: node-hour, node_type: r4-2xlarge}
-  - {name: master, price: "$0.2", per: master-hour}
-  - {name: disks and network, price: $0, per: cluster-hour, covers: [devices, network]}
-"""
+PRICES = rented_prices("0.2", m4_2xlarge="0.4", r4_2xlarge="0.53")
 
 
 def _time_s(vcpus: int, ratio: float, count: int, data_gb: float) -> float:

@@ -9,28 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import assay as api
 import spark_samples
 from assay.analysis.run_profile.limits.job_limits import JobLimit, job_shares
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, memory_need
 from assay.foundation.errors import AssayError, FormatError, SpecificationError
-from assay.interfaces.cli.main import assay
 from assay.model import TaskAttempt, foreign_run
 from assay.questions.recommendation.job_logs import read_job_logs
 from assay.questions.recommendation.size import SizeRequest, describe_job
 from assay.questions.recommendation.size_sentences import limit_sentence, memory_sentences
+from command import invoke
 from paths import EXAMPLES, ROOT
 from simulator_support import needs_simulator
 
 LOGS = EXAMPLES / "logs" / "terasort"
 REAL = ROOT.parent / "shared" / "data"
 MIB = 2**20
-
-
-def _assay(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
 
 
 def _task(number: int, start_s: float, end_s: float, cpu_s: float | None, gc_s: float | None = 0.0) -> TaskAttempt:
@@ -148,7 +143,7 @@ def test_logs_of_two_jobs_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_refused(words: tuple[str, ...], message: str) -> None:
-    refused = _assay("size", LOGS, *words)
+    refused = invoke("size", LOGS, *words)
     assert isinstance(refused.exception, AssayError)
     assert message in str(refused.exception)
 
@@ -156,12 +151,12 @@ def test_wrong_options_are_refused(words: tuple[str, ...], message: str) -> None
 def _hardware(tmp_path: Path) -> tuple[Path, Path]:
     types = ("m6id.2xlarge", "d3.2xlarge")
     rates = ("--disk-rates", "nvme=1.4GB/s:900MB/s", "--disk-rates", "hdd=190MB/s:190MB/s")
-    made = _assay("instances", "catalogue", *types, "--count", "3-5", "--cpu-speed", "x86_64=1:0.6:1.6", *rates)
+    made = invoke("instances", "catalogue", *types, "--count", "3-5", "--cpu-speed", "x86_64=1:0.6:1.6", *rates)
     catalogue, prices = tmp_path / "cloud.yaml", tmp_path / "prices.yaml"
     catalogue.write_text(made.stdout)
     chosen = [word for name in types for word in ("--type", name)]
     table = EXAMPLES / "logs" / "prices.csv"
-    made = _assay("prices", "instances", table, "--region", "us-east-1", *chosen, "--date", "2026-11-27")
+    made = invoke("prices", "instances", table, "--region", "us-east-1", *chosen, "--date", "2026-11-27")
     prices.write_text(made.stdout)
     return catalogue, prices
 
@@ -171,7 +166,7 @@ def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
     catalogue, prices = _hardware(tmp_path)
     files = ("--catalogue", catalogue, "--prices", prices, "--simulations", "6")
     words = ("size", LOGS, *files, "--deadline", "40min", "--budget", "$20/h", "--grow", "3x")
-    values = json.loads(_assay(*words, "--json").stdout)
+    values = json.loads(invoke(*words, "--json").stdout)
     assert values["why_none"] == ""
     first = values["shapes"][0]
     assert first["origin"] == "simulated"
@@ -182,7 +177,7 @@ def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
         LOGS, catalogue=catalogue, prices=prices, simulations=6, deadline="40min", budget="$20/h", grow="3x"
     )
     assert asked.to_dict() == values
-    text = _assay(*words).stdout
+    text = invoke(*words).stdout
     assert text.startswith(asked.sentence)
     assert text.index("Assumptions") < text.index("Best estimate"), "assumptions come first"
     assert first["interrupted_time_s"] is None
@@ -208,9 +203,9 @@ def test_interruptions_of_spot_instances_lengthen_the_job(tmp_path: Path) -> Non
 def test_a_budget_that_no_shape_keeps_says_so(tmp_path: Path) -> None:
     catalogue, prices = _hardware(tmp_path)
     files = ("--catalogue", catalogue, "--prices", prices, "--simulations", "2")
-    text = _assay("size", LOGS, *files, "--budget", "$0.10/h").stdout
+    text = invoke("size", LOGS, *files, "--budget", "$0.10/h").stdout
     assert "No shape is recommended" in text
-    refused = _assay("size", LOGS, *files, "--budget", "$20")
+    refused = invoke("size", LOGS, *files, "--budget", "$20")
     assert isinstance(refused.exception, SpecificationError)
     assert "not a price per hour" in str(refused.exception)
 
@@ -239,7 +234,7 @@ def test_real_logs_are_read(log: str) -> None:
 def test_old_prices_get_a_warning_on_stderr_and_their_date_in_the_assumptions(tmp_path: Path) -> None:
     catalogue, prices = _hardware(tmp_path)
     prices.write_text(prices.read_text().replace("2026-11-27", "2020-02-03"))
-    answer = _assay("size", LOGS, "--catalogue", catalogue, "--prices", prices, "--simulations", "4")
+    answer = invoke("size", LOGS, "--catalogue", catalogue, "--prices", prices, "--simulations", "4")
     assert "are of 2020-02-03, more than a year ago" in answer.stderr
     assert "more than a year ago" not in answer.stdout
     assert "- prices: us-east-1-on-demand of 2020-02-03\n" in answer.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from assay.store.formats.hadoop.job_names import workload_of
 from assay.store.formats.source import Source, sources_in
 from builders import words_of
 from effort import examples
+from import_samples import items_of_files, only
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -74,17 +74,7 @@ def job(name: str = "TeraSort", totals: dict[str, Any] | None = None, job_id: st
 
 
 def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return list(FORMAT.read([Source(folder / name, name) for name in files]))
-
-
-def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
-    (item,) = items
-    assert isinstance(item, ImportedRun), item
-    return item
+    return items_of_files(FORMAT, folder, files)
 
 
 @pytest.mark.parametrize("encode", [samples.binary, samples.as_json], ids=["binary", "json"])

@@ -27,6 +27,7 @@ from assay.store.formats.spark.event_import import FORMAT
 from assay.store.formats.spark.parameters import spark_parameters
 from builders import words_of
 from effort import examples
+from import_samples import items_of_files, only
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -38,17 +39,7 @@ needs_cramjam = pytest.mark.skipif(
 
 
 def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return list(FORMAT.read([Source(folder / name, name) for name in files]))
-
-
-def only(items: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
-    (item,) = items
-    assert isinstance(item, ImportedRun), item
-    return item
+    return items_of_files(FORMAT, folder, files)
 
 
 def why(items: Iterable[ImportedRun | SkippedItem]) -> str:

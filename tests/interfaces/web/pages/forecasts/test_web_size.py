@@ -20,6 +20,7 @@ from assay.interfaces.web.state.uploaded_logs import FILE_BYTES_MAX, FILES_MAX, 
 from assay.questions.recommendation.instances import CatalogueRequest, catalogue_text
 from assay.store import Repository
 from browser_support import watched_page
+from cluster_texts import rented_prices
 from paths import EXAMPLES
 from simulator_support import needs_simulator
 from web_support import client_of, served
@@ -31,17 +32,7 @@ LOGS = EXAMPLES / "logs" / "terasort"
 KEY = "0123456789abcdef" * 2
 SAME = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
 TIMEOUT_S = 300
-PRICES = """\
-prices: rented
-currency: USD
-date: 2026-11-27
-source: made up
-items:
-  - {name: m6id.2xlarge, price: "$0.4746", per: node-hour, node_type: m6id-2xlarge}
-  - {name: i4i.2xlarge, price: "$0.686", per: node-hour, node_type: i4i-2xlarge}
-  - {name: master, price: "$0.4746", per: master-hour}
-  - {name: disks and network, price: $0, per: cluster-hour, covers: [devices, network]}
-"""
+PRICES = rented_prices("0.4746", m6id_2xlarge="0.4746", i4i_2xlarge="0.686")
 
 
 @pytest.fixture(scope="module")
