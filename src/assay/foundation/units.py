@@ -153,6 +153,12 @@ def format_bytes(value: float) -> str:
     return _format_scaled(value, "B")
 
 
+def format_memory(value: float) -> str:
+    """Return ``value`` bytes of memory: in GiB if it is a multiple of 0.5 GiB, else with a decimal prefix."""
+    half_gib = 2**29
+    return f"{value / 2**30:,g} GiB" if value >= half_gib and value % half_gib == 0 else format_bytes(value)
+
+
 def format_byte_rate(value: float) -> str:
     """Return ``value`` bytes/s with three digits and a decimal prefix: ``120 MB/s``."""
     return _format_scaled(value, "B/s")

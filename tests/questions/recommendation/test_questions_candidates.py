@@ -22,18 +22,22 @@ def test_a_label_has_words_for_storage_network_and_compression() -> None:
     every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
     labels = [every.label(row) for row in range(len(every))]
     assert len(set(labels)) == len(labels)
-    assert "4 × lean, 64 GB, 1 NVMe drive, 10 Gbit/s, Snappy compression" in labels
-    assert any("4 hard disks (HDFS) + 1 NVMe drive (intermediate data), 25 Gbit/s, no compression" in x for x in labels)
+    assert "4 × small-server (16 cores, 64 GB), 1 NVMe drive of 3.84 TB, 10 Gbit/s, Snappy compression" in labels
+    assert any(
+        "4 hard disks of 12 TB (HDFS) + 1 NVMe drive of 3.84 TB (intermediate data), 25 Gbit/s, no compression" in label
+        for label in labels
+    )
 
 
 def test_clusters_that_differ_in_one_choice() -> None:
     every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
     levels = [every.levels(row) for row in range(len(every))]
-    assert {(level["worker"], level["cores"]) for level in levels} == {("lean", "16"), ("dense", "32")}
+    assert {(level["worker"], level["cores"]) for level in levels} == {("small-server", "16"), ("large-server", "32")}
     row = next(
         row
         for row in range(len(every))
-        if every.label(row) == "12 × lean, 64 GB, 1 NVMe drive, 25 Gbit/s, Snappy compression"
+        if every.label(row)
+        == "12 × small-server (16 cores, 64 GB), 1 NVMe drive of 3.84 TB, 25 Gbit/s, Snappy compression"
     )
     near = [levels[other] for other in np.flatnonzero(every.differ_in_one_choice(row))]
     assert row not in np.flatnonzero(every.differ_in_one_choice(row))
@@ -41,3 +45,11 @@ def test_clusters_that_differ_in_one_choice() -> None:
     assert all(len(set(other.items()) - set(levels[row].items())) <= 3 for other in near)
     assert any(other["network"] == "10G" and other["memory"] == "64 GB" for other in near)
     assert not any(other["network"] == "10G" and other["memory"] == "128 GB" for other in near)
+
+
+def test_a_layout_that_the_catalogue_names_is_described_by_its_disks() -> None:
+    every = candidates(load_catalogue(EXAMPLES / "sandisk-2014" / "catalogue.yaml"))
+    assert {every.label(row) for row in range(len(every))} == {
+        "6 × datanode (6 cores, 16 GB), 2 hard disks of 500 GB (All-HDD), 10 Gbit/s",
+        "6 × datanode (6 cores, 16 GB), 2 SSDs of 480 GB (All-SSD), 10 Gbit/s",
+    }

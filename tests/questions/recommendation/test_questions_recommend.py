@@ -25,13 +25,14 @@ from assay.estimation.recommendation.time_bounds import fits, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import AssayError, SpecificationError
+from assay.foundation.units import format_duration
 from assay.interfaces.cli.main import assay
 from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import start_search
-from assay.questions.recommendation.sentences import OBJECTIVES, choice_text, choice_title, headline, shares_of
+from assay.questions.recommendation.sentences import OBJECTIVES, choice_text, choice_title, headline, shares_of, summary
 from assay.questions.recommendation.value_of_information import (
     draw_inputs,
     losses,
@@ -152,7 +153,8 @@ def test_limits_are_enforced_and_an_unenforceable_one_says_why(pool: SimulatorPo
     assert room.chosen.levels["workers"] == "5"
     for impossible, words in (
         ({"budget": "100USD"}, "budget"),
-        ({"capacity": "500TB"}, "hold"),
+        ({"capacity": "500TB"}, "1 SSD of 1 TB, 10 Gbit/s comes nearest and has 25 TB of the 1.33 PB that HDFS needs"),
+        ({"capacity": "500TB"}, "Enter at most 2 % of the data"),
         ({"deadline": "5s"}, "time"),
     ):
         none = answer(pool, prices, **impossible)
@@ -285,7 +287,11 @@ def test_a_bill_in_any_number_of_workers_is_what_the_price_book_says(workers: in
 def test_room_counts_hdfs_and_intermediate_data_where_they_share_disks() -> None:
     options = candidates(catalogue_of(CATALOGUE))
     powers_ = powers(options)
-    hd2 = next(row for row in range(len(options)) if options.label(row) == "3 workers, 2 hard disks")
+    hd2 = next(
+        row
+        for row in range(len(options))
+        if options.label(row) == "3 × node (8 cores, 32 GB), 2 hard disks of 1 TB, 10 Gbit/s"
+    )
     assert powers_.hdfs_bytes[hd2] == 6e12
     assert fits(powers_, 5e12, 1e12, 1.0)[hd2]
     assert not fits(powers_, 5e12, 2e12, 1.0)[hd2]
@@ -361,7 +367,7 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
 
 @needs_simulator
 def test_a_search_without_a_budget_is_no_worse_than_with_one(pool: SimulatorPool) -> None:
-    """Lower bounds favour dense workers with hard disks, and lean ones with NVMe drives are a quarter of the cost."""
+    """Lower bounds favour dense workers with hard disks, and small ones with NVMe drives are a quarter of the cost."""
     catalogue = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
     prices = load_prices(EXAMPLES / "hardware" / "prices.yaml")
     lowest = {}
@@ -373,7 +379,7 @@ def test_a_search_without_a_budget_is_no_worse_than_with_one(pool: SimulatorPool
         costs = search.objective_of(rows, search.store.times_s(rows) @ search.per_day)
         best = int(rows[np.argmin(costs)])
         lowest[budget] = float(costs.min())
-        assert catalogue.levels(best)["worker"] == "lean"
+        assert catalogue.levels(best)["worker"] == "small-server"
         assert "hdd" not in catalogue.levels(best)["devices"]
     assert lowest[""] < 1.15 * lowest["100k"]
 
@@ -386,14 +392,16 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
         "a candidate that breaks a limit is listed"
     )
     near = replace(result, extrapolation=1.0, tied=False)
-    far = replace(near, extrapolation=94.0)
+    far = replace(near, extrapolation=94.0, extrapolated_workload="terasort", learned_bytes_per_worker=1e9)
     lines = list(headline(near))
     assert not any("xtrapolated" in line for line in lines)
     share = probability(result.chosen.hardware_probability)
     assert any(f"in {share} of" in line for line in lines)
     assert shares_of(result.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
     first, second, *rest = headline(far)
-    assert first.startswith("Extrapolated: up to 94 times the data per worker")
+    assert first.startswith("Rough estimate: extrapolated up to 94 times the data per worker")
+    assert "A measured run of TeraSort with at least 11.8 GB per worker would make it a forecast" in first
+    assert summary(far).startswith("Rough estimate, extrapolated 94 times. Cheapest cluster: ")
     assert second == (
         f"Too close to call between {result.chosen.label} and {result.runner_up.label}; "
         "another candidate may be better."
@@ -427,7 +435,7 @@ def test_of_two_clusters_with_equal_prices_the_faster_is_chosen(pool: SimulatorP
     text = "\n".join(headline(result))
     assert "Too close to call" not in text
     assert f"Both prices are equal within 1 %; {result.chosen.label} is faster." in text
-    assert f"Fastest candidate: {result.fastest.label}" in text
+    assert f"Fastest cluster: {result.fastest.label}" in text
 
 
 @needs_simulator
@@ -461,16 +469,38 @@ def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(pool: Simulat
     assert f"{share(result.chosen.day_s / 86_400)} of a day" in text
     rented = choice_text(result.chosen, replace(result, purchased=False))
     per_h = result.chosen.bill / (result.constraints.years * 8760)
-    assert f"{result.chosen.label}: {money(per_h, result.currency)} per hour, " in rented
-    assert "hourly rent" in rented
+    assert f"{result.chosen.label}: {money(per_h, result.currency)} per hour; " in rented
+    assert f"if rented for these {format_duration(result.chosen.day_s)} only; rented 24 h a day" in rented
+    assert f"{money(result.chosen.worker_bill, 'USD')} per worker" in text
     assert " per hour" not in text
+
+
+@needs_simulator
+def test_a_budget_is_answered_by_the_cheapest_and_the_fastest_cluster(pool: SimulatorPool, tmp_path: Path) -> None:
+    prices = book(tmp_path)
+    by_price, by_time = (
+        answer(pool, prices, budget="$60,000", minimize=goal) for goal in (Objective.PRICE, Objective.TIME)
+    )
+    for result in (by_price, by_time):
+        cheapest, fastest = (result.chosen, result.fastest) if result is by_price else (result.cheapest, result.chosen)
+        assert cheapest is not None
+        assert fastest is not None
+        assert cheapest.bill < fastest.bill
+        assert cheapest.day_s > fastest.day_s
+        for text in (summary(result), "\n".join(headline(result))):
+            assert re.search(rf"Cheapest cluster[^:]*: {re.escape(cheapest.label)}", text)
+            assert re.search(rf"Fastest cluster[^:]*: {re.escape(fastest.label)}", text)
+        workers = {
+            choice.levels["workers"]: choice for choice in result.finalists if choice.storage == cheapest.storage
+        }
+        assert workers["5"].bill - workers["3"].bill == pytest.approx(2 * cheapest.worker_bill)
 
 
 @needs_simulator
 def test_a_choice_beyond_the_learned_data_is_an_estimate(pool: SimulatorPool, tmp_path: Path) -> None:
     result = replace(answer(pool, book(tmp_path)), runner_up=None, confidence=0.5)
     titles = {choice_title(replace(result, extrapolation=times)) for times in (1.0, 94.0)}
-    assert titles == {"Recommended", "Best estimate"}
+    assert titles == {"Recommended", "Rough estimate"}
 
 
 def test_old_names_of_options_are_accepted_and_not_shown() -> None:

@@ -19,7 +19,7 @@ from assay.execution.engines.spark import settings as spark
 from assay.execution.planning.plan_files.hardware_file import numbered
 from assay.execution.planning.plan_files.plan_reader import made_plan
 from assay.foundation.errors import SpecificationError
-from assay.foundation.units import MIB, format_bit_rate, format_bytes
+from assay.foundation.units import MIB, format_bit_rate, format_bytes, format_memory
 from assay.model import (
     COMPRESSION,
     CONTAINERS,
@@ -72,29 +72,29 @@ class Machine:
 
     @property
     def storage(self) -> str:
-        """The storage of a worker in words: ``4 hard disks (HDFS) + 1 SSD (intermediate data)``.
+        """The storage of a worker in words: ``4 hard disks of 12 TB (HDFS) + 1 SSD of 2 TB (intermediate data)``.
 
-        The name of the layout where the catalogue names its own layouts, or offers several devices of a kind.
+        The name of the layout follows if the catalogue names its own layouts, or offers several devices of a kind.
         """
         kinds = [device.device.kind for device in self.option.devices]
-        named = self.option.layouts and not is_layout_code(self.layout.name)
-        if named or len(set(kinds)) < len(kinds):
-            return self.layout.name
+        named = (self.option.layouts and not is_layout_code(self.layout.name)) or len(set(kinds)) < len(kinds)
         hdfs, intermediate = ({device.kind for device in devices} for devices in (self.hdfs, self.intermediate))
         parts = []
         for kind in dict.fromkeys(device.kind for device in self.devices):
             purpose = "" if kind in hdfs & intermediate else " (HDFS)" if kind in hdfs else " (intermediate data)"
-            parts.append(plural(self.kinds[str(kind)], disk_noun(str(kind))) + purpose)
-        return " + ".join(parts)
+            sizes = {device.capacity_bytes for device in self.devices if device.kind is kind}
+            size = f" of {format_bytes(min(sizes))}" if len(sizes) == 1 else ""
+            parts.append(plural(self.kinds[str(kind)], disk_noun(str(kind))) + size + purpose)
+        return " + ".join(parts) + (f" ({self.layout.name})" if named else "")
 
     @property
     def network_words(self) -> str:
-        """The network in words, ``InfiniBand``, or the speed where it identifies one of the choices."""
+        """The network with its rate: ``InfiniBand (20 Gbit/s)``, or the rate where it identifies one of the choices."""
         networks = self.option.networks
-        words = network_text(self.network)
+        words, rate = network_text(self.network), format_bit_rate(networks[self.network])
         if words != self.network or len(set(networks.values())) < len(networks):
-            return words
-        return format_bit_rate(networks[self.network])
+            return f"{words} ({rate})"
+        return rate
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -141,18 +141,18 @@ class Candidates:
         return alone
 
     def label(self, row: int) -> str:
-        """Return the choices of a row as text, without choices that have a single option in the catalogue."""
-        machine, catalogue = self.machines[self.machine[row]], self.catalogue
+        """Return a cluster in words: the number of workers, the hardware of each, and settings with several choices.
+
+        ``4 × small-server (16 cores, 64 GB), 1 NVMe drive of 3.84 TB, 10 Gbit/s, Snappy compression``
+        """
+        machine = self.machines[self.machine[row]]
+        option = machine.option
         parts = [
-            f"{self.workers[row]} × {machine.option.name}"
-            if len(catalogue.workers) > 1
-            else f"{self.workers[row]} workers"
+            f"{self.workers[row]} × {option.name} "
+            f"({plural(option.cores, 'core')}, {format_memory(machine.memory_bytes)})",
+            machine.storage,
+            machine.network_words,
         ]
-        if len(machine.option.memories_bytes) > 1:
-            parts.append(format_bytes(machine.memory_bytes))
-        parts.append(machine.storage)
-        if len(machine.option.networks) > 1:
-            parts.append(machine.network_words)
         if len(machine.option.containers) > 1:
             parts.append(f"{self.containers[row]} containers")
         if self.codecs[self.codec[row]]:

@@ -47,6 +47,17 @@ Times = Mapping[tuple[int, int, str], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Extrapolation:
+    """How far the data per worker exceeds the learned data per worker, for the workload where it exceeds it most."""
+
+    multiple: float = 1.0
+    """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
+    workload: str = ""
+    learned_bytes: float = 0.0
+    """Largest data per worker that the profile was learned from."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finalists:
     """The finalists. Arrays are finalists × workloads."""
 
@@ -60,8 +71,7 @@ class Finalists:
     fidelities: tuple[str, ...]
     simulations: int
     assumptions: tuple[str, ...]
-    extrapolation: float
-    """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
+    extrapolation: Extrapolation
 
     def margin(self) -> float:
         """Return the 90 % quantile of run times / the expected time, for the median finalist."""
@@ -142,7 +152,7 @@ def _chosen_rows(search: ClusterSearch) -> Ints:
 
 def _sensitivities(
     search: ClusterSearch, rows: Ints, flows_s: Floats, scaled_s: Times
-) -> tuple[list[Sensitivity], list[str], float]:
+) -> tuple[list[Sensitivity], list[str], Extrapolation]:
     """Return the sensitivity to each uncertain input, the assumptions, and the extrapolation of the data per worker."""
 
     def slopes(name: str) -> Floats:
@@ -188,7 +198,7 @@ def _cpu_sigmas(search: ClusterSearch, machines: Sequence[Machine]) -> tuple[Flo
     return np.array(sigmas), list(dict.fromkeys(assumptions))
 
 
-def _extrapolation_sigma(search: ClusterSearch, rows: Ints) -> tuple[Floats, float]:
+def _extrapolation_sigma(search: ClusterSearch, rows: Ints) -> tuple[Floats, Extrapolation]:
     """Return the standard deviation of log time beyond the learned data per worker and number of workers, and the
     extrapolation of the data per worker.
     """
@@ -196,10 +206,11 @@ def _extrapolation_sigma(search: ClusterSearch, rows: Ints) -> tuple[Floats, flo
     scale, workers_max = learned.lab_scale or 1.0, max(1, learned.workers_max)
     workers = search.candidates.workers[rows].astype(np.float64)
     doublings = np.log2(np.maximum(1.0, workers / workers_max))
-    sigmas, furthest = [], 1.0
+    sigmas, furthest = [], Extrapolation()
     for work in search.works:
-        learned_bytes = search.profile.workloads[work.workload].data_bytes_max / scale / workers_max
-        multiples = np.maximum(1.0, work.data_bytes * search.data_factor / workers / max(1.0, learned_bytes))
+        learned_bytes = max(1.0, search.profile.workloads[work.workload].data_bytes_max / scale / workers_max)
+        multiples = np.maximum(1.0, work.data_bytes * search.data_factor / workers / learned_bytes)
         sigmas.append(FAR_SIGMA * (np.log2(multiples) + doublings))
-        furthest = max(furthest, float(multiples.max()))
+        if (multiple := float(multiples.max())) > furthest.multiple:
+            furthest = Extrapolation(multiple, work.workload, learned_bytes)
     return np.stack(sigmas, axis=1), furthest

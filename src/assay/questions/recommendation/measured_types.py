@@ -22,7 +22,7 @@ from assay.questions.costs.mix import Work
 from assay.questions.forecasts.learning import ProfileRequest, profile_from
 from assay.questions.forecasts.model_cache import RepositoryModel, learned, with_hardware
 from assay.questions.forecasts.prediction_batch import PredictedRow, batch_predicted
-from assay.questions.recommendation.finalists import Finalists
+from assay.questions.recommendation.finalists import Extrapolation, Finalists
 from assay.questions.recommendation.search import ClusterSearch
 from assay.questions.recommendation.value_of_information import Sensitivity
 from assay.specs.instances import shipped_instances
@@ -118,7 +118,7 @@ def predicted_finalists(search: ClusterSearch, finalists: Finalists, measured: M
         Sensitivity(f"{TYPE_INPUT}{types[name]}", sigmas * np.array([[other == name] for other in workers]))
         for name in dict.fromkeys(workers)
     )
-    return replace(finalists, times_s=times_s, sensitivities=sensitivities, extrapolation=1.0)
+    return replace(finalists, times_s=times_s, sensitivities=sensitivities, extrapolation=Extrapolation())
 
 
 def _unknown_size(table: RunTable, work: Work, data_factor: float) -> str:

@@ -75,10 +75,14 @@ class Choice:
 
     label: str
     levels: Mapping[str, str]
+    storage: str
+    """Disks of a worker in words, with their use."""
     bill: float
     """Price over the years of use."""
     bill_low: float
     bill_high: float
+    worker_bill: float
+    """Price of one more worker over the years of use."""
     day_s: float
     """Run time of a day's work."""
     day_low_s: float
@@ -142,6 +146,8 @@ class Recommendation:
     """Whether the expected prices of the chosen cluster and the runner-up count as equal, so that time decided."""
     fastest: Choice | None = None
     """The fastest cluster that keeps the constraints; None where time is the objective."""
+    cheapest: Choice | None = None
+    """The cluster with the lowest price that keeps the constraints; None unless time is the objective."""
     why_none: str = ""
     """Why no cluster is chosen."""
     front: tuple[Choice, ...] = ()
@@ -159,11 +165,20 @@ class Recommendation:
     """Whether the price book prices purchases, which cost the same while the cluster is idle."""
     extrapolation: float = 1.0
     """Largest data per worker of a finalist, as a multiple of the largest that the profile was learned from."""
+    extrapolated_workload: str = ""
+    """The workload with this multiple; empty within the learned range."""
+    learned_bytes_per_worker: float = 0.0
+    """Largest data per worker of that workload that the profile was learned from."""
 
     @property
     def extrapolated(self) -> bool:
         """Whether the data per worker is too far from the learned data for a share of draws to be stated."""
         return self.extrapolation > EXTRAPOLATION_MAX
+
+    @property
+    def needed_bytes_per_worker(self) -> float:
+        """Data per worker of a measured run from which shares of draws would be stated."""
+        return self.learned_bytes_per_worker * self.extrapolation / EXTRAPOLATION_MAX
 
     @property
     def too_close(self) -> bool:
@@ -239,6 +254,7 @@ def recommend(
         runner_up=None if (runner_up := ranking.runner_up()) is None else choices[runner_up],
         tied=runner_up is not None and ranking.tied(runner_up),
         fastest=None if (fastest := ranking.fastest()) is None else choices[fastest],
+        cheapest=None if (cheapest := ranking.cheapest()) is None else choices[cheapest],
         why_none="" if chosen is not None else ranking.why_none(),
         front=tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s))),
         finalists=tuple(choices[number] for number in ranking.order),
@@ -248,7 +264,9 @@ def recommend(
         draws=len(draws.times_s),
         assumptions=(*model_words, *_assumptions(search, finalists)),
         origin=str(origin),
-        extrapolation=finalists.extrapolation,
+        extrapolation=finalists.extrapolation.multiple,
+        extrapolated_workload=finalists.extrapolation.workload,
+        learned_bytes_per_worker=finalists.extrapolation.learned_bytes,
     )
 
 
@@ -318,6 +336,12 @@ class _Ranking:
         middle_s = self.finalists.times_s @ self.search.per_day
         return int(np.argmin(np.where(self.confident, middle_s, np.inf)))
 
+    def cheapest(self) -> int | None:
+        """Return the cheapest confident finalist; None if there is none, or unless time is the objective."""
+        if self.search.objective is not Objective.TIME or not self.confident.any():
+            return None
+        return int(np.argmin(np.where(self.confident, self.finalists.prices.rates_per_h, np.inf)))
+
     def why_none(self) -> str:
         """Return why no finalist was chosen, with the one that comes nearest to keeping every constraint."""
         shares = self.kept.mean(axis=0)
@@ -325,8 +349,8 @@ class _Ranking:
         label = self.search.candidates.label(int(self.finalists.rows[nearest]))
         return (
             f"no simulated cluster keeps every constraint in {format_percent(self.request.confidence)} of the draws; "
-            f"{label} comes nearest, with {format_percent(float(shares[nearest]))}: allow more time or money, lower "
-            "--confidence, or measure (see below)"
+            f"{label} comes nearest, with {format_percent(float(shares[nearest]))}: allow more time or money, or a "
+            "lower confidence, or measure (see below)"
         )
 
     def choices(self) -> list[Choice]:
@@ -342,13 +366,16 @@ class _Ranking:
         money_low, money_high = (cost_low, cost_high) if by_day else (bill_low, bill_high)
         front, front_shares = on_front(middle_s, money)[0], on_front(self.day_s, money_draws).mean(axis=0)
         best, keeps = _best_shares(self.objective, self.kept), self.kept.mean(axis=0)
+        worker_bills = self.search.worker_bill(self.finalists.rows)
         return [
             Choice(
                 label=self.search.candidates.label(int(row)),
                 levels=self.search.candidates.levels(int(row)),
+                storage=self.search.candidates.machines[self.search.candidates.machine[row]].storage,
                 bill=float(bill[number]),
                 bill_low=float(bill_low[number]),
                 bill_high=float(bill_high[number]),
+                worker_bill=float(worker_bills[number]),
                 day_s=float(middle_s[number]),
                 day_low_s=float(day_low[number]),
                 day_high_s=float(day_high[number]),

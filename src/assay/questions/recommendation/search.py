@@ -182,6 +182,13 @@ class ClusterSearch:
         bill: Floats = self.priced(rows).rates_per_h * self.constraints.years * YEAR_H
         return bill
 
+    def worker_bill(self, rows: Ints) -> Floats:
+        """Return the price of one more worker over the years, for each cluster."""
+        machines, workers = self.candidates.machine[rows], self.candidates.workers[rows]
+        more, now = (self.prices.of(machines, workers + added).rates_per_h for added in (1, 0))
+        bill: Floats = (more - now) * self.constraints.years * YEAR_H
+        return bill
+
     @property
     def per_day(self) -> Floats:
         """Runs of each workload per day."""
@@ -367,8 +374,8 @@ def start_search(
         unpriced = ", ".join(list(prices.unpriced)[:5])
         stages.append(SearchStage("prices", len(rows), f"priced; {unpriced} of {len(prices.unpriced)} layouts are not"))
     power = powers(candidates)
-    rows = rows[_has_room(power, candidates, works, constraints, profile, data_factor)[rows]]
-    stages.append(SearchStage("room", len(rows), "hold all replicas of the data, and the output of runs"))
+    rows, text = _with_room(rows, power, candidates, _needed(candidates, works, constraints, profile, data_factor))
+    stages.append(SearchStage("room", len(rows), text))
     bound_s = np.stack(
         [
             least_s(
@@ -428,15 +435,22 @@ def _data_volumes(candidates: Candidates, work: Work, profile: CostProfile, data
     )
 
 
-def _has_room(
-    power: Powers,
-    candidates: Candidates,
-    works: Sequence[Work],
-    constraints: Constraints,
-    profile: CostProfile,
-    data_factor: float,
-) -> Mask:
-    """Return which clusters hold the stored data, and the largest output and intermediate data of a run."""
+@dataclass(frozen=True, slots=True)
+class _NeededRoom:
+    """Disk capacity that the data needs, all replicas included."""
+
+    hdfs_bytes: float
+    """Capacity for stored data and for the output of a run."""
+    spilled_bytes: float
+    """Capacity for intermediate data."""
+    capacity_bytes: float
+    """Capacity for stored data alone, with the reserve that stays free."""
+
+
+def _needed(
+    candidates: Candidates, works: Sequence[Work], constraints: Constraints, profile: CostProfile, data_factor: float
+) -> _NeededRoom:
+    """Return the capacity for the stored data, and for the largest output and intermediate data of a run."""
     stored_bytes: dict[str, float] = {}
     output_bytes = spilled_bytes = 0.0
     for work in works:
@@ -449,9 +463,35 @@ def _has_room(
         if needed is not None or not paths:
             output_bytes = max(output_bytes, data_bytes * costs.written * workload.output_copies(size))
         spilled_bytes = max(spilled_bytes, data_bytes * costs.map_output * costs.combined * _SPILL_FACTOR)
-    replication = float(candidates.catalogue.parameters.get(REPLICATION, 3))
-    capacity_bytes = constraints.capacity_bytes * data_factor * replication
-    has_room = np.ones(len(candidates), dtype=np.bool_)
-    room = fits(power, capacity_bytes, 0.0, 1 - RESERVE_SHARE) if capacity_bytes else has_room
+    capacity_bytes = constraints.capacity_bytes * data_factor * _replication(candidates)
     kept_bytes = max(capacity_bytes, sum(stored_bytes.values()))
-    return room & fits(power, kept_bytes + output_bytes, spilled_bytes, FULL_SHARE)
+    return _NeededRoom(
+        (kept_bytes + output_bytes) / FULL_SHARE, spilled_bytes / FULL_SHARE, capacity_bytes / (1 - RESERVE_SHARE)
+    )
+
+
+def _replication(candidates: Candidates) -> int:
+    return int(candidates.catalogue.parameters.get(REPLICATION, 3))
+
+
+def _with_room(rows: Ints, power: Powers, candidates: Candidates, needed: _NeededRoom) -> tuple[Ints, str]:
+    """Return the clusters with enough disk capacity, and what they hold; if there is none, what is missing."""
+    text = "hold all replicas of the data, and the output of runs"
+    has_room = fits(power, needed.hdfs_bytes, needed.spilled_bytes, 1.0) & fits(power, needed.capacity_bytes, 0.0, 1.0)
+    if not rows.size or has_room[rows].any():
+        return rows[has_room[rows]], text
+    shared_bytes = needed.hdfs_bytes + np.where(power.shared, needed.spilled_bytes, 0.0)
+    hdfs = np.maximum(shared_bytes, needed.capacity_bytes)
+    apart = np.where(power.shared, 0.0, needed.spilled_bytes)
+    excess = np.maximum(hdfs / power.hdfs_bytes, apart / np.maximum(1.0, power.intermediate_bytes))[rows]
+    best = int(rows[np.argmin(excess)])
+    parts = [f"{format_bytes(power.hdfs_bytes[best])} of the {format_bytes(hdfs[best])} that HDFS needs"]
+    if apart[best]:
+        parts.append(
+            f"{format_bytes(power.intermediate_bytes[best])} of the {format_bytes(apart[best])} for intermediate data"
+        )
+    return rows[:0], (
+        f"{text}: with {_replication(candidates)} replicas and free space, {candidates.label(best)} comes nearest and "
+        f"has {' and '.join(parts)}. Enter at most {100 / float(excess.min()):.0f} % of the data, or a catalogue with "
+        "more workers or larger disks"
+    )

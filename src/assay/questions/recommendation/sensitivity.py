@@ -93,19 +93,22 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
         day_s = np.ones_like(day_s)  # every cluster is paid for the same hours
     prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
+    by_time = positions[np.argsort(-(finalists.times_s[positions] @ search.per_day), kind="stable")]
+    fastest_of = {hardware_of(search.candidates.levels(row)): row for row in finalists.rows[by_time].tolist()}
     changes = []
     for change in compute_switching_prices(day_s, prices):
         price = float(change.price.amount)
         for at, winner in ((change.below, change.below_winner), (change.above, change.above_winner)):
             if at is None or winner is None or at <= _PRICE_SHARE_MIN * price:
                 continue
-            row = int(finalists.rows[positions[winner]])
-            if hardware_of(search.candidates.levels(row)) == chosen_hardware:
+            hardware = hardware_of(search.candidates.levels(int(finalists.rows[positions[winner]])))
+            if hardware == chosen_hardware:
                 continue
+            row = fastest_of[hardware]
             changes.append(
                 AnswerChange(
                     "price",
-                    change.price.name,
+                    f"price of {change.price.name}",
                     f"{money(price, book.currency)} per {change.price.per}",
                     f"{'below' if at < price else 'above'} {money(at, book.currency)}",
                     search.candidates.label(row),
@@ -176,5 +179,5 @@ def _codec(
     if best is None:
         return AnswerChange("codec", what, now, others, _NO_CLUSTER)
     if best.hardware in same:
-        return AnswerChange("codec", what, now, "", f"the same cluster with {others}")
+        return AnswerChange("codec", what, now, "", f"the same hardware, with {others}")
     return AnswerChange("codec", what, now, others, best.label)

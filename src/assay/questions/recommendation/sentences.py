@@ -8,13 +8,21 @@ from assay.questions.costs.mix import DAY_S
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
-from assay.text import NO_VALUE, credit_texts, money, money_interval, probability, share
+from assay.text import NO_VALUE, credit_texts, money, money_interval, probability, share, workload_title
 
 OBJECTIVES = {
     Objective.PRICE: "the lowest price",
     Objective.DAY_COST: "the lowest cost of a day's work",
     Objective.TIME: "the shortest time of a day's work",
 }
+
+
+GOALS = {
+    Objective.PRICE: "Cheapest cluster",
+    Objective.DAY_COST: "Cheapest cluster per day's work",
+    Objective.TIME: "Fastest cluster",
+}
+"""What a named cluster is the best in."""
 
 
 def constraints_text(constraints: Constraints, currency: str) -> str:
@@ -44,11 +52,15 @@ def choice_text(choice: Choice, answer: Recommendation) -> str:
     day = f"a day's work takes {format_duration(choice.day_s)} ({interval})"
     for time in choice.times:
         day += "".join(f"; {time.workload} {text}" for text in credit_texts(time.credits))
+    per_h = choice.bill / (years * YEAR_H)
+    worker = f"{money(choice.worker_bill, answer.currency)} per worker and " if choice.worker_bill > 0 else ""
     if not answer.purchased:
-        rent = f"{money(choice.bill / (years * YEAR_H), answer.currency)} per hour"
-        cost = money(choice.day_cost, answer.currency)
-        return f"{choice.label}: {rent}, {bill}; {day}, and costs {cost} at the hourly rent"
-    bill += f", {money(choice.bill / (years * YEAR_H / 24), answer.currency)} per day, used or idle"
+        hours = format_duration(choice.day_s)
+        day += f", which costs {money(choice.day_cost, answer.currency)} if rented for these {hours} only"
+        rent = f"{money(per_h, answer.currency)} per hour"
+        always = f"rented 24 h a day, it costs {money(24 * per_h, answer.currency)} per day and {bill}"
+        return f"{choice.label}: {rent}; {day}; {always}"
+    bill += f", {worker}{money(24 * per_h, answer.currency)} per day, used or idle"
     day += f", {share(choice.day_s / DAY_S)} of a day"
     if answer.objective is Objective.DAY_COST:
         day += f", which is {money(choice.day_cost, answer.currency)} of the price"
@@ -56,41 +68,77 @@ def choice_text(choice: Choice, answer: Recommendation) -> str:
 
 
 def choice_title(answer: Recommendation) -> str:
-    """Return what the chosen cluster is: ``Recommended``, or ``Best estimate`` where the draws do not decide."""
+    """Return what the chosen cluster is.
+
+    ``Recommended``, ``Best estimate`` where the draws do not decide, or ``Rough estimate`` where the extrapolation is
+    too far for a share of draws.
+    """
+    if answer.chosen is not None and answer.extrapolated:
+        return "Rough estimate"
     return "Best estimate" if answer.estimated else "Recommended"
+
+
+def _goals(answer: Recommendation) -> tuple[str, str]:
+    """Return what the chosen cluster is the best in, and what the other named cluster is the best in."""
+    kept = constraints_text(answer.constraints, answer.currency)
+    within = f" that keeps every constraint ({kept})" if kept else ""
+    best = f"{GOALS[answer.objective]}{within}"
+    other = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
+    return best, f"{other}{' that keeps them' if kept else ''}"
+
+
+def _other(answer: Recommendation) -> Choice | None:
+    """Return the fastest cluster, or the cheapest where time is the objective; None if it is the chosen one."""
+    other = answer.cheapest if answer.objective is Objective.TIME else answer.fastest
+    return None if other == answer.chosen else other
 
 
 def summary(answer: Recommendation) -> str:
     """Return the answer in short: the best cluster with its price and time, and the fastest; or why there is none."""
     if answer.chosen is None:
         return f"No recommendation: {answer.why_none}."
-    chosen, runner_up = answer.chosen, answer.runner_up
-    kept = constraints_text(answer.constraints, answer.currency)
-    goal = f"{OBJECTIVES[answer.objective]}{f' ({kept})' if kept else ''}"
-    if answer.too_close and runner_up is not None and not answer.tied:
-        best = f"Too close to call for {goal}: {_short(chosen, answer)}, or {_short(runner_up, answer)}."
+    chosen, runner_up, other = answer.chosen, answer.runner_up, _other(answer)
+    best, goal = _goals(answer)
+    if answer.extrapolated:
+        text = f"Rough estimate, extrapolated {answer.extrapolation:,.0f} times. {best}: {_short(chosen, answer)}."
+    elif answer.too_close and runner_up is not None and not answer.tied:
+        text = f"Too close to call. {best}: {_short(chosen, answer)}, or {_short(runner_up, answer)}."
     else:
-        best = f"{choice_title(answer)} for {goal}: {_short(chosen, answer)}."
-    if answer.fastest is None or answer.fastest in (chosen, runner_up):
-        return best
-    return f"{best} Fastest: {_short(answer.fastest, answer)}."
+        text = f"{choice_title(answer)}. {best}: {_short(chosen, answer)}."
+    return text if other is None else f"{text} {goal}: {_short(other, answer)}."
 
 
 def _short(choice: Choice, answer: Recommendation) -> str:
-    """Return a cluster with its amount and time: ``4 × a, 1 SSD for $90, a day's work in 9 s``."""
+    """Return a cluster with its amount and time: ``4 × a (8 cores, 64 GB), 1 SSD for $90, a day's work in 9 s``.
+
+    Rented hardware is paid for the time of the work, or without a break; the text states both.
+    """
     duration = format_duration(choice.day_s)
+    bill = f"{money(choice.bill, answer.currency)} over {answer.constraints.years:g} years"
+    if not answer.purchased:
+        per_h = money(choice.bill / (answer.constraints.years * YEAR_H), answer.currency)
+        day = f"a day's work in {duration} for {money(choice.day_cost, answer.currency)}"
+        return f"{choice.label}, {per_h} per hour: {day} ({bill} if rented 24 h a day)"
     if answer.objective is Objective.DAY_COST:
-        return f"{choice.label}, a day's work for {money(choice.day_cost, answer.currency)} in {duration}"
-    return f"{choice.label} for {money(choice.bill, answer.currency)}, a day's work in {duration}"
+        return f"{choice.label}, a day's work for {money(choice.day_cost, answer.currency)} in {duration} ({bill})"
+    return f"{choice.label} for {bill}, a day's work in {duration}"
 
 
 def extrapolation_text(answer: Recommendation) -> str:
-    """Return how far the answer is extrapolated; empty within the learned range, or without an answer."""
+    """Return how far the answer is extrapolated, and the run that would make it a forecast.
+
+    Empty within the learned range, or without an answer.
+    """
     if answer.chosen is None or answer.extrapolation <= EXTRAPOLATION_STATED:
         return ""
+    times = f"{answer.extrapolation:,.0f} times the data per worker that the profile was learned from"
+    if not answer.extrapolated:
+        return f"Extrapolated: up to {times}. A measured run with more data per worker would reduce the uncertainty."
+    workload = workload_title(answer.extrapolated_workload) if answer.extrapolated_workload else "a workload"
     return (
-        f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker that the profile was learned "
-        "from. A measured run with more data per worker would reduce the uncertainty."
+        f"Rough estimate: extrapolated up to {times}. Above {EXTRAPOLATION_MAX:g} times, assay states no probability. "
+        f"A measured run of {workload} with at least {format_bytes(answer.needed_bytes_per_worker)} per worker would "
+        "make it a forecast: assay run, then assay recommend --learn-from REPOSITORY."
     )
 
 
@@ -100,7 +148,8 @@ def headline(answer: Recommendation) -> Iterator[str]:
     if answer.chosen is None:
         yield f"No recommendation: {answer.why_none}."
         return
-    chosen, runner_up = answer.chosen, answer.runner_up
+    chosen, runner_up, other = answer.chosen, answer.runner_up, _other(answer)
+    best, goal = _goals(answer)
     if far := extrapolation_text(answer):
         yield far
     if answer.too_close and runner_up is not None and not answer.tied:
@@ -109,32 +158,26 @@ def headline(answer: Recommendation) -> Iterator[str]:
         if answer.extrapolated:
             others = "another candidate may be better"
         yield f"Too close to call between {chosen.label} and {runner_up.label}; {others}."
-    yield f"{choice_title(answer)} for {OBJECTIVES[answer.objective]}: {choice_text(chosen, answer)} ({answer.origin})."
-    if answer.extrapolated:
-        yield (
-            f"Above {EXTRAPOLATION_MAX:g} times the learned data per worker, assay states no probability of "
-            f"{OBJECTIVES[answer.objective]}.{f' Constraints: {kept}.' if kept else ''}"
-        )
-    else:
+    yield f"{best}: {choice_text(chosen, answer)} ({answer.origin})."
+    if other is not None:
+        yield f"{goal}: {choice_text(other, answer)}."
+    if not answer.extrapolated:
         best_share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
         keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
         draws = f"{best_share} of {answer.draws:,} {answer.origin} draws"
-        yield f"Its hardware has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
+        yield f"The hardware named first has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
     if runner_up is None:
         yield f"No other hardware keeps every constraint in {format_percent(answer.confidence)} of the draws."
-    else:
-        best = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
-        yield f"Runner-up: {choice_text(runner_up, answer)}{best}."
-        if answer.tied:
-            yield f"Both prices are equal within {format_percent(PRICE_TIE)}; {chosen.label} is faster."
-        elif answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
-            yield (
-                f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
-                "prices, which sets the order."
-            )
-    if answer.fastest is not None and answer.fastest not in (chosen, runner_up):
-        keeps = " that keeps every constraint" if kept else ""
-        yield f"Fastest candidate{keeps}: {choice_text(answer.fastest, answer)}."
+    elif runner_up != other:
+        share_text = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
+        yield f"Runner-up: {choice_text(runner_up, answer)}{share_text}."
+    if runner_up is not None and answer.tied:
+        yield f"Both prices are equal within {format_percent(PRICE_TIE)}; {chosen.label} is faster."
+    elif runner_up is not None and answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
+        yield (
+            f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
+            "prices, which sets the order."
+        )
 
 
 def front_title(answer: Recommendation) -> str:

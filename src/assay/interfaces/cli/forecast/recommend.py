@@ -176,11 +176,12 @@ def search_progress() -> Iterator[Progress | None]:
 def _show(answer: Recommendation, limit: int | None) -> None:
     from assay.questions.recommendation.sentences import front_title, headline, sentences
 
-    for line in headline(answer):
-        click.echo(line)
-    click.echo("\nAssumptions")
+    click.echo("Assumptions")
     for line in sentences(answer):
         click.echo(f"- {line}")
+    click.echo()
+    for line in headline(answer):
+        click.echo(line)
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]

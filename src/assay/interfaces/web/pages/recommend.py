@@ -15,6 +15,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
+from assay.analysis.comparison.factors.device_classes import device_class_of
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.drawing.identity import colours_of
@@ -23,6 +24,7 @@ from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.search_state import key_of
+from assay.model import LAYOUT_FACTOR
 from assay.questions.costs.mix import RUNS_PER_DAY
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
@@ -183,11 +185,16 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
 def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     """Return the template values of an answer: its chart, sentences and uncertainties."""
     far, bar = extrapolation_text(recommendation), bar_of_multiple(recommendation.extrapolation, "data per worker")
-    layouts = colours_of([finalist.levels["layout"] for finalist in recommendation.finalists])
+    classes = {
+        finalist.storage: device_class
+        for finalist in recommendation.finalists
+        if (device_class := device_class_of(finalist.levels["layout"], finalist.levels["devices"])) is not None
+    }
+    layouts = colours_of([finalist.storage for finalist in recommendation.finalists], classes)
     points = [
         _Point(
             label=f"{choice.levels['workers']} workers",
-            levels=choice.levels,
+            levels={**choice.levels, LAYOUT_FACTOR: choice.storage},
             time_s=choice.day_s,
             time_low_s=choice.day_low_s,
             time_high_s=choice.day_high_s,
@@ -208,7 +215,6 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "summary": summary(recommendation),
         "headline": [line for line in headline(recommendation) if line != far],
         "extrapolated": replace(bar, text=far) if far else bar,
-        "cores": {choice.levels["worker"]: choice.levels["cores"] for choice in recommendation.finalists},
         "front_title": front_title,
         "choice_title": choice_title,
         "shares_of": shares_of,
