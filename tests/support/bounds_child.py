@@ -1,7 +1,8 @@
 """Read inputs of 10 MB with one parser and print the CPU seconds and additional memory of each as JSON.
 
 Run as a separate process: ``bounds_child.py PARSER [FOLDER]``; see tests/faults/test_bounds.py. With a folder it reads
-its files, each repeated up to 10 MB: the inputs that took most time per byte in fuzzing.
+its files, each repeated up to 10 MB: the inputs that took most time per byte in fuzzing. ``bounds_child.py --all
+FOLDER`` forks a process for each parser, which saves imports, and writes its output and errors to files in the folder.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import random
 import re
 import sys
 import tarfile
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -120,6 +123,23 @@ def main(name: str, units: Path | None = None) -> None:
     print(json.dumps(took))
 
 
+def fork_for_each(parsers: list[str], folder: Path) -> None:
+    """Run :func:`main` for each parser in a forked process, and write what it prints to ``NUMBER.out`` and ``.err``."""
+    for number, name in enumerate(parsers):
+        if child := os.fork():
+            os.waitpid(child, 0)
+            continue
+        sys.stdout = (folder / f"{number}.out").open("w", encoding="utf-8")
+        sys.stderr = (folder / f"{number}.err").open("w", encoding="utf-8")
+        try:
+            main(name)
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.close()
+        sys.stderr.close()
+        os._exit(0)
+
+
 def _reader(name: str, folder: Path) -> Callable[[Path], object]:
     target = fuzz_targets.target(name.partition(" ")[0], folder, stored=False)
     return lambda path: target(path.read_bytes())
@@ -134,4 +154,7 @@ def _package_reader(folder: Path) -> Callable[[Path], object]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--all":
+        fork_for_each(fuzz_targets.bounded(), Path(sys.argv[2]))
+        sys.exit()
     main(sys.argv[1], Path(sys.argv[2]) if sys.argv[2:] else None)

@@ -17,6 +17,7 @@ from typing import Any, Self
 import pytest
 
 from paths import ARCHIVED_JAVA
+from program import called_json
 
 PROGRAM = [sys.executable, "-m", "assay"]
 
@@ -61,6 +62,11 @@ def require_hadoop() -> None:
             pytest.skip(f"{program} is not installed: Hadoop can't be run here")
 
 
+def left_in_tmp() -> set[str]:
+    """Return the names of files in /tmp that Hadoop makes there by default; one user's would keep out another user."""
+    return {path.name for pattern in ("hadoop*", "jetty-*") for path in Path("/tmp").glob(pattern)}
+
+
 def write_lab_plan(folder: Path, name: str, body: str, *, capacity: str = "40GB") -> Path:
     """Write a cluster of one master and two workers and a plan with ``body``; return the plan's path."""
     (folder / "cluster.yaml").write_text(
@@ -69,10 +75,10 @@ def write_lab_plan(folder: Path, name: str, body: str, *, capacity: str = "40GB"
     return _write_plan(folder, body)
 
 
-def write_local_plan(folder: Path, name: str, body: str, *, java_home: str | Path | None = ARCHIVED_JAVA) -> Path:
+def write_local_plan(folder: Path, name: str, body: str, *, java_home: str | Path = ARCHIVED_JAVA) -> Path:
     """Write this machine as a cluster of one node, and a plan with ``body``; return the plan's path."""
-    java = f"java_home: {java_home}" if java_home else ""
-    (folder / "cluster.yaml").write_text(_LOCAL.format(name=name, home=folder / "home", java=java))
+    text = _LOCAL.format(name=name, home=folder / "home", java=f"java_home: {java_home}")
+    (folder / "cluster.yaml").write_text(text)
     return _write_plan(folder, body)
 
 
@@ -94,8 +100,8 @@ def assay(*arguments: str | Path, timeout_s: float = 600, check: bool = True) ->
 
 
 def assay_json(*arguments: str | Path) -> Any:
-    """Return what the program prints with ``--json``."""
-    return json.loads(assay(*arguments, "--json").stdout)
+    """Return what the program prints with ``--json``, called in this process: a second one needs a second to start."""
+    return called_json(*arguments)
 
 
 class Campaign:

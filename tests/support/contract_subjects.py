@@ -236,9 +236,9 @@ SUBJECTS = {"toy": TOY_SUBJECT, "simulated": SIMULATED, "hadoop": HADOOP, "attac
 SUBJECTS |= {f"spark-attached-{name}": _spark_attached(name) for name in SPARK_MASTERS}
 SUBJECTS |= {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
 NEEDS_NOTHING = ("toy", "simulated")
-TAKES_MINUTES = ("spark-attached-standalone", "spark-yarn")
-"""Subjects of `make test-long`. Attached Spark on YARN, deployed Spark with its own master and deployed Hadoop, which
-use the same code, run in `make test`."""
+TAKES_MINUTES = ("spark-attached-standalone", "spark-yarn", "spark-standalone")
+"""Subjects of `make test-long`. Attached Spark on YARN, attached and deployed Hadoop, and a campaign on a deployed
+Spark with its own master, which use the same code, run in `make test`."""
 
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:

@@ -62,6 +62,11 @@ def parsers() -> list[str]:
     return [*formats(rows_of_table), TABLE, PACKAGE, BUNDLE]
 
 
+def bounded() -> list[str]:
+    """Return the names of all whose memory and time are bounded: ``jhist`` has two forms."""
+    return ["jhist json", *parsers()]
+
+
 def seeds(name: str) -> list[bytes]:
     """Return the corpus that is committed for a parser."""
     if name == EVERYTHING:

@@ -64,7 +64,7 @@ repetitions: 1
     before = assay_json("runs", "--repository", repository)
     assert [run["status"] for run in before] == ["valid"]
 
-    resumed = assay_json("run", plan, "--repository", repository)
+    resumed = json.loads(assay("run", plan, "--repository", repository, "--json").stdout)
     assert (resumed["already_there"], resumed["made"]) == (1, 3)
     runs = assay_json("runs", "--repository", repository)
     assert [run["status"] for run in runs] == ["valid"] * 4
@@ -72,7 +72,7 @@ repetitions: 1
     assert {run["origin"] for run in runs} == {"measured"}
     assert all(run["cold"] is True for run in runs)
     assert assay_json("verify", "--repository", repository) == []
-    again = assay_json("run", plan, "--repository", repository)
+    again = json.loads(assay("run", plan, "--repository", repository, "--json").stdout)
     assert again["left"] == 0
 
     _check_answers(repository, tmp_path)

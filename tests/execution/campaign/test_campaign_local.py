@@ -18,7 +18,15 @@ from typing import Any
 import pytest
 
 from assay.workloads.catalogue import workloads
-from campaign_support import assay, assay_json, end_java_processes, java_processes, require_hadoop, write_local_plan
+from campaign_support import (
+    assay,
+    assay_json,
+    end_java_processes,
+    java_processes,
+    left_in_tmp,
+    require_hadoop,
+    write_local_plan,
+)
 from paths import ARCHIVED_JAVA
 
 pytestmark = pytest.mark.hadoop
@@ -64,8 +72,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     require_hadoop()
     if shutil.which("javac") is None:
         pytest.skip("javac is not installed: assay's own jobs can't be built here")
-    folder = tmp_path_factory.mktemp("local")
+    folder, before = tmp_path_factory.mktemp("local"), left_in_tmp()
     yield folder
+    assert left_in_tmp() == before
     assert end_java_processes(str(folder)) == {}
 
 

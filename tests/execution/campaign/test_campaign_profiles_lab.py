@@ -12,7 +12,7 @@ from assay.execution.lab.state import state_root
 from campaign_support import assay, assay_json, require_hadoop, write_lab_plan
 from lab_support import left_of, require_lab, unique_name
 
-pytestmark = [pytest.mark.lab, pytest.mark.hadoop]
+pytestmark = [pytest.mark.lab, pytest.mark.hadoop, pytest.mark.long]
 
 BODY = """
 layout: SSD

@@ -126,6 +126,7 @@ def test_without_sudo_hosts_are_discovered_checked_measured_and_hadoop_is_deploy
         assert set(run.environment["nodes"]) == set(HOSTS)
 
 
+@pytest.mark.long
 def test_with_sudo_jobs_run_on_an_external_hadoop_and_everything_is_reported(walk: Walk) -> None:
     walk.hosts.allow_sudo(HOSTS)
     distribution = find()

@@ -28,7 +28,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("clusters")
-    write_local_plan(folder, "here", "", java_home=None)  # as a user's cluster: with the Java on the PATH
+    write_local_plan(folder, "here", "")
     tokens = folder / "tokens"
     tokens.write_text(f"run {TOKEN}\n")
     tokens.chmod(0o600)
