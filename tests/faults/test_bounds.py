@@ -27,7 +27,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("number", "parser"), enumerate(bounded()), ids=bounded())
+@pytest.mark.parametrize(("number", "parser"), [*enumerate(bounded())], ids=bounded())
 def test_inputs_of_any_kind_are_parsed_in_bounded_memory_and_time(outputs: Path, number: int, parser: str) -> None:
     printed = (outputs / f"{number}.out").read_text(encoding="utf-8")
     assert printed, f"{parser}: {(outputs / f'{number}.err').read_text(encoding='utf-8')}"

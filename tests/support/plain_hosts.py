@@ -21,9 +21,11 @@ from attached_subject import LAUNCHER
 from lab_support import ssh
 
 USER = "alice"
+JAVA_HOME = "/opt/java"
+"""A Java with the options of a small machine: all hosts run on this one. On real hosts, JVMs have Java's defaults."""
 _THEIRS = "theirs"
 _STAGING = "/tmp/hadoop-yarn/staging"
-_PLAIN = """\
+_PLAIN = f"""\
 set -eu
 cd /mnt/system
 mkdir -p plain/home/alice plain/home/theirs plain/var-tmp plain/bin plain/opt
@@ -42,6 +44,9 @@ mount --bind plain/bin /usr/local/bin
 mount --bind plain/opt /opt
 chown 43210 /home/alice
 chown 43211 /home/theirs
+mkdir -p {JAVA_HOME}/bin
+printf '#!/bin/sh\\nexec java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "$@"\\n' > {JAVA_HOME}/bin/java
+chmod 755 {JAVA_HOME}/bin/java
 for disk in /mnt/hdd1 /mnt/ssd1; do
   if [ -d $disk ]; then
     mkdir $disk/bench $disk/theirs

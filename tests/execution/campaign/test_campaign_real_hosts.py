@@ -20,7 +20,7 @@ from assay.specs import load_cluster
 from assay.store import Repository
 from campaign_support import assay, assay_json, require_hadoop
 from lab_support import left_of, require_lab, unique_name
-from plain_hosts import PlainHosts, start_theirs
+from plain_hosts import JAVA_HOME, PlainHosts, start_theirs
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -77,7 +77,7 @@ class Walk:
     def root(self) -> Path:
         return self.folder / "repository"
 
-    def discovered(self, name: str) -> Path:
+    def discovered(self, name: str, java_home: str = "") -> Path:
         """Discover the hosts, and correct what no host of a lab can tell, as the walk-through says to do."""
         file = self.folder / f"{name}.yaml"
         hosts = [self.hosts.host(host) for host in HOSTS]
@@ -85,7 +85,7 @@ class Walk:
         output_of("discover", *hosts, *entered, "--name", name, "-o", file)
         print(text := file.read_text())
         assert "lab:" not in text
-        file.write_text(re.sub(r"(?<=write: )450MB/s(?=  # guessed)", "300MB/s", text))
+        file.write_text(re.sub(r"(?<=write: )450MB/s(?=  # guessed)", "300MB/s", text) + java_home)
         return file
 
 
@@ -113,7 +113,7 @@ def output_of(*arguments: str | Path, check: bool = True) -> str:
 
 
 def test_without_sudo_hosts_are_discovered_checked_measured_and_hadoop_is_deployed(walk: Walk) -> None:
-    rack = walk.discovered("rack-7")
+    rack = walk.discovered("rack-7", f"java_home: {JAVA_HOME}\n")
     output_of("check", rack, "--keep", walk.root)
     output_of("baseline", rack)
     (walk.folder / "plan.yaml").write_text(OURS)

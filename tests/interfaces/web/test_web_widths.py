@@ -67,7 +67,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("width_px", [390, 768, pytest.param(1024, marks=pytest.mark.long), 1440])
+@pytest.mark.parametrize("width_px", [390, 768, 1024, 1440])
 def test_every_page_fits_and_hides_nothing(browser: Browser, server: str, width_px: int) -> None:
     """768 px is also what is left of a laptop's 1,536 at a zoom of 200 %."""
     misfits_by_page = {}
