@@ -204,8 +204,8 @@ def test_costs_come_from_the_same_runs_and_a_price_book_changes_no_verdict_about
         assert job.high is not None
         assert job.low < job.cost < job.high
     assert priced.baseline_costs is not None
-    assert priced.baseline_costs.hardware == pytest.approx(37561)
-    assert priced.baseline_costs.price_levels == ()
+    prices = {price.option: price.price for price in priced.baseline_costs.cluster_prices}
+    assert prices == pytest.approx({"HD2": 37561, "SS2": 46567})
     assert not priced.baseline_costs.rented
     assert plain.baseline_costs is None
     assert cost_headline(plain) is None

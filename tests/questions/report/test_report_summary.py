@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.statistics import table_of
 from assay.interfaces.report.decisions import CAVEATS_MAX, CHART_ROWS_MAX
 from assay.interfaces.report.output.document import Facts, ReportDocument, ReportFigure, Table, plain
@@ -112,7 +113,12 @@ def test_money_states_the_cost_ratio_and_the_break_even_price() -> None:
     document = document_of(report)
     costs_less = r"A job on 2 SSDs per worker \(SS2\) costs \d+ % less than on 2 hard disks per worker \(HD2\): "
     assert re.match(costs_less, document.lead[1])
-    assert remarks(decision)[-1].endswith(f" At {option.time.ratio:.2f}× the price, a job costs the same on both.")
+    assert not any("the price" in remark for remark in remarks(decision))
+    amounts = amount_sentences(decision)
+    assert amounts is not None
+    limit = f"2 SSDs per worker (SS2) pay until their cluster costs ${option.time.ratio * 37561:,.0f} ("
+    assert amounts.break_even.startswith(limit)
+    assert amounts.break_even.endswith(") over 3 years; it costs $46,567.")
     assert all(row[6] != "–" for row in rows_of(document))
 
 
@@ -126,10 +132,11 @@ def test_page_one_states_amounts_of_money_that_follow_from_the_prices() -> None:
     assert f", mean of 3 matched runs) on 2 hard disks per worker (HD2), and ${after:.5f} (" in facts["Cost per job"]
     assert facts["Cost over years of use"].startswith(
         "Cost of the cluster over 3 years, used 24 h a day: $37,561 with 2 hard disks per worker (HD2), $46,567 with "
-        "2 SSDs per worker (SS2). The same work costs $37,561 on 2 hard disks per worker (HD2) and "
-        f"${46567 / 2:,.0f} ("
+        "2 SSDs per worker (SS2). For the work that 2 hard disks per worker (HD2) do in 3 years ($37,561), "
+        f"2 SSDs per worker (SS2) cost ${46567 / 2:,.0f} ("
     )
-    assert f"if its cluster costs less than ${2 * 37561:,} (" in facts["Break-even price"]
+    assert f"pay until their cluster costs ${2 * 37561:,} (" in facts["Break-even price"]
+    assert facts["Break-even price"].endswith(") over 3 years; it costs $46,567.")
     assert facts["Prices"] == "Price book sandisk-2014 of 2014-06-01, in USD. Intervals are of 95 %."
 
 
@@ -153,18 +160,40 @@ def test_a_scale_model_has_the_price_of_the_hardware_and_no_amounts_per_job() ->
     )
 
 
-def test_rents_say_what_they_are_the_mean_of() -> None:
-    """Five hard disks cost $4.50 an hour with Ethernet and $5.30 with InfiniBand: the geometric mean is $4.88."""
+def test_rents_are_those_of_one_setting_which_is_named() -> None:
+    """Five hard disks cost $4.50 an hour with Ethernet and $5.30 with InfiniBand. Most runs have InfiniBand."""
     measured = [
         replace(run, levels={**run.levels, "network": network})
-        for network in ("ETH", "IB")
+        for network in ("ETH", "IB", "IB")
         for run in runs_with(times(HD5=30, SS2=20))
     ]
     book = load_prices(EXAMPLES / "bsc-2015" / "prices.yaml")
     report = report_on(renumbered(measured), book=book, baseline="HD5")
-    assert facts_of(document_of(report))["Cost over years of use"].startswith(
-        "Rent for 3 years, used 24 h a day, mean of the prices with Ethernet and InfiniBand: $128,342 with 5 hard disks"
+    facts = facts_of(document_of(report))
+    assert facts["Cost over years of use"] == (
+        "Rent for 3 years, used 24 h a day, InfiniBand: $139,284 with 5 hard disks per worker (HD5), $149,796 with 2 "
+        "SSDs per worker (SS2). In all compared settings: $118,260 to $139,284 and $128,772 to $149,796."
     )
+    (option,) = report.decisions[0].options
+    assert option.time is not None
+    assert f"pay until their cluster costs ${option.time.ratio * 139284:,.0f} (" in facts["Break-even price"]
+    assert facts["Break-even price"].endswith(" over 3 years; it costs $149,796.")
+
+
+def test_a_device_class_with_several_layouts_has_the_range_of_their_prices() -> None:
+    runs = runs_with(times(HD5=30, SSD=20, SS2=19), lab_scale=None)
+    table = table_of(runs)
+    book = load_prices(EXAMPLES / "bsc-2015" / "prices.yaml")
+    networks = [replace(run, levels={**run.levels, "network": "ETH"}) for run in runs]
+    table = table_of(networks)
+    (decision,) = decide(table, DecisionRequest(DEVICE_CLASS), run_costs({}, table, book))
+    amounts = amount_sentences(decision)
+    assert amounts is not None
+    assert amounts.over_years.startswith(
+        "Rent for 3 years, used 24 h a day: $118,260 with hard disks, $110,376 to $128,772 with SSDs (1 SSD (SSD) to 2 "
+        "SSDs (SS2)). For the work that hard disks do in 3 years ($118,260), SSDs cost $"
+    )
+    assert amounts.break_even.endswith(" over 3 years; it costs $110,376 to $128,772.")
 
 
 def test_a_setting_has_no_price_and_no_break_even_price() -> None:
@@ -179,7 +208,7 @@ def test_a_setting_has_no_price_and_no_break_even_price() -> None:
     amounts = amount_sentences(decision)
     assert amounts is not None
     assert amounts.over_years.startswith(
-        "Cost of the cluster over 3 years, used 24 h a day: $37,561 with both. The same work costs $37,561 on "
+        "Cost of the cluster over 3 years, used 24 h a day: $37,561 with both. For the work that 2 "
     )
     assert amounts.break_even == (
         "The price of a cluster is the same with 4 containers per worker, so there is no break-even price."

@@ -333,7 +333,7 @@ def cost_effectiveness_of_table(
         view = _of_job(table, job, facts, book, request)
         if len(view.rows) > 1:
             runs = np.flatnonzero(decided & of_job)
-            view = _ranked(view, table.subset(runs), replace(costs, per_h=costs.per_h[runs]), spread)
+            view = _ranked(view, table.subset(runs), costs.subset(runs), spread)
         views.append(replace(view, set_apart=_implausible_reasons(table, apart, implausible, request.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))

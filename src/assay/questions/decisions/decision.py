@@ -121,23 +121,27 @@ class BaselineCost:
 
 
 @dataclass(frozen=True, slots=True)
-class PricedLevels:
-    """Levels of one factor that differ in price."""
+class ClusterPrice:
+    """Price of the cluster with one option in one configuration that matched runs used."""
 
-    factor: str
-    levels: tuple[str, ...]
+    option: str
+    setting: dict[str, str]
+    """Levels that matched groups hold equal and that prices depend on: cluster and network, for example."""
+    hardware: dict[str, str]
+    """Levels in which the option's hardware differs within a setting: the layouts of a device class, for example."""
+    price: float
+    """Total cost over the years of use."""
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineCosts:
-    """Absolute costs of the baseline, in the currency of the decision."""
+    """Absolute costs of the baseline and prices of clusters, in the currency of the decision."""
 
     book: str
     date: str
     """The price book's name and date."""
     years: float
-    hardware: float
-    """Total cost of the cluster over ``years``: geometric mean over the runs behind ``jobs``."""
     rented: bool
     """Whether the price book has rents only: the cost is that of all hours of ``years``."""
     purchase: bool
@@ -145,8 +149,8 @@ class BaselineCosts:
     power: bool
     maintenance: bool
     """Whether the price book has purchase prices, rents, a price of power, and of maintenance."""
-    price_levels: tuple[PricedLevels, ...]
-    """Factors whose levels differ in price among these runs; empty if the runs have one price per hour."""
+    cluster_prices: tuple[ClusterPrice, ...]
+    """Prices of the baseline and of each option with a cost ratio, most runs first."""
     jobs: tuple[BaselineCost, ...]
     """One for each shared workload with a price."""
 

@@ -7,16 +7,17 @@ ratios: the baseline's runs in matched groups with an option.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
-from assay.analysis.statistics import Floats, Ints, RunTable, counts_by, has_level, offsets_in
-from assay.model import YEAR_H
+from assay.analysis.statistics import Ints, RunTable, offsets_in
+from assay.questions.decisions.costs.cluster_prices import cluster_prices_of
 from assay.questions.decisions.costs.run_costs import RunCosts
-from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy, PricedLevels
+from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
 from assay.questions.decisions.headline import OptionRow
 
 _JOULES_PER_KWH = 3.6e6
@@ -36,7 +37,7 @@ def baseline_costs_of(
     ``baseline``: its code in the run table.
     """
     jobs: list[BaselineCost] = []
-    at_all: list[Ints] = []
+    rows_of_options: dict[int, list[Ints]] = defaultdict(list)
     for stratum in shared:
         priced = [
             row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
@@ -53,38 +54,24 @@ def baseline_costs_of(
                 priced[0].workload, float(mean.mean_s[0]), low if known else None, high if known else None, len(at)
             )
         )
-        at_all.append(at)
+        rows_of_options[baseline].append(at)
+        for row in priced:
+            rows_of_options[row.option].append(_rows_of(estimates, stratum, row.option, [row]))
     if not jobs:
         return None
-    rows_priced = np.concatenate(at_all)
-    per_h = costs.per_h[rows_priced]
-    mean_per_h = float(per_h[0]) if np.ptp(per_h) == 0 else math.exp(float(np.log(per_h).mean()))
+    options = {option: np.concatenate(parts) for option, parts in rows_of_options.items()}
     return BaselineCosts(
         book=costs.book,
         date=costs.date,
         years=costs.years,
-        hardware=mean_per_h * costs.years * YEAR_H,
         rented=costs.rented,
         purchase=costs.purchase,
         rent=costs.rent,
         power=costs.kwh_price is not None,
         maintenance=costs.maintenance,
-        price_levels=_price_levels(table.subset(rows_priced), costs.factors, per_h),
+        cluster_prices=cluster_prices_of(estimates, costs, options),
         jobs=tuple(jobs),
     )
-
-
-def _price_levels(table: RunTable, factors: Sequence[str], per_h: Floats) -> tuple[PricedLevels, ...]:
-    """Return the factors with several levels, two of which differ in their mean price per hour."""
-    if np.ptp(per_h) == 0:
-        return ()
-    priced = []
-    for factor in factors:
-        levels = tuple(level for level, runs in counts_by(table, factor).items() if level and runs)
-        means = [float(per_h[has_level(table, factor, level)].mean()) for level in levels]
-        if len(levels) > 1 and not np.allclose(means, means[0]):
-            priced.append(PricedLevels(factor, levels))
-    return tuple(priced)
 
 
 def energy_use_of(

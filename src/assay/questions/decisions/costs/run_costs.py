@@ -5,7 +5,7 @@ the reason, where the book has no price for the hardware of the run. A price app
 describes: every combination of cluster and levels is priced by its own parts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,13 +56,28 @@ class RunCosts:
     rent: bool = False
     maintenance: bool = False
     """Whether the book has purchase prices, rents, and a price of maintenance."""
-    factors: tuple[str, ...] = ()
-    """Columns of the table that prices depend on."""
+    configurations: tuple[dict[str, str], ...] = ()
+    """Levels of the columns that prices depend on: cluster, layout and network, for example."""
+    configuration_of_run: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Number of the run's levels in ``configurations``, by row of the table."""
 
     @property
     def rented(self) -> bool:
         """Whether the book has rents only."""
         return not self.purchase
+
+    def subset(self, rows: Ints) -> "RunCosts":
+        """Return the costs of some rows of the table."""
+        clusters = self.clusters and replace(
+            self.clusters, item_of_run=self.clusters.item_of_run[rows], workers=self.clusters.workers[rows]
+        )
+        return replace(
+            self,
+            per_h=self.per_h[rows],
+            site_power_w=self.site_power_w[rows],
+            clusters=clusters,
+            configuration_of_run=self.configuration_of_run[rows],
+        )
 
     def priced(self, table: RunTable) -> RunTable:
         """Return the table with the cost of each run in place of its time. The rows are those of ``per_h``."""
@@ -88,9 +103,11 @@ def run_costs(
     per_h, power_w = np.full(groups.count, np.nan), np.zeros(groups.count)
     workers, item_of_group = np.full(groups.count, np.nan), np.full(groups.count, -1)
     items: list[LineItem] = []
+    configurations: list[dict[str, str]] = []
     unpriced: dict[str, str] = {}
     for number, row in enumerate(first_rows(groups).tolist()):
         levels = {name: text for name in names if (text := table.columns[name].text(row)) is not None}
+        configurations.append(levels)
         layout = levels.get(LAYOUT_FACTOR, "")
         counts = priced_parts(facts, levels)
         try:
@@ -119,7 +136,8 @@ def run_costs(
         purchase=book.has_purchases,
         rent=any(item.period_h is not None for item in book.items),
         maintenance=bool(book.maintenance),
-        factors=tuple(names),
+        configurations=tuple(configurations),
+        configuration_of_run=np.asarray(groups.of_row, dtype=np.int64),
         clusters=ClusterPrices(tuple(items), item_of_group[groups.of_row], workers[groups.of_row]),
     )
 

@@ -1,27 +1,25 @@
 """A decision's costs in absolute amounts, as sentences: the same words on every interface.
 
 In: a priced decision. Out: what a job costs on the baseline and on an option, what three years cost, and the price up
-to which the option is cheaper. An option's amount is the baseline's times the decision's ratio, with the interval
-of the ratio.
+to which the option is cheaper. Prices of clusters are those of one setting, which the sentence names
+(``costs/cluster_prices.py``). The cost of the same work and the break-even price are the baseline's price times the
+decision's ratios, with their intervals.
 """
 
-import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.questions.decisions.costs.cluster_prices import ComparedPrices, compared_prices
 from assay.questions.decisions.decision import (
     BaselineCosts,
     CaveatKind,
+    ClusterPrice,
     CostVerdict,
     Decision,
     OptionResult,
-    PricedLevels,
 )
-from assay.questions.decisions.sentences.option_words import compared_option, options_text
-from assay.text import column_title, joined, money, money_interval, plural, scale_text, workload_title
-
-_PRICED_NOUNS = {"cluster": "cluster", LAYOUT_FACTOR: "storage layout", NETWORK_FACTOR: "network"}
-"""Nouns for the levels of factors that clusters' prices depend on."""
+from assay.questions.decisions.sentences.option_words import compared_option, option_text, option_verb
+from assay.text import capitalised, joined, levels_text, money, money_interval, plural, scale_text, workload_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,50 +80,73 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         f"A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
         f"({known}mean of {plural(job.runs, 'matched run')}) on {baseline}, and {on_option} on {name}."
     )
-    work = f" The same work costs {money(costs.hardware, currency)} on {baseline} and "
-    work += f"{amount(ratio.ratio, ratio.low, ratio.high, costs.hardware)} on {name}."
+    prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
+    price = prices.baseline.price
+    do = _agreeing(decision, decision.baseline, "does", "do")
+    verbs = (("costs", "cost"), ("pays", "pay"), ("its", "their"))
+    cost, pay, their = (_agreeing(decision, chosen.option, *words) for words in verbs)
+    work = f" For the work that {baseline} {do} in {years} ({money(price, currency)}), "
+    work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, price)}."
     if decision.lab_scale:
         scale = scale_text(float(decision.lab_scale))
         per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
         work = ""
-    hardware = money(costs.hardware, currency)
-    if math.isclose(ratio.price_ratio, 1.0):
-        over_years = f"{_what_is_paid(costs, years)}: {hardware} with both.{work}"
+    what = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
+    what += _setting_text(prices)
+    if prices.equal:
+        over_years = f"{what}: {money(price, currency)} with both.{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
         return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+    of_option = _price_range(prices.option, currency)
     over_years = (
-        f"{_what_is_paid(costs, years)}: {hardware} with {baseline}, "
-        f"{money(costs.hardware * ratio.price_ratio, currency)} with {name}.{work}"
+        f"{what}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
+        f"{of_option} with {name}{_hardware_text(prices.option)}.{_all_prices(prices, currency)}"
+        f"{work}"
     )
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
-    limit = amount(ratio.break_even_price_ratio, low, high, costs.hardware)
-    break_even = f"A job costs less on {name} if its cluster costs less than {limit} over {years}."
+    limit = amount(ratio.break_even_price_ratio, low, high, price)
+    break_even = f"{capitalised(name)} {pay} until {their} cluster costs {limit} over {years}; it costs {of_option}."
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
 
 
-def _what_is_paid(costs: BaselineCosts, years: str) -> str:
-    """Return what the cost of the cluster is: ``Rent for 3 years, used 24 h a day, mean of Ethernet and InfiniBand``.
-
-    Several factors with different prices are counted: ``mean over 2 clusters and 2 networks``.
-    """
-    text = f"{f'Rent for {years}' if costs.rented else f'Cost of the cluster over {years}'}, used 24 h a day"
-    return f"{text}{mean_of_prices(costs)}"
+def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:
+    """Return the word that agrees with the number of an option's name."""
+    return singular if option_verb(decision.factor, option) == "is" else plural
 
 
-def mean_of_prices(costs: BaselineCosts) -> str:
-    """Return the levels over which the price of a cluster is a mean: ``, mean of the prices with ...``."""
-    if not costs.price_levels:
+def _setting_text(prices: ComparedPrices) -> str:
+    """Return the setting of the prices, if prices differ between settings: ``, Ethernet on cluster m1000-01``."""
+    return f", {setting_words(prices.setting)}" if prices.setting else ""
+
+
+def setting_words(levels: Mapping[str, str]) -> str:
+    """Return levels in words, the cluster last: ``Ethernet on cluster m1000-01``."""
+    others = joined([option_text(name, level) for name, level in levels.items() if name != "cluster"])
+    on_cluster = f"on cluster {levels['cluster']}" if "cluster" in levels else ""
+    return " ".join(filter(None, (others, on_cluster)))
+
+
+def _hardware_text(prices: Sequence[ClusterPrice]) -> str:
+    """Return the hardware of prices where an option has several kinds of it: `` (1 SSD (SSD) to 2 SSDs (SS2))``."""
+    names = list(dict.fromkeys(levels_text(price.hardware) for price in prices if price.hardware))
+    return f" ({names[0]}{f' to {names[-1]}' if len(names) > 1 else ''})" if names else ""
+
+
+def _price_range(prices: Sequence[ClusterPrice], currency: str) -> str:
+    """Return the lowest price to the highest: ``$110,376 to $128,772``; one amount if they are equal."""
+    ends = [money(end, currency) for end in (min(p.price for p in prices), max(p.price for p in prices))]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _all_prices(prices: ComparedPrices, currency: str) -> str:
+    """Return the range of the prices of both options over the settings that they share; empty for one setting."""
+    ranges = []
+    for shown in ([prices.baseline], prices.option):
+        everywhere = [price for price in prices.settings if price.option == shown[0].option]
+        ranges.append((_price_range(everywhere or shown, currency), _price_range(shown, currency)))
+    if all(everywhere == shown for everywhere, shown in ranges):
         return ""
-    first, *others = costs.price_levels
-    if not others and len(first.levels) == 2:
-        return f", mean of the prices with {options_text(first.factor, first.levels)}"
-    return f", mean over {joined([_number_of_levels(levels) for levels in costs.price_levels])}"
-
-
-def _number_of_levels(levels: PricedLevels) -> str:
-    """Return ``2 networks``, or ``2 levels of HDFS copies`` for a factor without a plural."""
-    number, noun = len(levels.levels), _PRICED_NOUNS.get(levels.factor)
-    return plural(number, noun) if noun else f"{number} levels of {column_title(levels.factor)}"
+    return f" In all compared settings: {ranges[0][0]} and {ranges[1][0]}."
 
 
 def _prices_text(costs: BaselineCosts, currency: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.statistics import RUNS_MIN
 from assay.model import Origin
+from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import priced_option
 from assay.questions.decisions.sentences.estimate_text import excludes_one, interval_text, where_text
@@ -63,10 +64,17 @@ def _difference(cost: CostRatio) -> str:
 
 
 def price_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
-    """Return the price of an option's cluster, and the price at which a job costs the same on both."""
+    """Return the ratio of the prices of two clusters, and the ratio at which a job costs the same on both.
+
+    Empty where :func:`amount_sentences` states the amounts.
+    """
+    if decision.baseline_costs is None or cost.verdict is not CostVerdict.NOT_ENOUGH_RUNS:
+        return ""
     option, baseline = compared_option(decision, level), compared_option(decision, decision.baseline)
+    prices = compared_prices(decision.baseline_costs.cluster_prices, decision.baseline, level)
+    ratios = dict.fromkeys(f"{format_ratio(price.price / prices.baseline.price)}×" for price in prices.option)
     return (
-        f"The cluster with {option} has {format_ratio(cost.price_ratio)}× the price of that with {baseline}. At "
+        f"The cluster with {option} has {' to '.join(ratios)} the price of that with {baseline}. At "
         f"{format_ratio(cost.break_even_price_ratio)}× the price, a job costs the same on both."
     )
 

@@ -221,7 +221,7 @@ def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
     option = cheapest_option(first) if answer.question.name == CHEAPEST else None
     if option is None or option.cost is None:
         return remarks(first)
-    return (price_sentence(first, option.option, option.cost),)
+    return tuple(filter(None, (price_sentence(first, option.option, option.cost),)))
 
 
 def answer_cost(answer: QuestionAnswer) -> str | None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN
+from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import BaselineCosts, CostRatio, CostVerdict, Decision
-from assay.questions.decisions.sentences.amount_sentences import mean_of_prices
+from assay.questions.decisions.sentences.amount_sentences import cheapest_option, setting_words
 from assay.questions.decisions.sentences.cost_sentences import (
     levels_of_leaders,
     named_options,
@@ -92,7 +93,12 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     costs, cheapest, currency = decision.baseline_costs, decision.cheapest, decision.currency
     if costs is None or cheapest is None or currency is None:
         return None
-    priced = {option.option: option.cost for option in decision.options if option.cost}
+    of_all = {option.option: option.cost for option in decision.options if option.cost}
+    priced = {
+        name: cost
+        for name, cost in of_all.items()
+        if name == cheapest.option or compared_prices(costs.cluster_prices, decision.baseline, name).settings
+    }
     order = sorted(priced, key=lambda name: priced[name].ratio)
     shown = order[: max(OPTIONS_PRICED, 1)]
     if cheapest.option == decision.baseline:
@@ -108,21 +114,24 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
         options=tuple(options[name] for name in shown),
         further=tuple(options[name] for name in order if name not in shown),
         lowest_price=_lowest_price(costs, tuple(options.values()), currency),
-        covers=_covers(costs),
+        covers=_covers(decision, costs) + _elsewhere(len(of_all) - len(priced)),
     )
 
 
 def _option(decision: Decision, name: str, cost: CostRatio | None, costs: BaselineCosts) -> OptionOverYears:
     text = baseline_text(decision.factor, name)
+    first = cheapest_option(decision)
+    assert first is not None
+    price = compared_prices(costs.cluster_prices, decision.baseline, first.option).baseline.price
     if cost is None:
-        return OptionOverYears(text, costs.hardware, costs.hardware, None, None)
+        return OptionOverYears(text, price, price, None, None)
     low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
     return OptionOverYears(
         option=text,
-        cluster=costs.hardware * cost.price_ratio,
-        work=costs.hardware * cost.ratio,
-        work_low=None if low is None else costs.hardware * low,
-        work_high=None if high is None else costs.hardware * high,
+        cluster=compared_prices(costs.cluster_prices, decision.baseline, name).option[0].price,
+        work=price * cost.ratio,
+        work_low=None if low is None else price * low,
+        work_high=None if high is None else price * high,
     )
 
 
@@ -162,14 +171,27 @@ def _lowest_price(costs: BaselineCosts, options: tuple[OptionOverYears, ...], cu
     return f"Lowest {'rent' if costs.rented else 'price'} of a cluster: {named_options(names)}, {lowest}."
 
 
-def _covers(costs: BaselineCosts) -> str:
+def _covers(decision: Decision, costs: BaselineCosts) -> str:
     """Return what the price of a cluster covers: ``rent, 24 h a day; power and maintenance have no price``."""
     has = {"power": costs.power, "maintenance": costs.maintenance}
     kinds = [name for name, priced in (("purchase", costs.purchase), ("rent, 24 h a day", costs.rent)) if priced]
     text = joined([*kinds, *(name for name, priced in has.items() if priced)])
     missing = [name for name, priced in has.items() if not priced]
     apart = f" Price book {costs.book} of {costs.date} has no separate price for {joined(missing)}." if missing else ""
-    return f"Cluster: {text}{mean_of_prices(costs)}.{apart or f' Price book {costs.book} of {costs.date}.'}"
+    return f"Cluster: {text}{_setting(decision, costs)}.{apart or f' Price book {costs.book} of {costs.date}.'}"
+
+
+def _setting(decision: Decision, costs: BaselineCosts) -> str:
+    """Return the setting whose prices are stated, if prices differ between settings: ``, on cluster m1000-01``."""
+    first = cheapest_option(decision)
+    assert first is not None
+    prices = compared_prices(costs.cluster_prices, decision.baseline, first.option)
+    return f", {setting_words(prices.setting)}" if prices.setting else ""
+
+
+def _elsewhere(number: int) -> str:
+    """Return how many options are left out because they share no setting with the baseline."""
+    return f" Left out: {plural(number, 'option')} measured in other settings only." if number else ""
 
 
 def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
