@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from assay.interfaces.cli.commands import COMMANDS, GROUPS
 from assay.interfaces.cli.main import assay
+from paths import ROOT
 
 EXAMPLES = [(name, line) for name, entry in COMMANDS.items() for line in entry.examples]
 
@@ -69,3 +70,16 @@ def test_an_example_parses(name: str, line: str, tmp_path: Path, monkeypatch: py
 
 def test_the_summaries_fit_on_a_line_of_a_terminal() -> None:
     assert {name: len(entry.summary) for name, entry in COMMANDS.items() if len(entry.summary) > 90} == {}
+
+
+def test_old_names_of_options_are_accepted_and_not_shown() -> None:
+    shown = help_of("recommend")
+    assert "--minimize" in shown
+    assert "--confidence" in shown
+    assert "--least" not in shown
+    assert "--surely" not in shown
+    folder = ROOT / "examples" / "sandisk-2014"
+    files = ("--catalogue", str(folder / "catalogue.yaml"), "--prices", str(folder / "prices.yaml"))
+    words = ("--workload", "sql-join:1TB", *files, "--least", "time", "--surely", "0.8")
+    refused = CliRunner().invoke(assay, ["recommend", *words])
+    assert "has no workload" in str(refused.exception), "the old names are read, and the workload is refused"

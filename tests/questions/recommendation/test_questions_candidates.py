@@ -1,13 +1,18 @@
-"""Test the clusters that a search compares: their labels, their order, and which differ in one choice."""
+"""Test the clusters that a search compares: their labels, order and prices, and which differ in one choice."""
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+import pytest
+
+from assay.analysis.cost.bills import bills
 from assay.estimation.recommendation.candidates import candidates
 from assay.execution.planning.plan_files.hardware_file import load_catalogue
 from assay.questions.recommendation.request import Objective
-from assay.questions.recommendation.search import best_first
+from assay.questions.recommendation.search import best_first, parts_of
+from assay.specs.prices import load_prices
 from paths import EXAMPLES
 
 
@@ -53,3 +58,11 @@ def test_a_layout_that_the_catalogue_names_is_described_by_its_disks() -> None:
         "6 × datanode (6 cores, 16 GB), 2 hard disks of 500 GB (All-HDD), 10 Gbit/s",
         "6 × datanode (6 cores, 16 GB), 2 SSDs of 480 GB (All-SSD), 10 Gbit/s",
     }
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/catalogue.yaml")), ids=lambda path: path.parent.name)
+def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path) -> None:
+    options = candidates(load_catalogue(path))
+    priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(options))
+    assert len(options) > 1
+    assert priced.priced.all()

@@ -213,16 +213,6 @@ def test_an_impossible_question_is_refused_with_the_reason(workload: str, more: 
     assert words in str(result.exception)
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/catalogue.yaml")), ids=lambda path: path.parent.name)
-def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path) -> None:
-    from assay.questions.recommendation.search import parts_of
-
-    options = candidates(load_catalogue(path))
-    priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(options))
-    assert len(options) > 1
-    assert priced.priced.all()
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -501,15 +491,3 @@ def test_a_choice_beyond_the_learned_data_is_an_estimate(pool: SimulatorPool, tm
     result = replace(answer(pool, book(tmp_path)), runner_up=None, confidence=0.5)
     titles = {choice_title(replace(result, extrapolation=times)) for times in (1.0, 94.0)}
     assert titles == {"Recommended", "Rough estimate"}
-
-
-def test_old_names_of_options_are_accepted_and_not_shown() -> None:
-    shown = CliRunner().invoke(assay, ["recommend", "--help"]).output
-    assert "--minimize" in shown
-    assert "--confidence" in shown
-    assert "--least" not in shown
-    assert "--surely" not in shown
-    folder = EXAMPLES / "sandisk-2014"
-    files = ("--catalogue", str(folder / "catalogue.yaml"), "--prices", str(folder / "prices.yaml"))
-    refused = _invoked("--workload", "sql-join:1TB", *files, "--least", "time", "--surely", "0.8")
-    assert "has no workload" in str(refused.exception), "the old names are read, and the workload is refused"

@@ -4,7 +4,7 @@ In: a request, a catalogue of hardware, a price book and a profile. Out: :class:
 every interface. Every time is simulated. Every interval is a 90 % interval.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -241,11 +241,6 @@ def recommend(
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()
-    front = [
-        choice
-        for choice, keeps in zip(choices, ranking.confident, strict=True)
-        if (choice.on_pareto_front or choice.pareto_front_probability >= FRONT_SHARE_MIN) and (keeps or chosen is None)
-    ]
     uncertainties, perfect = ranking.uncertainties()
     return replace(
         base,
@@ -256,7 +251,7 @@ def recommend(
         fastest=None if (fastest := ranking.fastest()) is None else choices[fastest],
         cheapest=None if (cheapest := ranking.cheapest()) is None else choices[cheapest],
         why_none="" if chosen is not None else ranking.why_none(),
-        front=tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s))),
+        front=ranking.front(choices),
         finalists=tuple(choices[number] for number in ranking.order),
         changes=() if chosen is None else changes_of(search, finalists, chosen, catalogue, book, progress, origin),
         uncertainties=uncertainties,
@@ -341,6 +336,16 @@ class _Ranking:
         if self.search.objective is not Objective.TIME or not self.confident.any():
             return None
         return int(np.argmin(np.where(self.confident, self.finalists.prices.rates_per_h, np.inf)))
+
+    def front(self, choices: Sequence[Choice]) -> tuple[Choice, ...]:
+        """Return the confident choices on the Pareto front in enough draws; without a confident one, all of them."""
+        front = [
+            choice
+            for choice, keeps in zip(choices, self.confident, strict=True)
+            if (choice.on_pareto_front or choice.pareto_front_probability >= FRONT_SHARE_MIN)
+            and (keeps or self.chosen() is None)
+        ]
+        return tuple(sorted(front, key=lambda choice: (choice.cost, choice.day_s)))
 
     def why_none(self) -> str:
         """Return why no finalist was chosen, with the one that comes nearest to keeping every constraint."""
