@@ -89,24 +89,11 @@ def test_disjoint_clusters_have_separate_baselines() -> None:
     assert text.startswith("1 SSD per worker (SS1) is slower than 5 hard disks per worker (HD5)")
 
 
-def test_a_headline_uses_only_the_workloads_that_all_options_share() -> None:
-    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0], "HS5": [40.0, 41.0, 39.0]})
-    runs += group(
-        {"HD2": [20.0, 21.0, 20.0], "SS2": [10.0, 10.5, 9.7], "HS5": [15.0, 16.0, 14.0]}, 100, workload="sort"
-    )
-    runs += group({"HD2": [90.0, 91.0, 92.0], "HS5": [10.0, 10.1, 9.8]}, 200, workload="wordcount")
-    decision = decided(runs)
-    assert decision.shared_workloads == ("terasort", "sort")
-    assert decision.leader == "SS2"
-    assert decision.option("HS5").workloads == 2
-    assert {result.workload for result in decision.results} == {"terasort", "sort", "wordcount"}
-
-
 def test_generated_inputs_are_no_workloads_of_a_headline() -> None:
     runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]})
     runs += group({"HD2": [10.0, 10.1, 10.2], "SS2": [90.0, 91.0, 92.0]}, 100, workload="prep_terasort")
     decision = decided(runs)
-    assert decision.shared_workloads == ("terasort",)
+    assert decision.headline_workloads == ("terasort",)
     assert decision.leader == "SS2"
 
 

@@ -12,12 +12,13 @@ levels is taken as fixed: the mean holds for these two levels only, and its erro
 a difference between clusters is not a dependence, because the statement is about these clusters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.comparison.matched import GroupRatios, LogMean, MatchedGroups
-from assay.analysis.statistics import ABSENT, Floats, InferenceScope, Ints
+from assay.analysis.statistics import ABSENT, Floats, InferenceScope, Ints, RunTable
 from assay.analysis.statistics.cluster_strata import within_strata
 
 ALPHA = 0.40
@@ -41,19 +42,31 @@ class Dependence:
 
 def dependence_of(matched: MatchedGroups, ratios: GroupRatios) -> tuple[Dependence, Ints] | None:
     """Return the factor on which the gain depends most clearly, with its level in each group; None if there is none."""
+    if len(ratios.groups) < LEVELS_MIN + 1 or len(ratios.deployment):
+        return None
+    names = [name for name in matched.table.factors if name != matched.factor and name not in matched.ignored]
+    values = within_strata(ratios.log_ratio, ratios.cluster_strata)
+    return dependence_among(matched.table, names, _example_rows(matched, ratios.groups), values)
+
+
+def dependence_among(
+    table: RunTable, factors: Sequence[str], rows: Ints, values: Floats
+) -> tuple[Dependence, Ints] | None:
+    """Return the factor on which log gains depend most clearly, with its level in each group; None if there is none.
+
+    ``rows``: a row of the table of each group. ``values``: the gain of each group, with equal means in each stratum.
+    """
     from scipy.special import fdtrc  # imported here because the import takes 0.1 s
 
-    m = len(ratios.groups)
-    if m < LEVELS_MIN + 1 or len(ratios.deployment):
+    m = len(values)
+    if m < LEVELS_MIN + 1:
         return None
-    rows = _example_rows(matched, ratios.groups)
-    values = within_strata(ratios.log_ratio, ratios.cluster_strata)
     tested: list[tuple[float, str, Ints, int]] = []
-    for name in matched.table.factors:
-        codes = matched.table.columns[name].codes[rows]
+    for name in factors:
+        codes = table.columns[name].codes[rows]
         levels, level = np.unique(codes, return_inverse=True)
         count = len(levels)
-        if name == matched.factor or name in matched.ignored or (codes == ABSENT).all():
+        if (codes == ABSENT).all():
             continue
         if count < 2 or m < GROUPS_PER_LEVEL_MIN * count:
             continue
@@ -86,11 +99,15 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
 
 def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
     """Return the mean over groups with the error between levels of the factor, if that is larger."""
+    return among_levels(mean, within_strata(ratios.log_ratio, ratios.cluster_strata), dependence, level)
+
+
+def among_levels(mean: LogMean, values: Floats, dependence: Dependence, level: Ints) -> LogMean:
+    """Return the mean of ``values``, the gain of each group, as :func:`over_levels` does."""
     if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
-    m, count = len(ratios.log_ratio), dependence.levels
+    m, count = len(values), dependence.levels
     n = np.bincount(level, minlength=count)
-    values = within_strata(ratios.log_ratio, ratios.cluster_strata)
     means = np.bincount(level, weights=values, minlength=count) / n
     apart = n / m * (means - values.mean())
     error = float(np.sqrt((apart**2).sum() * count / (count - 1)))

@@ -7,8 +7,10 @@ The rule: two options are compared in the matched groups with both. If there are
 and more than two options, the joint estimate over all groups is used, so that the estimates of several options have the
 same data and can be ranked. If it contradicts the groups with both options, the estimate of these groups is used.
 Options without a common group are compared through other options; options without any connection are not compared.
+The interval of a cost is never narrower than that of the time behind it, because prices add no information on times.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -52,12 +54,14 @@ class OptionEstimates:
     matched: MatchedGroups
     strata: Strata
     joint: tuple[Fit, ...]
+    times: "OptionEstimates | None" = None
+    """Estimates of costs have those of the times of the same runs; None for estimates of times."""
 
     @classmethod
-    def of(cls, matched: MatchedGroups) -> "OptionEstimates":
-        """Return the estimates of the matched groups."""
+    def of(cls, matched: MatchedGroups, times: "OptionEstimates | None" = None) -> "OptionEstimates":
+        """Return the estimates of the matched groups; ``times``: of the same runs, if ``matched`` has costs."""
         strata = stratify(matched, "workload")
-        return cls(matched, strata, tuple(fits(matched, strata)))
+        return cls(matched, strata, tuple(fits(matched, strata)), times)
 
     @cached_property
     def _means(self) -> list[Means]:
@@ -65,6 +69,13 @@ class OptionEstimates:
 
     def between(self, stratum: int, first: int, second: int) -> PairEstimate | None:
         """Return the estimate for two options (codes of the factor); None for options without a connection."""
+        estimate = self._estimate(stratum, first, second)
+        time = self.times.between(stratum, first, second) if self.times else None
+        if estimate is None or time is None or time.runs != estimate.runs:
+            return estimate
+        return replace(estimate, mean=_at_least_as_wide(estimate.mean, time.mean))
+
+    def _estimate(self, stratum: int, first: int, second: int) -> PairEstimate | None:
         fit = self.joint[stratum]
         positions = [np.flatnonzero(fit.codes == code) for code in (first, second)]
         if not all(len(position) for position in positions):
@@ -90,3 +101,15 @@ class OptionEstimates:
     def _runs(self, stratum: int, code: int) -> int:
         rows = slice(int(self.matched.starts[code]), int(self.matched.starts[code + 1]))
         return int(np.count_nonzero(self.strata.of_group[self.matched.groups.of_row[rows]] == stratum))
+
+
+def _at_least_as_wide(cost: LogMean, time: LogMean) -> LogMean:
+    """Return the mean cost with the error of the time if the interval of the time is wider, or if it has none."""
+    if time.p is None or (cost.p is not None and _width(time) > _width(cost)):
+        return replace(time, mean=cost.mean)
+    return cost
+
+
+def _width(mean: LogMean) -> float:
+    ratio = mean.ratio
+    return math.inf if ratio.low is None or ratio.high is None else ratio.high / ratio.low

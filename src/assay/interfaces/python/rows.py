@@ -44,7 +44,7 @@ def of(name: str) -> Callable[[Any], list[dict[str, Any]]]:
 
 
 def decision_rows(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield, per decision, one row per option over the shared workloads (``workload`` is None), then one per option
+    """Yield, per decision, one row per option over its workloads (``workload`` is None), then one per option
     and workload."""
     for answer in values:
         decision = answer["decision"]

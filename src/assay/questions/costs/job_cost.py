@@ -56,7 +56,7 @@ class CostPerformance:
     layout: str
     price_ratio: float
     mean_gain: float
-    """The decision's speedup over its shared workloads."""
+    """The speedup of the decision over the workloads of the layout."""
     workloads: int
     cost_per_performance: float
     """The decision's cost ratio: price ratio / mean gain."""
@@ -227,7 +227,7 @@ def _ratios(decisions: Sequence[Decision], bills: Mapping[str, LayoutPrice]) -> 
 def _performance(
     decision: Decision, bills: Mapping[str, LayoutPrice], capacity_tb: Mapping[str, float | None]
 ) -> Iterator[CostPerformance]:
-    """Yield the decision's cost ratio of each layout over the shared workloads, with its cost per capacity."""
+    """Yield the decision's cost ratio of each layout over its workloads, with its cost per capacity."""
     before = capacity_tb.get(decision.baseline)
     for option in decision.options:
         if option.cost is None or option.time is None or option.option not in bills:
@@ -237,7 +237,7 @@ def _performance(
             layout=option.option,
             price_ratio=price_ratio,
             mean_gain=option.time.ratio,
-            workloads=option.workloads,
+            workloads=len(option.workloads),
             cost_per_performance=option.cost.ratio,
             capacity_tb=after,
             cost_per_capacity=price_ratio * before / after if before and after else None,

@@ -93,8 +93,8 @@ def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
             CaveatKind.FEW_RUNS,
             f"{plural(few, 'run')} per option {'are' if few > 1 else 'is'} too few for a test without assumptions.",
         )
-    if len(decision.shared_workloads) == 1:
-        workload = workload_title(decision.shared_workloads[0])
+    if len(decision.headline_workloads) == 1:
+        workload = workload_title(decision.headline_workloads[0])
         number = sum(1 for runs in counts_by(table, "workload").values() if runs)
         of_all = f"The answer is for 1 of {number} workloads" if number > 1 else _all(len(table), "of one workload")
         yield Caveat(CaveatKind.ONE_WORKLOAD, f"{of_all}, {workload}.")

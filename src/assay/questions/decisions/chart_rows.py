@@ -1,9 +1,9 @@
-"""The rows of a decision's chart: each option over all shared workloads, then the leading option on each workload.
+"""The rows of a decision's chart: each option over its workloads, then the leading option on each workload.
 
 In: a decision, and the device classes of layouts. Out: named rows for ``interfaces/charts/speedups.py``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.comparison.factors.device_classes import DeviceClass
@@ -55,14 +55,15 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
         )
 
     compared = [option for option in decision.options if option.time]
-    several = len(decision.shared_workloads) > 1
-    where = f", {plural(len(decision.shared_workloads), 'workload')}" if several else ""
     shown = compared[:OPTIONS_SHOWN]
     if decision.factor == LAYOUT_FACTOR:
         order = list(dict.fromkeys(classes.get(option.option) for option in shown))
         shown = sorted(shown, key=lambda option: order.index(classes.get(option.option)))
+    several = any(len(option.workloads) > 1 for option in compared)
     rows = [
-        (f"{_name(decision, option.option)}{where}", row(option.option, option.time)) for option in shown if option.time
+        (f"{_name(decision, option.option)}{_number(option.workloads) if several else ''}", row(option.option, time))
+        for option in shown
+        if (time := option.time)
     ]
     if len(decision.workloads) > 1 and compared:
         leader = decision.leader if decision.leader != decision.baseline else compared[0].option
@@ -72,6 +73,10 @@ def forest_rows(decision: Decision, classes: Mapping[str, DeviceClass]) -> list[
             if result.option == leader and result.time
         ]
     return rows
+
+
+def _number(workloads: Sequence[str]) -> str:
+    return f", {plural(len(workloads), 'workload')}"
 
 
 def _name(decision: Decision, level: str) -> str:

@@ -76,11 +76,12 @@ class Curve:
 
 
 def curve_of(decision: Decision) -> Curve | None:
-    """Return the curve over the shared workloads.
+    """Return the curve over the workloads of the headline, without options that have other workloads.
 
     None unless the baseline and the options are at least three positive numbers, the baseline the smallest.
     """
-    known = {option.option: option for option in decision.options if option.time}
+    workloads = set(decision.headline_workloads)
+    known = {option.option: option for option in decision.options if option.time and set(option.workloads) == workloads}
     names = [decision.baseline, *known]
     numbers = {name: float(name) for name in names if name.replace(".", "", 1).isdecimal() and float(name) > 0}
     if len(numbers) < max(LEVELS_MIN, len(names)) or numbers[decision.baseline] != min(numbers.values()):

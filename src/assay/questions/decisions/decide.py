@@ -58,7 +58,7 @@ def decide(
     times = OptionEstimates.of(match(joined, factor, ignore, spread=spread))
     money = None
     if costs is not None:
-        money = OptionEstimates.of(match(costs.priced(joined), factor, ignore, spread=spread))
+        money = OptionEstimates.of(match(costs.priced(joined), factor, ignore, spread=spread), times)
     decisions = [
         decision
         for strata in strata_by_origin(times)
@@ -121,8 +121,10 @@ def _decision(
         return None
     headline = headline_of(times, rows, code, levels, request.margin)
     example = times.strata.levels(table, strata[0])
-    shared = [s for s in strata if times.strata.levels(table, s)["workload"] in headline.shared_workloads]
+    of_means = {workload for option in headline.options for workload in option.workloads}
+    counted = [s for s in strata if times.strata.levels(table, s)["workload"] in of_means]
     codes = dict(zip(names, options, strict=True))
+    strata_of = {times.strata.levels(table, stratum)["workload"] or "": stratum for stratum in strata}
     matched = times.matched
     of_strata = np.isin(times.strata.of_group[matched.groups.of_row], strata)
     of_decision = of_strata & np.isin(matched.table.columns[factor].codes[matched.positions], options)
@@ -131,7 +133,7 @@ def _decision(
         baseline=baseline,
         options=headline.options,
         results=headline.results,
-        shared_workloads=headline.shared_workloads,
+        headline_workloads=headline.headline_workloads,
         leader=headline.leader,
         ties=headline.ties,
         origin=example.get("origin") or "",
@@ -142,9 +144,9 @@ def _decision(
         currency=costs.currency if costs else None,
         disks=compared_disks(times.matched, of_strata, of_decision),
         storage_effects=None,
-        baseline_costs=baseline_costs_of(money, table, costs, rows, shared, code) if money and costs else None,
-        energy=energy_use_of(money, table, costs, rows, shared, code) if money and costs else None,
-        cheapest=cheapest_of(money, shared, headline.options, baseline, codes) if money else None,
+        baseline_costs=baseline_costs_of(money, table, costs, rows, counted, code) if money and costs else None,
+        energy=energy_use_of(money, table, costs, rows, counted, code) if money and costs else None,
+        cheapest=cheapest_of(money, strata_of, headline, baseline, codes) if money else None,
         caveats=(),
         next_runs=(),
     )

@@ -100,7 +100,7 @@ class CostRatio:
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The option with the lowest cost per job over the shared workloads."""
+    """The option with the lowest cost per job over the workloads that it shares with others."""
 
     option: str
     ties: tuple[str, ...]
@@ -152,7 +152,7 @@ class BaselineCosts:
     cluster_prices: tuple[ClusterPrice, ...]
     """Prices of the baseline and of each option with a cost ratio, most runs first."""
     jobs: tuple[BaselineCost, ...]
-    """One for each shared workload with a price."""
+    """One for each workload with a price that the mean of an option covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class EnergyUse:
     """Energy of a job on the baseline and each priced option."""
 
     workload: str
-    """The shared workload with most runs of the baseline."""
+    """The workload of ``BaselineCosts.jobs`` with most runs of the baseline."""
     years: float
     kwh_price: float
     options: tuple[OptionEnergy, ...]
@@ -193,13 +193,13 @@ class WorkloadResult:
 
 @dataclass(frozen=True, slots=True)
 class OptionResult:
-    """One option against the baseline over the workloads that all compared options share."""
+    """One option against the baseline over its workloads (``headline.py``)."""
 
     option: str
     verdict: Verdict
     time: TimeRatio | None
     cost: CostRatio | None
-    workloads: int
+    workloads: tuple[str, ...]
     """Workloads behind ``time``."""
     tied_with_leader: TimeRatio | None
     """The leading option's speedup over this option, where the two are not distinguishable; else None."""
@@ -300,13 +300,13 @@ class Decision:
     factor: str
     baseline: str
     options: tuple[OptionResult, ...]
-    """All options but the baseline, best joint estimate first; options not compared on the shared workloads last."""
+    """All options but the baseline, the fastest first; options that are not part of the headline last."""
     results: tuple[WorkloadResult, ...]
     """One row for each workload and option."""
-    shared_workloads: tuple[str, ...]
-    """The workloads behind the headline."""
+    headline_workloads: tuple[str, ...]
+    """The workloads behind the ratio of the leader, or of the first option if the baseline leads."""
     leader: str
-    """The option with the best joint estimate; the baseline where no option is better."""
+    """The fastest option (``headline.py``); the baseline where no option is faster."""
     ties: tuple[str, ...]
     """Options that are not distinguishable from the leader."""
     origin: str

@@ -104,10 +104,10 @@ def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Option
     for row, result in zip(rows, decision.results, strict=True):
         if row.time is not None and result.verdict in _OPEN:
             yield _Open(row.stratum, row.workload, baseline, row.option, row.time, result.verdict, alpha)
-    if len(decision.shared_workloads) != 1:
+    if len(decision.headline_workloads) != 1:
         return
     codes = {level: code for code, level in enumerate(times.matched.table.columns[decision.factor].levels)}
-    strata = {row.stratum for row in rows if row.workload == decision.shared_workloads[0]}
+    strata = {row.stratum for row in rows if row.workload == decision.headline_workloads[0]}
     for option in decision.ties:
         for stratum in strata:
             estimate = times.between(stratum, codes[option], codes[decision.leader])
@@ -115,7 +115,7 @@ def _open_rows(times: OptionEstimates, decision: Decision, rows: Sequence[Option
                 # The leader is tested one-sided against each rival.
                 level = 2 * ALPHA / max(len(decision.options), 1)
                 verdict = Verdict.NOT_DISTINGUISHABLE
-                workload = decision.shared_workloads[0]
+                workload = decision.headline_workloads[0]
                 yield _Open(stratum, workload, codes[option], codes[decision.leader], estimate, verdict, level)
 
 

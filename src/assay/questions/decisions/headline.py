@@ -1,19 +1,23 @@
 """Derive verdicts, the leading option and its ties from one estimate per workload and option.
 
-The headline is the geometric mean of an option's ratios over the workloads that all compared options share, each
-workload counted once, with independent errors. Its inference scope is the narrowest scope of these ratios. An option
-that shares fewer than half of these workloads is not part of the headline. Workloads that generate input count only
-where no other workload has an estimate.
+The headline is the geometric mean of an option's ratios over its workloads, each workload counted once, with
+independent errors. Its inference scope is the narrowest scope of these ratios. A workload with too few runs, without an
+interval or with one of fewer than :data:`DEGREES_MIN` degrees of freedom, counts only if all have too few. Workloads
+that generate input count only if no other workload has an estimate. An option is part of the headline if it has at
+least half of the workloads of the option with most of them.
 
-The leader is the option with the best joint estimate. An option ties with it unless the leader is faster in a one-sided
-test at 5 % after Bonferroni's correction over the leader's rivals: the fastest option is then among leader and ties in
-at least 95 % of answers (subset selection: S. S. Gupta, Technometrics 7, 1965). An option also ties where its verdict
+Two options are compared on the workloads that both have. The leader is the option that is faster than most others, and
+of several such options the one with the highest mean (A. H. Copeland's method). If all options have the same workloads,
+this is the option with the highest mean. An option ties with the leader unless the leader is faster in a one-sided test
+at 5 % after Bonferroni's correction over the leader's rivals: the fastest option is then among leader and ties in at
+least 95 % of answers (subset selection: S. S. Gupta, Technometrics 7, 1965). An option also ties where its verdict
 against the baseline does not separate the two, so that the two statements can't contradict each other.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -24,6 +28,8 @@ from assay.questions.decisions.costs.break_even_price import cost_ratio
 from assay.questions.decisions.decision import CostRatio, OptionResult, TimeRatio, WorkloadResult
 from assay.workloads.catalogue import generates_input
 
+DEGREES_MIN = 2.0
+"""Minimum degrees of freedom of a workload's estimate in a mean: with one, Student's t makes any mean useless."""
 _SCOPES = (
     InferenceScope.TESTED,
     InferenceScope.OTHER_DEPLOYMENTS,
@@ -50,7 +56,7 @@ class Headline:
 
     options: tuple[OptionResult, ...]
     results: tuple[WorkloadResult, ...]
-    shared_workloads: tuple[str, ...]
+    headline_workloads: tuple[str, ...]
     leader: str
     ties: tuple[str, ...]
     family: int
@@ -59,14 +65,12 @@ class Headline:
 def headline_of(
     estimates: OptionEstimates, rows: Sequence[OptionRow], baseline: int, levels: Sequence[str], margin: float
 ) -> Headline:
-    """Return verdicts of all ``rows``, the options over their shared workloads, and the leader with its ties."""
-    options = list(dict.fromkeys(row.option for row in rows))
-    shared = _shared(rows)
-    strata = list(dict.fromkeys(row.stratum for row in shared))
-    overall = [over_workloads([row for row in shared if row.option == option], option) for option in options]
+    """Return verdicts of all ``rows``, the options over their workloads, and the leader with its ties."""
+    parts = _parts(rows)
+    overall = [over_workloads(parts.get(option, []), option) for option in dict.fromkeys(row.option for row in rows)]
     compared = [row for row in overall if row.time is not None]
-    # A headline over one workload is the row of that workload: it is not tested a second time.
-    tested = [*rows, *(compared if len(strata) > 1 else [])]
+    # A mean over one workload is the row of that workload: it is not tested a second time.
+    tested = [*rows, *(row for row in compared if len(parts[row.option]) > 1)]
     time_p = holm_where_known([row.time.mean.p if row.time else None for row in tested])
     cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in tested])
     position = {id(row): number for number, row in enumerate(tested)}
@@ -80,11 +84,9 @@ def headline_of(
         return verdict, time, cost
 
     results = tuple(WorkloadResult(row.workload, levels[row.option], *judged(row)) for row in rows)
-    leader = max(compared, key=lambda row: row.time.mean.mean if row.time else -math.inf, default=None)
-    if leader is not None and leader.time is not None and leader.time.mean.mean <= 0:
-        leader = None
-    leading = baseline if leader is None else leader.option
-    rivals = [option for option in (baseline, *(row.option for row in compared)) if option != leading]
+    logs = {o: {row.stratum: row.time.mean.mean for row in of if row.time} for o, of in parts.items()}
+    ranking = ranked({baseline: {stratum: 0.0 for of in logs.values() for stratum in of}, **logs})
+    leading, rivals = ranking[0], [option for option in (baseline, *parts) if option != ranking[0]]
     verdicts = {row.option: judged(row)[0] for row in compared}
 
     def separated(option: int) -> bool:
@@ -94,42 +96,66 @@ def headline_of(
 
     ties = {}
     for option in rivals:
+        strata = strata_of_both(logs, option, leading)
         ratio = tie_with(estimates, strata, option, leading, len(rivals), separated=separated(option))
         if ratio is not None:
             ties[option] = ratio
-    ordered = sorted(overall, key=lambda row: -row.time.mean.mean if row.time else math.inf)
+    workloads = {option: tuple(row.workload for row in of) for option, of in parts.items()}
+    ordered = sorted(overall, key=lambda row: ranking.index(row.option) if row.time else len(ranking))
+    named = leading if leading != baseline else next((row.option for row in ordered if row.time), None)
     return Headline(
         options=tuple(
-            OptionResult(levels[row.option], *judged(row), len(strata), ties.get(row.option))
+            OptionResult(levels[row.option], *judged(row), workloads[row.option], ties.get(row.option))
             if row.time
-            else OptionResult(levels[row.option], Verdict.NOT_COMPARED, None, None, 0, None)
+            else OptionResult(levels[row.option], Verdict.NOT_COMPARED, None, None, (), None)
             for row in ordered
         ),
         results=results,
-        shared_workloads=tuple(dict.fromkeys(row.workload for row in shared)),
+        headline_workloads=workloads.get(named, ()) if named is not None else (),
         leader=levels[leading],
         ties=tuple(levels[option] for option in ties),
         family=sum(p is not None for p in time_p),
     )
 
 
-def _shared(rows: Sequence[OptionRow]) -> list[OptionRow]:
-    """Return the rows behind the headline: its options, on the workloads that they share."""
+def _parts(rows: Sequence[OptionRow]) -> dict[int, list[OptionRow]]:
+    """Return the rows of each option that its mean covers; without the options that have too few."""
     usable = [row for row in rows if row.time is not None and not generates_input(row.workload)]
     usable = usable or [row for row in rows if row.time is not None]
-    with_interval = [row for row in usable if row.time is not None and row.time.mean.p is not None]
-    usable = with_interval or usable
-    of_option = {
-        option: {row.stratum for row in usable if row.option == option}
-        for option in dict.fromkeys(row.option for row in usable)
-    }
-    shared: set[int] = set()
-    members: list[int] = []
-    for option, strata in sorted(of_option.items(), key=lambda item: -len(item[1])):
-        common = strata & shared if members else strata
-        if 2 * len(common) >= max(len(shared), 1):
-            shared, members = common, [*members, option]
-    return [row for row in usable if row.stratum in shared and row.option in members]
+    usable = [row for row in usable if row.time is not None and row.time.mean.p is not None] or usable
+    parts: dict[int, list[OptionRow]] = {}
+    for row in usable:
+        parts.setdefault(row.option, []).append(row)
+    for option, of in parts.items():
+        parts[option] = [row for row in of if row.time and row.time.mean.degrees >= DEGREES_MIN] or of
+    most = max(map(len, parts.values()), default=0)
+    return {option: of for option, of in parts.items() if 2 * len(of) >= most}
+
+
+def ranked(logs: Mapping[int, Mapping[int, float]]) -> list[int]:
+    """Return the options, the fastest first: by the number of options that each exceeds, then by its mean.
+
+    ``logs``: for each option, the log ratio baseline / option by workload (its stratum). Two options are compared by
+    their means over the workloads that both have.
+    """
+
+    def mean(option: int, strata: Sequence[int]) -> float:
+        return math.fsum(logs[option][stratum] for stratum in strata) / len(strata)
+
+    wins = dict.fromkeys(logs, 0)
+    for first, second in combinations(logs, 2):
+        both = [stratum for stratum in logs[first] if stratum in logs[second]]
+        if both and mean(first, both) != mean(second, both):
+            wins[first if mean(first, both) > mean(second, both) else second] += 1
+    return sorted(logs, key=lambda option: (-wins[option], -mean(option, list(logs[option]))))
+
+
+def strata_of_both(logs: Mapping[int, Mapping[int, float]], first: int, second: int) -> list[int]:
+    """Return the strata of two options; one that ``logs`` lacks, the baseline, has the strata of every option."""
+    of_first, of_second = logs.get(first), logs.get(second)
+    if of_first is None or of_second is None:
+        return list(of_first or of_second or ())
+    return [stratum for stratum in of_first if stratum in of_second]
 
 
 def over_workloads(rows: Sequence[OptionRow], option: int) -> OptionRow:

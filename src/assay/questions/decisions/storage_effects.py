@@ -5,9 +5,9 @@ each class, where the effect on time differs.
 
 The layout is equal within a matched group, so the matched groups divide by storage class. Two classes differ where
 Welch's t on the difference of their log ratios has a p value below 5 % after Holm's correction over all pairs of
-classes, on every shared workload and over them. The errors are taken as independent. Errors from sessions can be
-shared, and cancel then: the test is conservative. Verdicts by class are corrected over all classes and workloads, those
-on costs by themselves.
+classes, on every workload of the headline and over them. The errors are taken as independent. Errors from sessions can
+be shared, and cancel then: the test is conservative. Verdicts by class are corrected over all classes and workloads,
+those on costs by themselves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def storage_effects_of(
     if decision.factor in _OF_STORAGE or " + " in decision.factor or option is None:
         return None
     by_class = _by_class(table, decision, option, spread, costs)
-    workloads = [name for name in decision.shared_workloads if all(name in parts for parts in by_class.values())]
+    workloads = [name for name in decision.headline_workloads if all(name in parts for parts in by_class.values())]
     if len(by_class) < 2 or not workloads:
         return None
     rows = {(name, workload): of_class[workload] for name, of_class in by_class.items() for workload in workloads}
@@ -103,7 +103,7 @@ def _by_class(
         money = (
             None
             if priced is None
-            else OptionEstimates.of(match(priced.subset(rows_of_class), decision.factor, spread=spread))
+            else OptionEstimates.of(match(priced.subset(rows_of_class), decision.factor, spread=spread), estimates)
         )
         for stratum in range(len(estimates.strata.counts)):
             stratum_levels = estimates.strata.levels(of_class, stratum)
@@ -111,7 +111,7 @@ def _by_class(
             if tuple(stratum_levels.get(column) for column in STRATA) != wanted:
                 continue
             estimate = estimates.between(stratum, *options)
-            if workload in decision.shared_workloads and estimate is not None and estimate.mean.p is not None:
+            if workload in decision.headline_workloads and estimate is not None and estimate.mean.p is not None:
                 cost = money.between(stratum, *options) if money else None
                 row = OptionRow(stratum, workload, options[1], estimate, cost)
                 by_class.setdefault(name, {})[workload] = row

@@ -1,6 +1,7 @@
 """Compute the mean gain over workloads with its interval: a figure behind the answer to a claim.
 
-In: the log gains of matched groups. Out: their mean, with equal weights of workloads. Intervals are 95 %. A test
+In: the log gains of matched groups. Out: their mean, with equal weights of workloads. Intervals are 95 %, and allow for
+a factor on which the gain depends (``dependence.py``), as those of ``assay decide`` do. A test
 against a margin also uses the 90 % interval: each of its ends is a one-sided test at 5 % (two one-sided tests: D. J.
 Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
 """
@@ -14,8 +15,10 @@ import numpy as np
 
 from assay.analysis.comparison.claims.effects import Effects
 from assay.analysis.comparison.claims.study import Study
+from assay.analysis.comparison.dependence import among_levels, dependence_among
 from assay.analysis.comparison.matched import GROUPS_MIN, LogMean, SessionPart, combine, over_groups, with_sessions
 from assay.analysis.statistics import ABSENT, RUNS_MIN, InferenceScope
+from assay.analysis.statistics.cluster_strata import within_strata
 from assay.analysis.statistics.random_effects import over_units
 from assay.foundation.units import format_percent
 from assay.text import format_interval, format_ratio, joined, plural
@@ -76,7 +79,7 @@ def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
 
     Several clusters are a sample of all clusters, because the gain of a factor differs between clusters.
     """
-    means = _by_workload(effects)
+    means = _by_workload(study, effects)
     if not means:
         return ClaimEvidence(label, None, None, None, len(effects.gain), ())
     names = study.table.columns["workload"].levels
@@ -108,12 +111,22 @@ def evidence(study: Study, label: str, effects: Effects) -> ClaimEvidence:
     )
 
 
-def _by_workload(effects: Effects) -> dict[int, tuple[LogMean, int]]:
+def _by_workload(study: Study, effects: Effects) -> dict[int, tuple[LogMean, int]]:
     """Return the mean gain and the number of groups of each workload (code) with several groups or repeated runs."""
     means = {}
+    columns, table = study.table.columns, study.table
+    # Factors in which the members of a group differ are compared, or are part of the condition.
+    alike = [
+        name
+        for name in table.factors
+        if (columns[name].codes[effects.members] == columns[name].codes[effects.example][effects.member_of]).all()
+    ]
     for code in np.unique(effects.workload).tolist():
         part = effects.where(effects.workload == code)
         mean = with_sessions(over_groups(part.gain, part.variance, part.degrees, part.rounding), part.sessions)
+        values = within_strata(part.gain, np.zeros(len(part.gain), dtype=np.int64))
+        if depends := dependence_among(table, alike, part.example, values):
+            mean = among_levels(mean, values, *depends)
         if np.isfinite(mean.error):
             means[code] = (mean, len(part.gain))
     return means
@@ -130,7 +143,7 @@ def _clusters_of(study: Study, effects: Effects) -> dict[int, str]:
 def _over_clusters(study: Study, effects: Effects, clusters: Sequence[int]) -> LogMean | None:
     """Return the mean over clusters of each cluster's mean over workloads; None unless two clusters have a mean."""
     cluster = study.table.columns["cluster"].codes[effects.example]
-    parts = [[mean for mean, _ in _by_workload(effects.where(cluster == code)).values()] for code in clusters]
+    parts = [[mean for mean, _ in _by_workload(study, effects.where(cluster == code)).values()] for code in clusters]
     means = [combine(part) for part in parts if part]
     if len(means) < 2:
         return None

@@ -28,17 +28,17 @@ def baseline_costs_of(
     table: RunTable,
     costs: RunCosts,
     rows: Sequence[OptionRow],
-    shared: Sequence[int],
+    counted: Sequence[int],
     baseline: int,
 ) -> BaselineCosts | None:
-    """Return the baseline's costs on each of the ``shared`` strata; None where no option has a cost on them.
+    """Return the baseline's costs on each of the ``counted`` strata; None where no option has a cost on them.
 
     ``estimates``: of costs. ``table``: the same runs with their times. ``rows``: every workload and option.
     ``baseline``: its code in the run table.
     """
     jobs: list[BaselineCost] = []
     rows_of_options: dict[int, list[Ints]] = defaultdict(list)
-    for stratum in shared:
+    for stratum in counted:
         priced = [
             row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
         ]
@@ -79,7 +79,7 @@ def energy_use_of(
     table: RunTable,
     costs: RunCosts,
     rows: Sequence[OptionRow],
-    shared: Sequence[int],
+    counted: Sequence[int],
     baseline: int,
 ) -> EnergyUse | None:
     """Return the energy of a job on the baseline and each priced option; None where the price book states no power.
@@ -91,7 +91,7 @@ def energy_use_of(
         stratum: [
             row for row in rows if row.stratum == stratum and row.time and row.cost and row.cost.runs == row.time.runs
         ]
-        for stratum in shared
+        for stratum in counted
     }
     sides = {stratum: _rows_of(estimates, stratum, baseline, of) for stratum, of in priced.items() if of}
     if not sides or costs.kwh_price is None:

@@ -6,29 +6,32 @@ cheapest costs less in a one-sided test at 5 % after Bonferroni's correction ove
 its verdict against the baseline does not separate the two, so that the two statements can't contradict each other.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
-from assay.questions.decisions.decision import Cheapest, CostVerdict, OptionResult
-from assay.questions.decisions.headline import tie_with
+from assay.questions.decisions.decision import Cheapest, CostVerdict
+from assay.questions.decisions.headline import Headline, ranked, strata_of_both, tie_with
 
 
 def cheapest_of(
-    costs: OptionEstimates,
-    strata: Sequence[int],
-    options: Sequence[OptionResult],
-    baseline: str,
-    codes: Mapping[str, int],
+    costs: OptionEstimates, strata_of: Mapping[str, int], headline: Headline, baseline: str, codes: Mapping[str, int]
 ) -> Cheapest | None:
-    """Return the cheapest of the baseline and the ``options`` with a cost; None where no option has one.
+    """Return the cheapest of the baseline and the options with a cost; None where no option has one.
 
-    ``strata``: those of the shared workloads. ``codes``: option to its code in the run table.
+    ``strata_of``: workload to its stratum. ``codes``: option to its code in the run table.
     """
-    ratios = {option.option: option.cost for option in options if option.cost}
+    ratios = {option.option: option.cost for option in headline.options if option.cost}
     if not ratios:
         return None
-    by_cost = sorted([baseline, *ratios], key=lambda name: ratios[name].ratio if name in ratios else 1.0)
-    cheapest, *rivals = by_cost
+    workloads = {option.option: option.workloads for option in headline.options}
+    logs: dict[int, dict[int, float]] = {codes[option]: {} for option in ratios}
+    for result in headline.results:
+        if result.cost and result.option in ratios and result.workload in workloads[result.option]:
+            logs[codes[result.option]][strata_of[result.workload]] = -math.log(result.cost.ratio)
+    names = {code: name for name, code in codes.items()}
+    of_baseline = {stratum: 0.0 for of in logs.values() for stratum in of}
+    cheapest, *rivals = (names[code] for code in ranked({codes[baseline]: of_baseline, **logs}))
 
     def separated(rival: str) -> bool:
         if baseline in (cheapest, rival):
@@ -37,6 +40,7 @@ def cheapest_of(
                 return False
         elif CostVerdict.NOT_ENOUGH_RUNS in (ratios[cheapest].verdict, ratios[rival].verdict):
             return False
+        strata = strata_of_both(logs, codes[rival], codes[cheapest])
         return tie_with(costs, strata, codes[rival], codes[cheapest], len(rivals)) is None
 
     return Cheapest(cheapest, tuple(rival for rival in rivals if not separated(rival)))

@@ -47,6 +47,8 @@ def priced_option(decision: Decision) -> OptionResult | None:
 def cheapest_option(decision: Decision) -> OptionResult | None:
     """Return the option with the lowest cost per job, the baseline excepted; None without costs."""
     priced = [option for option in decision.options if option.cost]
+    if decision.cheapest and decision.cheapest.option != decision.baseline:
+        return decision.option(decision.cheapest.option)
     return min(priced, key=lambda option: option.cost.ratio if option.cost else 0.0, default=None)
 
 

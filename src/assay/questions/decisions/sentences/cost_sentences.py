@@ -88,7 +88,7 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         return None
     cheapest, ties = decision.cheapest.option, decision.cheapest.ties
     costs = {option.option: option.cost for option in decision.options if option.cost}
-    where, baseline = _where_text(decision), compared_option(decision, decision.baseline)
+    where, baseline = _where_text(decision, cheapest), compared_option(decision, decision.baseline)
     unknown = _not_compared(decision) if count_others else ""
     if ties and (shared := shared_by_leaders(decision)):
         names = levels_of_leaders(decision)
@@ -101,7 +101,7 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
         of_shared = option_text(" + ".join(shared), " + ".join(shared.values()))
         text += f"With {of_shared}, no difference in cost between {named_options(names)} is shown"
     elif ties:
-        text = _undecided_cheapest(decision, costs, where_text(decision))
+        text = _undecided_cheapest(decision, costs, where_text(decision, cheapest))
     else:
         text = f"{compared_option(decision, cheapest)} {option_verb(decision.factor, cheapest)} the cheapest per job"
         text += where
@@ -127,14 +127,16 @@ def _not_compared(decision: Decision) -> str:
     return f" Not compared in cost: {joined(texts)}." if texts else ""
 
 
-def _where_text(decision: Decision) -> str:
-    """Return the workloads of a mean cost: `` on TeraSort``, `` in the mean over 7 of 10 workloads``."""
-    return f"{' in the mean' if len(decision.shared_workloads) > 1 else ''}{where_text(decision)}"
+def _where_text(decision: Decision, option: str) -> str:
+    """Return the workloads of an option's mean cost: `` on TeraSort``, `` in the mean over 7 of 10 workloads``."""
+    where = where_text(decision, option)
+    return where if where.startswith(" on ") else f" in the mean{where}"
 
 
 def _cheaper_on(decision: Decision, option: str) -> str:
     """Return on how many workloads of the mean the option is shown to cost less; empty if on all of them."""
-    of_mean = [r for r in decision.results if r.option == option and r.workload in decision.shared_workloads]
+    workloads = decision.option(option).workloads
+    of_mean = [r for r in decision.results if r.option == option and r.workload in workloads]
     cheaper = sum(result.cost is not None and result.cost.verdict is CostVerdict.CHEAPER for result in of_mean)
     return f"; shown to cost less on {cheaper} of the {len(of_mean)}" if cheaper < len(of_mean) else ""
 

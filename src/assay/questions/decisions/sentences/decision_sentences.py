@@ -116,7 +116,7 @@ def headline(decision: Decision) -> str:
     compared, best, named = _compared(decision)
     where = where_text(decision)
     if named:
-        where += _settings_text(decision, best)
+        where += _settings_text(best)
         text = f"{_claim(decision, best.option, best.verdict, best.time, where)}{_range_clause(decision, best)}"
     else:
         text = _unnamed_text(decision, compared, where)
@@ -141,12 +141,12 @@ def _unnamed_text(decision: Decision, compared: Sequence[OptionResult], where: s
     )
 
 
-def _settings_text(decision: Decision, option: OptionResult) -> str:
+def _settings_text(option: OptionResult) -> str:
     """Return `` in the 2 tested settings`` for a difference that is shown for these settings only; else empty."""
     judged = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
     if option.time is None or option.verdict not in judged or option.time.scope is not InferenceScope.TESTED:
         return ""
-    if len(decision.shared_workloads) > 1 or not option.time.groups:
+    if len(option.workloads) > 1 or not option.time.groups:
         return " in the tested settings"
     return " in the tested setting" if option.time.groups == 1 else f" in the {option.time.groups} tested settings"
 
@@ -157,7 +157,7 @@ def summary(decision: Decision) -> str:
     if not named or best.time is None:
         costs, option = _costs_summary(decision, best), compared_option(decision, best.option)
         return f"{headline(decision)[:-1]}; {option}: {costs}." if costs else headline(decision)
-    where = f"{where_text(decision)}{_settings_text(decision, best)}"
+    where = f"{where_text(decision)}{_settings_text(best)}"
     alone = _only_alone(best.verdict, best.time)
     verdict = (Verdict.FASTER if best.time.ratio > 1 else Verdict.SLOWER) if alone else best.verdict
     text = _claim(decision, best.option, verdict, best.time, where)
@@ -225,7 +225,7 @@ def _extremes(decision: Decision, option: str) -> tuple[WorkloadResult, Workload
     timed = [
         (result.time.ratio, result.time.low, result.time.high, result)
         for result in decision.results
-        if result.option == option and result.workload in decision.shared_workloads and result.time
+        if result.option == option and result.workload in decision.option(option).workloads and result.time
     ]
     if len(timed) < 2 or any(item[3].verdict is Verdict.NOT_ENOUGH_RUNS for item in timed):
         return None
@@ -329,7 +329,7 @@ def _spread(decision: Decision, option: str) -> str:
     results = [
         result
         for result in decision.results
-        if result.option == option and result.workload in decision.shared_workloads
+        if result.option == option and result.workload in decision.option(option).workloads
     ]
     if len(results) < 2 or not any(result.time and result.time.low is not None for result in results):
         return ""
@@ -352,24 +352,17 @@ def _spread(decision: Decision, option: str) -> str:
 
 def _left_out(decision: Decision, option: str | None) -> str:
     """Return the compared workloads that are not part of the headline, with the option's ratio, and why."""
-    if len(decision.shared_workloads) < 2:
+    if len(decision.headline_workloads) < 2:
         return ""
     by_reason: dict[str, list[str]] = {}
     for name in compared_workloads(decision):
-        if name not in decision.shared_workloads:
+        if name not in decision.headline_workloads:
             times = [r.time for r in decision.results if (r.workload, r.option) == (name, option)]
             known = "".join(f" ({format_ratio(time.ratio)}×)" for time in times if time)
-            by_reason.setdefault(_reason_left_out(decision, name), []).append(f"{workload_title(name)}{known}")
+            reason = "it only generates input" if generates_input(name) else "too few runs" if known else "not measured"
+            by_reason.setdefault(reason, []).append(f"{workload_title(name)}{known}")
     texts = [f"{joined(names)}: {reason}" for reason, names in by_reason.items()]
     return f"Not in the mean: {'; '.join(texts)}." if texts else ""
-
-
-def _reason_left_out(decision: Decision, workload: str) -> str:
-    if generates_input(workload):
-        return "only generates input"
-    timed = {r.option for r in decision.results if r.workload == workload and r.time and r.time.low is not None}
-    lacking = [compared_option(decision, o.option) for o in decision.options if o.time and o.option not in timed]
-    return f"no interval with {joined([*lacking[:1], *([f'{len(lacking) - 1} more'] if len(lacking) > 1 else [])])}"
 
 
 def _disks(decision: Decision) -> str:

@@ -20,13 +20,17 @@ def time_text(time: TimeRatio) -> str:
     return evidence_text(time.low, time.high, basis_text(time), time.scope)
 
 
-def where_text(decision: Decision) -> str:
-    """Return the workloads of the headline: `` on TeraSort``, `` over 3 workloads``, `` over 7 of 10 workloads``."""
-    shared = decision.shared_workloads
-    if len(shared) == 1:
-        return f" on {workload_title(shared[0])}"
+def where_text(decision: Decision, option: str | None = None) -> str:
+    """Return the workloads behind a mean: `` on TeraSort``, `` over 3 workloads``, `` over 7 of 10 workloads``.
+
+    ``option``: the option whose mean it is; None, or the baseline, for that of the headline.
+    """
+    of_option = {result.option: result.workloads for result in decision.options}
+    names = of_option.get(option or "") or decision.headline_workloads
+    if len(names) == 1:
+        return f" on {workload_title(names[0])}"
     every = len(compared_workloads(decision))
-    return f" over {plural(len(shared), 'workload') if len(shared) == every else f'{len(shared)} of {every} workloads'}"
+    return f" over {plural(len(names), 'workload') if len(names) == every else f'{len(names)} of {every} workloads'}"
 
 
 def compared_workloads(decision: Decision) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ def _times(count: int) -> str:
 
 
 def _effect(decision: Decision, runs: FurtherRuns, title: str) -> str:
-    of_workload = f" of {title}" if len(decision.shared_workloads) > 1 else ""
+    of_workload = f" of {title}" if len(decision.headline_workloads) > 1 else ""
     if runs.expected_half_width is None:
         return f": that gives a first interval{of_workload}"
     now = "" if runs.half_width is None else f", now ±{_share(runs.half_width)}"

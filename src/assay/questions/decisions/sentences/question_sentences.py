@@ -43,11 +43,8 @@ from assay.text import (
     workload_title,
 )
 
-_DECIDED = "decided at 95 %"
-STORAGE_DEPENDENT = f"depends on storage, {_DECIDED}"
+STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
-MEAN_UNDECIDED = "depends on storage, mean not confirmed"
-"""Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
 WRITE_PLAN = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
 """The next step where no stored plan can be changed."""
 LEVELS_NAMED = 5
@@ -128,7 +125,7 @@ def _runs_for_costs(decision: Decision) -> str | None:
         return None
     missing, options = RUNS_MIN - runs, 1 + sum(option.cost is not None for option in decision.options)
     times = "once more" if missing == 1 else f"{missing} more times"
-    titles = joined([workload_title(workload) for workload in decision.shared_workloads])
+    titles = joined([workload_title(workload) for workload in decision.headline_workloads])
     return f"Run {titles} {times} with each of the {options} options: {RUNS_MIN} runs each allow a verdict."
 
 
@@ -242,27 +239,21 @@ def answer_over_years(answer: QuestionAnswer) -> CostsOverYears | None:
     return costs_over_years(answer.decisions[0]) if answer.decisions and answer.question.name == CHEAPEST else None
 
 
-def is_decided(answer: QuestionAnswer) -> bool:
-    """Return whether the runs decide the question at 95 %: a verdict, or one cheapest option."""
-    if not answer.decisions:
-        return False
-    first = answer.decisions[0]
-    if answer.question.name == CHEAPEST:
-        return first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
-    return _has_verdict(first)
-
-
 def answer_confidence(answer: QuestionAnswer) -> str:
     """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
     if not answer.decisions:
         return ""
-    first, decided = answer.decisions[0], is_decided(answer)
+    first = answer.decisions[0]
     if answer.question.name != CHEAPEST and first.storage_effects is not None:
-        return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
+        return STORAGE_DEPENDENT
+    if answer.question.name == CHEAPEST:
+        decided = first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
+    else:
+        decided = _has_verdict(first)
     compared = [option for option in first.options if option.time]
     best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
-    return f"{_DECIDED if decided else 'undecided'}{scope}"
+    return f"{'decided at 95 %' if decided else 'undecided'}{scope}"
 
 
 @dataclass(frozen=True, slots=True)
