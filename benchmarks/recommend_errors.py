@@ -33,6 +33,7 @@ from assay.model import YEAR_H, PriceBook
 from assay.questions.costs.mix import DAY_S
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.finalists import FAR_SIGMA
+from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import ClusterSearch, start_search
@@ -217,7 +218,7 @@ def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[Jud
     with SimulatorPool(1) as pool:
         for _ in range(questions):
             question, book = drawn_question(rng)
-            answer = recommend(question, catalogue, book, profile, pool)
+            answer = recommend(question, catalogue, book, TimeSources(profile), pool)
             search = start_search(question, every, book, profile, pool)
             asked = Asked(question, answer, search)
             if answer.chosen is None:

@@ -92,10 +92,13 @@ def _answered(client: TestClient, name: str) -> Any:
     path, body = REQUESTS[name] if name in REQUESTS else (ADDRESSES[name], None)
     answer = client.get(f"/api/v1/{path}") if body is None else client.post(f"/api/v1/{path}", json=body)
     assert answer.status_code == 200, answer.text
-    if name != "recommend":
-        return answer.json()
+    return answer.json() if name != "recommend" else _searched(client, answer.json()["key"])
+
+
+def _searched(client: TestClient, key: str) -> Any:
+    """Return the answer of a search after its end."""
     end_s = time.monotonic() + SEARCH_S_MAX
-    while not (state := client.get(f"/api/v1/recommend/{answer.json()['key']}").json())["over"]:
+    while not (state := client.get(f"/api/v1/recommend/{key}").json())["over"]:
         assert time.monotonic() < end_s
         time.sleep(0.1)
     assert state["problem"] is None
@@ -116,6 +119,25 @@ def test_the_api_has_the_simulated_json_of_the_command(name: str, measured: Path
     at = () if name == "recommend" else ("--repository", measured)
     with _client(question, measured) as client:  # it stops the simulators
         assert _answered(client, name) == json.loads(printed(*question.words, *at, "--json"))
+
+
+@needs_simulator
+def test_a_recommendation_that_learns_from_the_runs_is_the_same_in_the_api_and_the_command(measured: Path) -> None:
+    question, (path, body) = SIMULATED["recommend"], REQUESTS["recommend"]
+    learned = json.loads(printed(*question.words, "--learn-from", measured, "--json"))
+    assert (learned["profile_origin"], learned["profile"]) == ("runs", measured.name)
+    assert learned != json.loads(printed(*question.words, "--json"))
+    with _client(question, measured) as client:
+        started = client.post(f"/api/v1/{path}", json={**body, "learn": True})
+        assert _searched(client, started.json()["key"]) == learned
+        [workload] = body["workloads"]
+        form = {key: str(value) for key, value in body.items() if key != "workloads"} | {"w": workload, "learn": "on"}
+        headers = {"origin": str(client.base_url)}
+        address = client.post("/recommend", data=form, headers=headers, follow_redirects=False).headers["location"]
+        assert _searched(client, address.partition("key=")[2]) == learned
+        page = client.get(address).text
+        assert f"times: the profile learned from the measured runs of {measured.name}" in page
+        assert 'name="learn" value="on" checked' in client.get("/recommend?learn=True").text
 
 
 def test_the_api_compares_runs_as_the_command(repositories: dict[str, Path]) -> None:

@@ -9,11 +9,25 @@ import pytest
 
 from assay.analysis.cost.bills import bills
 from assay.estimation.recommendation.candidates import candidates
-from assay.execution.planning.plan_files.hardware_file import load_catalogue
+from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.questions.recommendation.request import Objective
 from assay.questions.recommendation.search import best_first, parts_of
 from assay.specs.prices import load_prices
 from paths import EXAMPLES
+
+DISKS = """\
+catalogue: disks
+source: a test
+workers:
+  node:
+    count: 3
+    cores: 8
+    memory: 32GB
+    networks: {10G: 10Gbit/s}
+    devices:
+      hdd: {kind: hdd, count: [0, 2, 4], read: 150MB/s, write: 150MB/s, iops: 120, capacity: 1TB}
+      ssd: {kind: ssd, count: [0, 1], read: 500MB/s, write: 450MB/s, capacity: 1TB}
+"""
 
 
 def test_prices_that_count_as_equal_are_ordered_by_time() -> None:
@@ -66,3 +80,13 @@ def test_every_catalogue_has_clusters_and_its_price_book_prices_them(path: Path)
     priced = bills(load_prices(path.parent / "prices.yaml"), parts_of(options))
     assert len(options) > 1
     assert priced.priced.all()
+
+
+def test_a_layout_decides_which_disks_are_bought() -> None:
+    options = candidates(catalogue_of(DISKS))
+    layouts = {machine.layout.name: machine.kinds for machine in options.machines}
+    assert layouts["HS2"] == layouts["HY2"] == {"hdd": 2, "ssd": 1}
+    assert layouts["SSD"] == {"ssd": 1}
+    assert not set(layouts) & {"HS0", ""}
+    [split] = [machine for machine in options.machines if machine.layout.name == "HS4"]
+    assert {device.name for device in split.intermediate} == {"ssd1"}

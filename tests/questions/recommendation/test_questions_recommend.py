@@ -29,6 +29,7 @@ from assay.foundation.units import format_duration
 from assay.interfaces.cli.main import assay
 from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
 from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import start_search
@@ -94,7 +95,7 @@ def test_a_budget_without_currency_is_in_the_price_books(tmp_path: Path) -> None
 
 
 def answer(pool: SimulatorPool, prices: PriceBook, text: str = CATALOGUE, **asked: Any) -> Recommendation:
-    return recommend(RecommendRequest(MIX, **asked), catalogue_of(text), prices, shipped_profile(), pool)
+    return recommend(RecommendRequest(MIX, **asked), catalogue_of(text), prices, TimeSources(shipped_profile()), pool)
 
 
 @needs_simulator
@@ -238,16 +239,6 @@ def test_an_invalid_catalogue_is_an_error_with_its_line(old: str, new: str, word
     assert (caught.value.where or "").startswith("catalogue.yaml:")
 
 
-def test_a_layout_decides_which_disks_are_bought() -> None:
-    options = candidates(catalogue_of(CATALOGUE))
-    layouts = {machine.layout.name: machine.kinds for machine in options.machines}
-    assert layouts["HS2"] == layouts["HY2"] == {"hdd": 2, "ssd": 1}
-    assert layouts["SSD"] == {"ssd": 1}
-    assert not set(layouts) & {"HS0", ""}
-    [split] = [machine for machine in options.machines if machine.layout.name == "HS4"]
-    assert {device.name for device in split.intermediate} == {"ssd1"}
-
-
 @settings(max_examples=examples(40), deadline=None)
 @given(workers=st.integers(1, 50), masters=st.integers(0, 3), disks=st.integers(1, 12))
 def test_a_bill_in_any_number_of_workers_is_what_the_price_book_says(workers: int, masters: int, disks: int) -> None:
@@ -336,7 +327,7 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     module = benchmark("recommend_errors")
     question, prices = module.drawn_question(np.random.default_rng(1))
     catalogue = catalogue_of(module.CATALOGUE)
-    result = recommend(question, catalogue, prices, shipped_profile(), pool)
+    result = recommend(question, catalogue, prices, TimeSources(shipped_profile()), pool)
     assert result.chosen is not None
     every = candidates(catalogue)
     search = module.start_search(question, every, prices, shipped_profile(), pool)

@@ -125,11 +125,13 @@ class Forecasts:
 
         ``workloads``: texts ``NAME:SIZE[:HOW OFTEN[:OPTIONS]]``. ``minimize``: ``price``, ``job`` or ``time``.
         ``jobs``: number of simulators. ``learn``: learn the simulation profile from the measured runs of this
-        repository that match ``where``; otherwise the profile shipped with assay applies.
+        repository that match ``where``, and predict times from its runs on instance types; otherwise the profile
+        shipped with assay applies.
         """
         from assay.estimation.simulator.pool import SimulatorPool
         from assay.execution.planning.plan_files.hardware_file import load_catalogue
-        from assay.questions.forecasts.learning import ProfileRequest, profile_from
+        from assay.questions.forecasts.learning import ProfileRequest
+        from assay.questions.recommendation.measured_types import sources_from
         from assay.questions.recommendation.recommend import recommend
         from assay.questions.recommendation.request import Objective, RecommendRequest
         from assay.questions.recommendation.sentences import headline, sentences
@@ -145,11 +147,13 @@ class Forecasts:
             confidence=within(confidence, 0, 1, "confidence"),
             simulations=whole(simulations, 1, 100_000, "simulations"),
             seed=whole(seed, 0, SEED_MAX, "seed"),
+            learn=learn,
+            where=conditions(where),
         )
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
-        profile = profile_from(ProfileRequest((), self._store.root if learn else None, conditions(where)))
+        sources = sources_from(ProfileRequest((), self._store.root if learn else None, request.where))
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
-            recommendation = recommend(request, hardware, book, profile, pool, None)
+            recommendation = recommend(request, hardware, book, sources, pool)
         first, *more = headline(recommendation)
         return Answer(
             recommendation,

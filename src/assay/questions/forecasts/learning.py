@@ -5,6 +5,7 @@ In: a repository and conditions on its runs. Out: a :class:`~assay.model.plans.w
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
@@ -15,7 +16,7 @@ from assay.questions.runs.runs import selected
 from assay.specs.profiles import load_profile, shipped_profile
 from assay.store import Repository
 
-__all__ = ["ProfileRequest", "learn_profile", "profile_from", "profile_of", "shipped_profile"]
+__all__ = ["ProfileOrigin", "ProfileRequest", "learn_profile", "profile_from", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
 """Maximum number of runs that a profile is learned from (the newest)."""
@@ -47,6 +48,15 @@ def _observed_run(repository: Repository, run: Run) -> ObservedRun:
     return ObservedRun(replace(complete_run.run, metrics=run.metrics), complete_run.tasks, complete_run.trace)
 
 
+class ProfileOrigin(StrEnum):
+    """Where a profile comes from."""
+
+    SHIPPED = "shipped"
+    FILES = "files"
+    RUNS = "runs"
+    """The measured runs of a repository."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileRequest:
     """Where the profile of a simulation comes from. Without files and repository, it is the shipped profile."""
@@ -61,7 +71,14 @@ class ProfileRequest:
     @property
     def is_shipped(self) -> bool:
         """Whether it is the shipped profile."""
-        return not self.profile and self.learn_from is None
+        return self.origin is ProfileOrigin.SHIPPED
+
+    @property
+    def origin(self) -> ProfileOrigin:
+        """Where the profile comes from."""
+        if self.profile:
+            return ProfileOrigin.FILES
+        return ProfileOrigin.SHIPPED if self.learn_from is None else ProfileOrigin.RUNS
 
 
 def profile_from(request: ProfileRequest) -> CostProfile:

@@ -5,7 +5,6 @@ In: a request, and folders with catalogues. Out: a function that searches.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,8 +14,9 @@ from assay.foundation.errors import FormatError, SpecificationError
 from assay.foundation.installation import installation
 from assay.model import HardwareCatalogue, PriceBook
 from assay.questions.costs.mix import parse_mix
-from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.forecasts.learning import ProfileRequest
 from assay.questions.recommendation.job_logs import read_job_logs
+from assay.questions.recommendation.measured_types import sources_from
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import SIMULATIONS, RecommendRequest
 from assay.questions.recommendation.search import Progress
@@ -43,15 +43,19 @@ def stored_catalogues(folders: Iterable[Path]) -> dict[str, Path]:
 
 
 def prepare(
-    request: RecommendRequest, catalogues: Mapping[str, Path]
+    request: RecommendRequest, catalogues: Mapping[str, Path], root: Path
 ) -> Callable[[SimulatorPool, Progress | None], Recommendation]:
-    """Return the search for a request. Raises SpecificationError for a request that no search can answer."""
+    """Return the search for a request. If the request learns, it learns from the repository at ``root``.
+
+    Raises SpecificationError for a request that no search can answer.
+    """
     parse_mix(request.workloads)
     hardware, book = _hardware(request, catalogues)
     request.constraints(book)
     if not 1 <= request.simulations <= SIMULATIONS:
         raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
-    return partial(recommend, request, hardware, book, shipped_profile())
+    source = ProfileRequest(learn_from=root if request.learn else None, where=request.where)
+    return lambda pool, progress: recommend(request, hardware, book, sources_from(source), pool, progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from assay.foundation.errors import SpecificationError
 from assay.model import CostProfile
 from assay.model.clusters.instance_type import node_type_name
 from assay.questions.costs.mix import Work
-from assay.questions.forecasts.learning import ProfileRequest, profile_from
+from assay.questions.forecasts.learning import ProfileOrigin, ProfileRequest, profile_from
 from assay.questions.forecasts.model_cache import RepositoryModel, learned, with_hardware
 from assay.questions.forecasts.prediction_batch import PredictedRow, batch_predicted
 from assay.questions.recommendation.finalists import Extrapolation, Finalists
@@ -58,21 +58,32 @@ class MeasuredTypes:
         return f"{runs} on {self.types} instance types in {self.name} (Gaussian process, as in assay predict)"
 
 
-def sources_from(request: ProfileRequest) -> tuple[CostProfile, MeasuredTypes | None]:
+@dataclass(frozen=True, slots=True)
+class TimeSources:
+    """What the times of a recommendation are computed from."""
+
+    profile: CostProfile
+    """The profile to simulate with."""
+    origin: ProfileOrigin = ProfileOrigin.SHIPPED
+    measured: MeasuredTypes | None = None
+    """The model of measured instance types; None without it."""
+
+
+def sources_from(request: ProfileRequest) -> TimeSources:
     """Return the profile to simulate with, and the model of measured instance types if the repository has such runs.
 
     A repository of tables has no tasks to learn a profile from. With runs on instance types, the shipped profile then
     selects the finalists. Raises SpecificationError as :func:`~assay.questions.forecasts.learning.profile_from`.
     """
     if request.learn_from is None or request.profile:
-        return profile_from(request), None
+        return TimeSources(profile_from(request), request.origin)
     measured = measured_types(request.learn_from)
     try:
-        return profile_from(request), measured
+        return TimeSources(profile_from(request), request.origin, measured)
     except SpecificationError:
         if measured is None:
             raise
-        return shipped_profile(), measured
+        return TimeSources(shipped_profile(), ProfileOrigin.SHIPPED, measured)
 
 
 def measured_types(root: Path) -> MeasuredTypes | None:

@@ -20,8 +20,9 @@ from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
+from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
-from assay.questions.recommendation.measured_types import MeasuredTypes, predicted_finalists
+from assay.questions.recommendation.measured_types import MeasuredTypes, TimeSources, predicted_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.questions.recommendation.search import (
     PRICE_TIE,
@@ -138,6 +139,8 @@ class Recommendation:
     origin: str
     seed: int
     profile: str
+    profile_origin: ProfileOrigin
+    """Whether the profile was learned from the runs of a repository, is shipped with assay, or is in files."""
     assumptions: tuple[str, ...]
     chosen: Choice | None = None
     runner_up: Choice | None = None
@@ -199,24 +202,17 @@ def recommend(
     request: RecommendRequest,
     catalogue: HardwareCatalogue,
     book: PriceBook,
-    profile: CostProfile,
+    sources: TimeSources,
     pool: SimulatorPool,
     progress: Progress | None = None,
-    measured: MeasuredTypes | None = None,
 ) -> Recommendation:
-    """Return the recommendation. ``measured``: runs on instance types, which predict the times of the finalists.
+    """Return the recommendation.
 
     Raises SpecificationError for a request that can't be answered or priced, and HostError without the simulator.
     """
     simulator()  # fails before the search if the simulator is missing
-    works = parse_mix(request.workloads)
-    unknown = [work.workload for work in works if work.workload not in profile.workloads]
-    if unknown:
-        raise SpecificationError(
-            f"the profile {profile.name} has no workload {unknown[0]!r}",
-            where="--workload",
-            hint=f"it has {', '.join(profile.workloads)}; --learn-from takes a repository in which it was measured",
-        )
+    profile = sources.profile
+    works = _known_works(request, profile)
     search = start_search(request, candidates(catalogue), book, profile, pool)
     search.run(request.simulations, progress)
     base = Recommendation(
@@ -232,12 +228,13 @@ def recommend(
         origin=str(Origin.SIMULATED),
         seed=request.seed,
         profile=profile.name,
+        profile_origin=sources.origin,
         purchased=book.has_purchases,
         assumptions=(f"profile {profile.name}: {profile.learned.source}",),
     )
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
-    finalists, model_words, origin = _timed_finalists(search, measured, progress)
+    finalists, model_words, origin = _timed_finalists(search, sources.measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()
@@ -263,6 +260,19 @@ def recommend(
         extrapolated_workload=finalists.extrapolation.workload,
         learned_bytes_per_worker=finalists.extrapolation.learned_bytes,
     )
+
+
+def _known_works(request: RecommendRequest, profile: CostProfile) -> tuple[Work, ...]:
+    """Return the mix of workloads. Raises SpecificationError for a workload that the profile lacks."""
+    works = parse_mix(request.workloads)
+    unknown = [work.workload for work in works if work.workload not in profile.workloads]
+    if unknown:
+        raise SpecificationError(
+            f"the profile {profile.name} has no workload {unknown[0]!r}",
+            where="--workload",
+            hint=f"it has {', '.join(profile.workloads)}; --learn-from takes a repository in which it was measured",
+        )
+    return works
 
 
 @dataclass(frozen=True, slots=True)

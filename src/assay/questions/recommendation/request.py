@@ -73,6 +73,10 @@ class RecommendRequest:
     simulations: int = SIMULATIONS
     """Maximum number of clusters to simulate."""
     seed: int = SEED
+    learn: bool = False
+    """Whether the profile is learned from the measured runs of the repository, instead of the shipped profile."""
+    where: tuple[str, ...] = ()
+    """With ``learn``: only runs with each ``COLUMN=LEVEL``."""
     catalogue_text: str = ""
     """A catalogue as YAML; ``prices_text`` is its price book."""
     prices_text: str = ""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.model import YEAR_H
 from assay.questions.costs.mix import DAY_S
+from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
@@ -199,8 +200,20 @@ def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
     return front, best, keeps
 
 
+def profile_text(answer: Recommendation) -> str:
+    """Return where the profile comes from, and how to learn it from the user's runs."""
+    texts = {
+        ProfileOrigin.SHIPPED: "times: the profile shipped with assay, not your runs. assay recommend --learn-from "
+        "REPOSITORY, or “Learn from this repository” on the page, learns them from your runs",
+        ProfileOrigin.FILES: "times: the profile of the file that you named",
+        ProfileOrigin.RUNS: f"times: the profile learned from the measured runs of {answer.profile}",
+    }
+    return texts[answer.profile_origin]
+
+
 def sentences(answer: Recommendation) -> Iterator[str]:
-    """Yield the assumptions."""
+    """Yield the assumptions: first where the times come from."""
+    yield profile_text(answer)
     yield f"prices: the price book {answer.book}"
     yield "the cost in use is the share of the cluster's price for the hours of a day's work"
     yield from answer.assumptions

@@ -34,7 +34,9 @@ from assay.model import (
     PriceBook,
 )
 from assay.model.clusters.credits import CreditUse
+from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.job_logs import JobLogs
+from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
 from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
 from assay.questions.recommendation.search import Progress
@@ -245,7 +247,7 @@ def size(
         ),
         hardware,
         book,
-        profile,
+        TimeSources(profile, ProfileOrigin.FILES),
         pool,
         progress,
     )

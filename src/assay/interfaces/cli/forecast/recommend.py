@@ -136,13 +136,13 @@ def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, a
     from assay.specs.prices import load_prices
 
     minimize = Objective(options["minimize"]) if options["minimize"] else None
-    request = request_of(RecommendRequest, options, minimize=minimize)
+    request = request_of(RecommendRequest, options, minimize=minimize, learn=options["learn_from"] is not None)
     hardware, book = load_catalogue(catalogue), load_prices(prices)
     if warning := book.age_warning(datetime.now(UTC).date()):
         say(warning)
-    costs, measured = sources_from(request_of(ProfileRequest, options))
+    sources = sources_from(request_of(ProfileRequest, options))
     with SimulatorPool(jobs) as pool, search_progress() as progress:
-        answer = answer_to(request, hardware, book, costs, pool, progress, measured)
+        answer = answer_to(request, hardware, book, sources, pool, progress)
     if as_json:
         print_json(json_value(answer))
         return

@@ -10,12 +10,22 @@ from assay.questions.recommendation.request import RecommendRequest
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 
 
+def identity(context: Context, request: RecommendRequest) -> object:
+    """Return what identifies a search: the request, and the version of the runs if it learns from them."""
+    return (request, context.store.snapshot().version) if request.learn else request
+
+
 def start_search(context: Context, request: RecommendRequest) -> str:
     """Start the search for a request, unless it was started before, and return its key.
 
     Raises SpecificationError for an invalid request.
     """
-    return start_once(context.searches, request, lambda: prepare(request, stored_catalogues(context.cluster_folders)))
+    root = context.store.repository.root
+    return start_once(
+        context.searches,
+        identity(context, request),
+        lambda: prepare(request, stored_catalogues(context.cluster_folders), root),
+    )
 
 
 @router.get("/recommend/catalogues")

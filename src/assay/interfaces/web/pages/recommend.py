@@ -46,6 +46,8 @@ _PREFERRED_CATALOGUE = "hardware"
 _NUMBERS = {"years": float, "confidence": float, "simulations": int, "seed": int}
 _OLD_NAMES = {"minimize": "--least", "confidence": "--surely"}
 """Former options of ``assay recommend``, which addresses of earlier versions use."""
+_CHECKED = ("on", "True", "true", "1")
+"""Texts that a form or an address has for a ticked box."""
 _WORKS_MAX = 20
 """Maximum number of workloads in a mix."""
 ROWS_MIN = 3
@@ -85,7 +87,9 @@ def _query(asked: RecommendRequest) -> str:
     pairs = [("w", text) for text in asked.workloads]
     for option in fields(RecommendRequest):
         value = getattr(asked, option.name)
-        if option.name != "workloads" and value != getattr(defaults, option.name):
+        if option.name == "where":
+            pairs += [("where", text) for text in value]
+        elif option.name != "workloads" and value != getattr(defaults, option.name):
             pairs.append((option.name, f"{value:g}" if isinstance(value, float) else str(value)))
     return urlencode(pairs)
 
@@ -99,7 +103,10 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
     for option in fields(RecommendRequest):
         values = (*form.get(option.name, ()), *form.get(_OLD_NAMES.get(option.name, "").lstrip("-"), ()))
         text = next((value.strip() for value in values if value.strip()), "")
-        if option.name == "workloads" or not text:
+        if option.name in ("workloads", "where") or not text:
+            continue
+        if option.name == "learn":
+            given[option.name] = text in _CHECKED
             continue
         if option.name == "minimize":
             if text not in list(Objective):
@@ -112,7 +119,8 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
         except ValueError:
             raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
-    return RecommendRequest((*works, *_picked_works(form)), **given)
+    where = tuple(text.strip() for text in form.get("where", ())[:_WORKS_MAX] if text.strip())
+    return RecommendRequest((*works, *_picked_works(form)), where=where, **given)
 
 
 def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
@@ -153,7 +161,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     if form and not key:
         try:
             search_request = _request_of(form)
-            key = key_of(search_request)
+            key = key_of(api_recommend.identity(context, search_request))
         except SpecificationError as error:
             problem = error
     first = not form and bool(catalogues) and context.first_search
