@@ -147,7 +147,11 @@ def test_rents_purchases_power_exchange_and_validity_are_read(tmp_path: Path) ->
     [
         ("€4000", "€2000", "prices.yaml:12: €2,000 is not between its low and its high price"),
         ("price: $0.12", "price: £1", "prices.yaml:10: £1 is in GBP, but the book's currency is USD and it has no"),
-        ("until: 2026-12-31", "until: 2024-12-31", "prices.yaml:5: it holds since 2025-01-01, but until 2024-12-31"),
+        (
+            "until: 2026-12-31",
+            "until: 2024-12-31",
+            "prices.yaml:5: its first day 2025-01-01 is after its last day 2024-12-31",
+        ),
         ("EUR: {rate", "USD: {rate", "prices.yaml:7: USD is the book's own currency"),
         ("rate: 1.25", "rate: 0", "prices.yaml:7: rate: '0' is not a number from 0.000001 to 1000000; write 1.08"),
         ("years: 4", "years: 0", "prices.yaml:8: years: '0' is not a number of years from 0.1 to 100; write 3"),

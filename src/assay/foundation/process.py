@@ -31,7 +31,7 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def scope() -> str:
+def pid_namespace_id() -> str:
     """Return a text that identifies this boot and PID namespace: it differs between hosts and containers that share a
     folder.
     """
@@ -102,8 +102,8 @@ class Lock:
                 return None
             if error.errno in _NO_LOCKS:
                 raise HostError(
-                    f"the file system of this file has no locks ({error.strerror}), so it can't exclude a second"
-                    " assay out",
+                    f"the file system of this file has no locks ({error.strerror}), so it can't keep a"
+                    " second assay process out",
                     where=str(path),
                     hint="keep it on a local disk, or mount the share with locks (NFS: without nolock, with lockd)",
                 ) from error

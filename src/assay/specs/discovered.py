@@ -92,28 +92,28 @@ class _Machine:
         return (self.survey.usable_cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
 
 
-def cluster_text(hosts: Sequence[Survey], reach: HostAccess, wish: DiscoveryOptions) -> tuple[str, list[str]]:
+def cluster_text(hosts: Sequence[Survey], access: HostAccess, options: DiscoveryOptions) -> tuple[str, list[str]]:
     """Return the cluster file and remarks on it. Raises ValueError without a host."""
     if not hosts:
         raise ValueError("no host was reached")
-    roles, guessed = _roles(hosts, wish.master)
-    theirs = _find_running_hadoop(hosts)
-    edge = theirs.edge.host if theirs else None
+    roles, guessed = _roles(hosts, options.master)
+    hadoop = _find_running_hadoop(hosts)
+    edge = hadoop.edge.host if hadoop else None
     machines = [_Machine(host, roles[host.host], ()) for host in hosts if roles[host.host] or host.host == edge]
-    groups, notes = _group_workers([m for m in machines if "worker" in m.roles], wish.below)
+    groups, notes = _group_workers([m for m in machines if "worker" in m.roles], options.below)
     machines = [_Machine(m.survey, m.roles, groups.get(m.survey.host, ())) for m in machines]
     types = _types(machines)
-    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in reach.ssh.items())
+    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in access.ssh.items())
     lines = [
         f"# Found on {len(hosts)} hosts by `assay discover`. Check the values marked as guessed: no host reports them.",
-        f"cluster: {wish.name}",
+        f"cluster: {options.name}",
         *([f"ssh: {{{given}}}"] if given else []),
         "node_types:",
-        *(line for name, same in types.items() for line in _type_lines(name, same, wish.rates)),
+        *(line for name, same in types.items() for line in _type_lines(name, same, options.rates)),
         "nodes:",
-        *_node_lines(types, reach, guessed),
+        *_node_lines(types, access, guessed),
         *_other_host_lines([host for host in hosts if not roles[host.host] and host.host != edge]),
-        *(_engine(theirs, roles) if theirs else ()),
+        *(_engine(hadoop, roles) if hadoop else ()),
     ]
     return "\n".join(lines) + "\n", [*notes, *_remarks(machines)]
 
@@ -260,7 +260,7 @@ def _group_lines(group: _DeviceGroup, measured: Rates | None) -> Iterator[str]:
     read, write, iops = (measured.read, measured.write, measured.iops) if measured else TYPICAL_RATES[group.kind]
     how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
     yield f"      {group.name}:"
-    yield f"        kind: {group.kind}" + ("  # guessed: the kernel does not tell" if group.guessed_kind else "")
+    yield f"        kind: {group.kind}" + ("  # guessed: not reported by the kernel" if group.guessed_kind else "")
     yield f"        count: {len(group.directories)}"
     yield f"        read: {read}  # {how}"
     yield f"        write: {write}  # {how}"
@@ -272,7 +272,7 @@ def _group_lines(group: _DeviceGroup, measured: Rates | None) -> Iterator[str]:
         yield f"          - {directory}  # {note}"
 
 
-def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: HostAccess, why: str) -> Iterator[str]:
+def _node_lines(types: Mapping[str, Sequence[_Machine]], access: HostAccess, why: str) -> Iterator[str]:
     for type_name, same in types.items():
         for roles in dict.fromkeys(machine.roles for machine in same):
             chosen = [machine for machine in same if machine.roles == roles]
@@ -283,7 +283,7 @@ def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: HostAccess, why:
             yield f"    roles: [{', '.join(roles)}]"
             yield "    addresses:"
             for machine in chosen:
-                address = reach.addresses[machine.survey.host]
+                address = access.addresses[machine.survey.host]
                 named = machine.survey.hostname if machine.survey.hostname != address else ""
                 yield f"      - {_scalar(address)}" + (f"  # {named}" if named else "")
 
@@ -313,9 +313,9 @@ def _find_running_hadoop(hosts: Sequence[Survey]) -> _RunningHadoop | None:
     return _RunningHadoop(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
 
 
-def _engine(theirs: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _engine(hadoop: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield the lines of the file that attach to a running Hadoop."""
-    daemon, edge = theirs.daemon, theirs.edge
+    daemon, edge = hadoop.daemon, hadoop.edge
     yield f"# A Hadoop {daemon.version or ''} runs already: assay attaches to it and changes nothing."
     yield "provider: attached"
     yield "attached:"

@@ -209,7 +209,7 @@ class _Reader:
         """Return the first and last day. A first day after the last is a problem."""
         since, until = (section.since, section.until) if section else (None, None)
         if since and until and since > until:
-            self.problems.add((*at, "valid"), f"it holds since {since}, but until {until}")
+            self.problems.add((*at, "valid"), f"its first day {since} is after its last day {until}")
         return since, until
 
     def item(self, index: int, section: LineItemSection) -> LineItem:

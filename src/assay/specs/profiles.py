@@ -158,7 +158,7 @@ class WorkloadSection(Section):
     def _parents_before(self) -> WorkloadSection:
         for number, stage in enumerate(self.stages):
             if any(parent >= number or not self.stages[parent].shuffled for parent in stage.parents):
-                raise ValueError(f"stage {number} can only read what a stage before it has shuffled")
+                raise ValueError(f"stage {number} can read only shuffle files of earlier stages")
         return self
 
 

@@ -48,7 +48,7 @@ from assay.store.near_repository import where_is_one
 from assay.store.other_version import other_version
 
 VERSION: Final = 1
-"""Version of the repository's form. assay opens no other version."""
+"""Version of the repository's form. assay opens only this version."""
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
 _CANDIDATES_MAX = 10
 """Maximum number of runs that a message lists for an ambiguous id."""
@@ -251,7 +251,7 @@ class Repository:
         if (
             request.by_rows
             and not request.again
-            and (same := self._probably_there(batch, earlier if request.replace else ()))
+            and (same := self._probable_duplicates(batch, earlier if request.replace else ()))
         ):
             if not request.replace:
                 return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
@@ -275,7 +275,7 @@ class Repository:
             replaced=tuple(earlier) if request.replace else (),
         )
 
-    def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[DuplicateSource]:
+    def _probable_duplicates(self, batch: Batch, without: Sequence[str]) -> list[DuplicateSource]:
         """Return the imports that probably hold the runs of ``batch``, except those in ``without``."""
         if not bundle_names(self.folders.bundles):
             return []
@@ -364,9 +364,9 @@ class Repository:
         Raises :class:`RepositoryError` if there is none, if there are several (with the candidates), or if its bundle
         is damaged.
         """
-        return self._whole(prefix) or self._whole(self._complete(prefix)) or self._imported(prefix)[1]
+        return self._run_with_id(prefix) or self._run_with_id(self._full_id(prefix)) or self._imported(prefix)[1]
 
-    def _whole(self, run_id: str) -> Run | None:
+    def _run_with_id(self, run_id: str) -> Run | None:
         """Return the run with exactly this id, or None. Faster than a prefix because other ids are not searched."""
         if not _RUN_ID.match(run_id):
             return None
@@ -385,7 +385,7 @@ class Repository:
             self._imports.clear()
         self._imports[run_id] = self.folders.bundles / bundle_name
 
-    def _complete(self, prefix: str) -> str:
+    def _full_id(self, prefix: str) -> str:
         bundles = self.folders.bundles
         matches = [name for name in bundle_names(bundles) if prefix and name.startswith(prefix)]
         matches = [name for name in matches if not bundle_files.is_import(bundles / name)]

@@ -2,8 +2,8 @@
 
 from assay.text.numbers import NO_VALUE
 
-USELESS_SPAN = 1000.0
-"""From this ratio of its ends on, an interval tells nothing, and far ends are stated as bounds."""
+EXACT_SPAN_MAX = 1000.0
+"""Maximum ratio of the ends of an interval whose ends are all stated exactly."""
 
 
 def format_ratio(value: float) -> str:
@@ -16,7 +16,7 @@ def format_interval(low: float, high: float) -> str:
 
     Of an interval that spans a factor of 1,000, ends outside 0.01 to 100 are bounds: ``under 0.01 to over 100``.
     """
-    if low <= 0 or high / low > USELESS_SPAN:
+    if low <= 0 or high / low > EXACT_SPAN_MAX:
         lower = "under 0.01" if low < 0.01 else format_ratio(low)
         return f"{lower} to {'over 100' if high > 100 else format_ratio(high)}"
     texts = format_ratio(low), format_ratio(high)

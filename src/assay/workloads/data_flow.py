@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """Uncompressed bytes moved per byte of a workload's data in each iteration. A few per cent count as 0."""
+    """Uncompressed bytes moved per byte of a workload's data in each iteration. A few per cent are stated as 0."""
 
     read: float = 0
     """Read from HDFS."""

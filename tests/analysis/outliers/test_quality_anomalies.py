@@ -115,8 +115,8 @@ def test_few_bytes_that_hardly_matter_to_the_runs_traffic_are_not_flagged() -> N
 def test_only_valid_runs_are_used_unless_others_are_named() -> None:
     runs = jobs([100.0] * 10) + jobs([1.0], status=RunStatus.INVALID, cause="x")
     table = table_of(runs)
-    assert find_anomalies(table).looked_at == 10
-    assert find_anomalies(table, np.ones(11, dtype=np.bool_)).looked_at == 11
+    assert find_anomalies(table).examined == 10
+    assert find_anomalies(table, np.ones(11, dtype=np.bool_)).examined == 11
     assert len(find_anomalies(table.subset(np.zeros(11, dtype=np.bool_)))) == 0
 
 

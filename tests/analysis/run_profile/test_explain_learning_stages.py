@@ -46,7 +46,7 @@ def test_a_file_keeps_the_stages_and_refuses_what_reads_from_later_ones(tmp_path
     assert [stage.tasks for stage in again.workloads["terasort"].stages] == ["splits", "reduces"]
     assert profile_text(again) == text
     file.write_text(text.replace("parents: [0]", "parents: [1]"))
-    with pytest.raises(SpecificationError, match="can only read what a stage before it has shuffled"):
+    with pytest.raises(SpecificationError, match="can read only shuffle files of earlier stages"):
         load_profile(file)
 
 

@@ -40,7 +40,7 @@ def _side(
         jobs=(),
         figures=job_figures([]),
         replication=None,
-        asked=(),
+        requested=(),
         devices=devices,
         by_purpose=(),
         nodes=nodes if cpu else (),
@@ -79,7 +79,7 @@ def test_no_phase_is_named_of_a_difference_that_one_run_of_each_does_not_show() 
     """48 s against 41 s: two runs of one configuration are as far apart once in ten times."""
     slow, fast = _side("A", HDD), _side("B", HDD | {"map": 13.0})
     result = reasons([slow, fast])
-    sentence = "B took 7.0 s less than A: one run of each does not show more than chance, so no phase is named."
+    sentence = "B took 7.0 s less than A: with one run of each, this can be chance, so no phase is named."
     assert result.sentences == (sentence,)
     assert result.phases_s[0] == Measure("map", (20.0, 13.0))  # as observed
     assert "10.0 s in map" in reasons([slow, _side("B", HDD | {"map": 10.0})]).sentences[0]

@@ -196,7 +196,7 @@ def test_metrics_of_a_run_end_in_their_units() -> None:
 def test_a_run_of_which_nothing_is_known_is_given_nothing() -> None:
     detail = run_detail(make_run(), [], Trace())
     assert (detail.breakdown.duration_s, detail.breakdown.phases, detail.jobs) == (60.0, (), ())
-    assert (detail.devices, detail.nodes, detail.imbalances, detail.asked) == ((), (), {}, ())
+    assert (detail.devices, detail.nodes, detail.imbalances, detail.requested) == ((), (), {}, ())
     assert detail_metrics(detail) == {}
 
 
@@ -214,7 +214,7 @@ def test_phases_of_a_run_without_attempts_are_divided() -> None:
 
 def test_the_demand_counts_copies() -> None:
     detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
-    assert [(demand.purpose, demand.read_bytes, demand.write_bytes) for demand in detail.asked] == [
+    assert [(demand.purpose, demand.read_bytes, demand.write_bytes) for demand in detail.requested] == [
         (Purpose.HDFS, 1000, 1000),
         (Purpose.INTERMEDIATE, 710, 700),
     ]

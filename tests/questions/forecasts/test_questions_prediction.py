@@ -122,7 +122,7 @@ def test_the_next_runs_are_unmeasured_configurations(tmp_path: Path) -> None:
         (run.cluster, *run.levels.values(), *run.parameters.values()) for run in runs[::2] if run.workload == "sort"
     }
     assert not made & {tuple(run.configuration.values()) for run in chosen.runs}
-    assert chosen.runs[-1].doubt_left < chosen.doubt
+    assert chosen.runs[-1].uncertainty_after < chosen.uncertainty
     for run in runs[1::2]:
         some.publish(run)
     with pytest.raises(SpecificationError, match="every combination"):

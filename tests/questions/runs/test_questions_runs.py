@@ -65,7 +65,7 @@ def test_missing_runs_are_counted_by_plan(repository: Repository) -> None:
 def test_causes_and_repetitions_name_existing_runs(repository: Repository) -> None:
     table = repository.table()
     causes = why_not_valid(repository, table)
-    assert (causes.not_valid, causes.looked_at) == (3, 3)
+    assert (causes.not_valid, causes.examined) == (3, 3)
     assert make_run(950).run_id in {run_id for cause in causes.causes for run_id in cause.examples}
     needed = still_needed(repository, table, 0.001)
     assert repository.run(needed.needs[0].run_id).workload == needed.needs[0].configuration["workload"]

@@ -127,7 +127,7 @@ def test_a_pulled_run_counts_once_and_before_its_exported_figures(tmp_path: Path
         ("origin", "guessed", "origin"),
         ("lab_scale", "20", "lab_scale is 20"),
         ("started_at", "yesterday", "not an ISO 8601 date and time"),
-        ("checks", "[", "checks is no JSON"),
+        ("checks", "[", "checks is not JSON"),
         ("cold", "perhaps", "cold"),
     ],
 )

@@ -61,11 +61,11 @@ class LayoutPrice:
         return sum((item.total for item in self.items), Decimal(0))
 
 
-def _holds(since: str | None, until: str | None, day: str) -> bool:
+def _is_valid(since: str | None, until: str | None, day: str) -> bool:
     return (since is None or since <= day) and (until is None or day <= until)
 
 
-def _names(item: LineItem, device: str) -> bool:
+def _is_named(item: LineItem, device: str) -> bool:
     return item.device_name is not None and re.fullmatch(re.escape(item.device_name) + r"\d*", device) is not None
 
 
@@ -122,10 +122,10 @@ class _Count:
         if not counts.layout_devices:
             return None
         if item.device_name is not None:
-            return sum(_names(item, name) for name in counts.device_names) if counts.device_names else None
+            return sum(_is_named(item, name) for name in counts.device_names) if counts.device_names else None
         named = [other for other in self.applying if other.unit == item.unit and other.device_name is not None]
         elsewhere = sum(
-            kind == item.device and any(_names(other, name) for other in named)
+            kind == item.device and any(_is_named(other, name) for other in named)
             for name, kind in counts.device_names.items()
         )
         return counts.layout_devices.get(item.device or "", 0) - elsewhere
@@ -175,7 +175,7 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
             )
         if not counts.layout_devices:
             raise SpecificationError(
-                f"price book {book.name!r} prices devices, but nothing says which devices layout {layout} uses",
+                f"price book {book.name!r} prices devices, but the devices of layout {layout} are not known",
                 hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
             )
     # A separate master must be priced; a master on a worker is paid for with the worker. Unknown counts as separate.
@@ -187,8 +187,8 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
         key = "network" if lacking == ["network"] else "nodes"
         raise SpecificationError(
             f"price book {book.name!r} has no price for the {' and '.join(lacking)} of layout {layout}",
-            hint=f"add a line item for them (price 0 if they cost nothing more), or say 'covers: [{key}]' of the item"
-            " that has them in it",
+            hint=f"add a line item for them (price 0 if they cost nothing more), or add 'covers: [{key}]' to the item"
+            " that includes them",
         )
 
 
@@ -196,16 +196,15 @@ def _refuse_unnamed_levels(
     book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str, day: str
 ) -> None:
     """Reject a level without a price, of a factor that the book's prices depend on."""
-    holding = [item for item in book.items if _holds(item.valid_from, item.valid_to, day)]
-    depends = dict.fromkeys(factor for item in holding for factor in item.when)
+    valid_items = [item for item in book.items if _is_valid(item.valid_from, item.valid_to, day)]
+    depends = dict.fromkeys(factor for item in valid_items for factor in item.when)
     for factor in depends:
         if any(factor in item.when for item in applying):
             continue
         level = counts.levels.get(factor)
         if level is None:
             raise SpecificationError(
-                f"prices of {book.name!r} depend on {factor}, and the runs of layout {layout} do not say theirs, or"
-                " have several",
+                f"prices of {book.name!r} depend on {factor}, and the runs of layout {layout} record none, or several",
                 hint=f"add the factor to the configurations (--by layout,{factor}), or an item with"
                 f" when: {{{factor}: [{price_book.UNKNOWN}]}} to the book",
             )
@@ -221,15 +220,15 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
     Raises SpecificationError if the book is not valid on that day, a part has no price, or a count is unknown.
     """
     day = on or book.date
-    if not _holds(book.valid_from, book.valid_to, day):
+    if not _is_valid(book.valid_from, book.valid_to, day):
         until = f"until {book.valid_to}" if book.valid_to else ""
         since = f"since {book.valid_from} " if book.valid_from else ""
-        raise SpecificationError(f"price book {book.name!r} holds {since}{until}".rstrip() + f", not on {day}")
+        raise SpecificationError(f"price book {book.name!r} is valid {since}{until}".rstrip() + f", not on {day}")
     applying = [
         item
         for item in book.items
         if (not item.layouts or layout in item.layouts)
-        and _holds(item.valid_from, item.valid_to, day)
+        and _is_valid(item.valid_from, item.valid_to, day)
         and all(counts.levels.get(factor, price_book.UNKNOWN) in levels for factor, levels in item.when.items())
     ]
     _refuse_unnamed_levels(book, applying, counts, layout, day)
@@ -239,7 +238,7 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
     if not lines:
         raise SpecificationError(
             f"price book {book.name!r} does not price layout {layout}",
-            hint="add a line item for it, or one that holds for all layouts",
+            hint="add a line item for it, or one that applies to all layouts",
         )
     _refuse_gaps(book, [line.item for line in lines] + [i for i in applying if i.unit in _BY_DEVICE], counts, layout)
     return tuple(lines)

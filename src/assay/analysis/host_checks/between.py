@@ -4,7 +4,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from assay.analysis.host_checks.check import ASSAY, BetweenCheck, CheckFinding, criterion
+from assay.analysis.host_checks.check import ASSAY, CheckFinding, CrossHostCheck, criterion
 from assay.foundation.units import format_bit_rate, format_bytes, format_percent
 from assay.model import Grade, Survey
 
@@ -131,8 +131,8 @@ def _hadoop(host: Survey) -> str | None:
     return ", ".join(versions) or None
 
 
-def _check(name: str, title: str, why: str, change: str, probe: BetweenProbe) -> BetweenCheck:
-    return BetweenCheck(criterion(name, title, why, change, ("equal on all hosts", ASSAY)), probe)
+def _check(name: str, title: str, why: str, change: str, probe: BetweenProbe) -> CrossHostCheck:
+    return CrossHostCheck(criterion(name, title, why, change, ("equal on all hosts", ASSAY)), probe)
 
 
 _SLOWEST = "A job waits for the slowest host."
@@ -202,7 +202,7 @@ CHECKS = (
         "check the cable and port of the different host",
         _probe_values(_nic, Grade.WARNING),
     ),
-    BetweenCheck(
+    CrossHostCheck(
         criterion(
             "pair-bandwidth",
             "bandwidth between pairs of hosts",

@@ -75,8 +75,8 @@ class HostCheck(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class BetweenCheck:
-    """A check of all hosts together, which should be equal."""
+class CrossHostCheck:
+    """A check that compares all hosts, which should be equal."""
 
     criterion: Criterion
     findings: Callable[[Mapping[str, Survey]], Iterable[CheckFinding]]

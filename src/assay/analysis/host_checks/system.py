@@ -144,7 +144,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "daemons-open-files",
         "open files of running daemons",
         "A daemon keeps the limit that applied when it was started.",
-        "as for logins; then restart the daemons",
+        "raise the limit as for logins, then restart the daemons",
         _daemons_open_files,
         at_least((OPEN_FILES_FIT, Grade.FIT), otherwise=Grade.WARNING),
         (f"{OPEN_FILES_FIT} or more", ASSAY),
@@ -188,7 +188,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         by_state(
             {"supported": Grade.FIT, "installed": Grade.NOTE, "not supported": Grade.ERROR, "missing": Grade.ERROR}
         ),
-        ("11 to 23", "assay: what Hadoop 3.4 runs on, tried"),
+        ("11 to 23", "assay: Java versions tried with Hadoop 3.4"),
     ),
     check(
         "tools",

@@ -109,7 +109,7 @@ class Anomalies:
     z: Floats
     repetitions: Ints
     modelled: Mask
-    looked_at: int
+    examined: int
     floors_s: dict[str, float]
     """The learned floor by workload (the lowest of several); workloads without a floor are absent."""
 
@@ -332,7 +332,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
         z=_column([p.z for p in parts])[order],
         repetitions=expected.repetitions[positions],
         modelled=_column([p.modelled for p in parts], np.bool_)[order],
-        looked_at=int(np.count_nonzero(learn)),
+        examined=int(np.count_nonzero(learn)),
         floors_s=_floor_by_workload(table, floors),
     )
 

@@ -14,10 +14,10 @@ TIME_KINDS = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
 """The kinds of anomalies that concern a run's time, not its bytes or its balance."""
 
 
-def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
+def flagged(table: RunTable, anomalies: Anomalies, examined: Mask) -> RunTable:
     """Return ``table`` with the column ``anomaly``; ``anomalies``: of the table, the most serious first."""
     levels = (NO_ANOMALY, *(kind.value for kind in anomalies.kinds))
-    codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
+    codes = np.where(examined, 0, ABSENT).astype(np.int32)
     codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # a later assignment, of the most serious anomaly, wins
     return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
 

@@ -103,7 +103,7 @@ def _time(first: ObservedSide, other: ObservedSide, phases: Sequence[Measure], p
     word = "less" if saved_s >= 0 else "more"
     claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"
     if abs(saved_s) <= CHANCE_DIFFERENCE_MAX * max(first.duration_s, other.duration_s):
-        return f"{claim}: one run of each does not show more than chance, so no phase is named."
+        return f"{claim}: with one run of each, this can be chance, so no phase is named."
     sign = 1 if saved_s >= 0 else -1
     parts = [
         (sign * (phase.values[0] - value), phase.name)

@@ -52,7 +52,7 @@ class RunDetail:
     figures: JobFigures
     replication: int | None
     """Number of copies of the output in HDFS; None if it was not recorded."""
-    asked: tuple[Demand, ...]
+    requested: tuple[Demand, ...]
     devices: tuple[DeviceUse, ...]
     by_purpose: tuple[PurposeUse, ...]
     nodes: tuple[NodeUse, ...]
@@ -78,7 +78,7 @@ def replication_of(run: Run) -> int | None:
     return int(recorded) if isinstance(recorded, str) and recorded.isdecimal() and int(recorded) else None
 
 
-def _asked(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
+def _requested(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
     written = figures.hdfs_write_bytes
     stored = written * replication if written is not None and replication is not None else None
     local, fetched = figures.local_read_bytes, figures.shuffle_bytes
@@ -106,7 +106,7 @@ def run_detail(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> RunDetai
         jobs=tuple(details),
         figures=figures,
         replication=replication,
-        asked=_asked(figures, replication),
+        requested=_requested(figures, replication),
         devices=devices,
         by_purpose=observation.by_purpose(),
         nodes=nodes,

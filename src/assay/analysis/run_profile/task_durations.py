@@ -77,7 +77,7 @@ class TaskDeviation:
 
 @dataclass(frozen=True, slots=True)
 class OutlierTask:
-    """An attempt that resembles few others of its job and kind; the largest deviation first."""
+    """An attempt that resembles few others of its job and kind, with its deviations, the largest first."""
 
     attempt_id: str
     job_id: str

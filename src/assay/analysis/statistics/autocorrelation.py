@@ -39,8 +39,9 @@ def error_factor(logs: Floats, candidate: Mask, block: Ints) -> float:
     lags = np.arange(1, min(_LAGS_MAX, len(logs) - 1) + 1)
     products = np.array([sides[lag:] @ sides[:-lag] for lag in lags])
     of_sum = len(logs) + 2 * float(products @ correlation**lags)
-    apart = np.diff(np.argsort(block, kind="stable").reshape(-1, 2), axis=1)
-    of_pair = float((2 - 2 * correlation**apart).mean())
-    pairs = len(apart)
-    expected = (pairs * of_pair - of_sum / pairs) / (pairs - 1)  # of the variance of the pairs around their mean
+    distances = np.diff(np.argsort(block, kind="stable").reshape(-1, 2), axis=1)
+    of_pair = float((2 - 2 * correlation**distances).mean())
+    pairs = len(distances)
+    # The expectation of the sample variance that Student's t uses.
+    expected = (pairs * of_pair - of_sum / pairs) / (pairs - 1)
     return max(1.0, float(np.sqrt(of_sum / pairs / expected))) if expected > 0 else 1.0

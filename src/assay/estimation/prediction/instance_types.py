@@ -269,7 +269,7 @@ def learn_instance_types(shapes: Shapes, logs: Floats, seed: int) -> InstanceTyp
 
 
 def _sample(types: Texts, seed: int) -> Ints:
-    """Return at most :data:`ROWS_MAX` rows, in an order in which every first rows have all types equally often."""
+    """Return at most :data:`ROWS_MAX` rows, at random: one of each type, then a second of each type, and so on."""
     order = np.random.default_rng(seed).permutation(len(types))
     _, codes = np.unique(types[order], return_inverse=True)
     turn = np.empty(len(types), dtype=np.int64)

@@ -45,7 +45,7 @@ LEVELS_TRIED_MAX = 10
 """Maximum number of left-out levels with which a learner is chosen."""
 CHOICE_MIN = 5
 """Minimum number of left-out levels with which a learner is chosen; with fewer, the first learner is used."""
-HARDWARE_MIN = 5
+NAMED_CLUSTERS_MAX = 5
 """Maximum number of clusters for which hardware is not a feature: among few, it only identifies each."""
 INSTANCE_TYPES_MIN = 2
 """Minimum number of measured instance types from which times on others are predicted."""
@@ -73,16 +73,16 @@ class Unseen:
 class Learner:
     """A way to learn times of a new cluster or layout."""
 
-    lined: bool
+    ridge: bool
     """Whether a ridge regression comes first, and trees learn its residuals."""
     boosted: bool = False
     leaf: int = 1
     """Smallest leaf of extremely randomised trees."""
 
 
-CLUSTER_LEARNERS = (Learner(lined=True), Learner(lined=False), Learner(lined=True, boosted=True), Learner(False, True))
+CLUSTER_LEARNERS = (Learner(ridge=True), Learner(ridge=False), Learner(ridge=True, boosted=True), Learner(False, True))
 """The first learner is the most accurate on clusters made from a formula (``benchmarks/prediction_worlds.py``)."""
-LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
+LAYOUT_LEARNERS = (Learner(ridge=False, leaf=COARSE_LEAF),)
 """Learners for a new layout."""
 
 
@@ -269,7 +269,7 @@ class _LeaveOneOut:
     def _transferable(self, kind: str, codes: Ints) -> Mask:
         """Return which features a new level of the kind shares with the learned levels."""
         shared: Mask = self.names != kind
-        if kind == "cluster" and len(np.unique(codes)) <= HARDWARE_MIN:
+        if kind == "cluster" and len(np.unique(codes)) <= NAMED_CLUSTERS_MAX:
             shared &= ~self.of_cluster
         return shared
 
@@ -310,7 +310,7 @@ class _LeaveOneOut:
 
     def _fitted(self, learner: Learner, rows: Ints, columns: Ints, *, trees: int) -> TransferModel:
         known, logs = self.features[rows][:, columns], self.logs[rows]
-        line = _line(known, logs) if learner.lined else np.zeros(len(columns) + 1)
+        line = _line(known, logs) if learner.ridge else np.zeros(len(columns) + 1)
         rest = logs - (known @ line[:-1] + line[-1])
         if learner.boosted:
             return TransferModel(boost(known, rest, trees=6 * trees, seed=self.seed), columns, line)

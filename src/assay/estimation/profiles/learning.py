@@ -113,15 +113,15 @@ class _RunFacts:
     """Stages of the run, for an engine that has stages."""
 
 
-def learned_profile(watched: Sequence[ObservedRun], name: str, machine_cores: int | None = None) -> CostProfile:
-    """Return the profile of ``watched``. ``machine_cores``: cores of the lab's machine, if the runs have none.
+def learned_profile(observed_runs: Sequence[ObservedRun], name: str, machine_cores: int | None = None) -> CostProfile:
+    """Return the profile of ``observed_runs``. ``machine_cores``: cores of the lab's machine, if the runs have none.
 
     Runs without a known data size and runs without tasks are left out and counted. Raises SpecificationError if no
     run is left.
     """
     valid = [
         observed
-        for observed in watched
+        for observed in observed_runs
         if observed.run.origin is Origin.MEASURED and observed.run.status is RunStatus.VALID
     ]
     usable = [observed for observed in valid if observed.run.data_bytes and _has_tasks(observed)]
@@ -210,8 +210,8 @@ def _estimate(values: Iterable[float]) -> Uncertain:
     return Uncertain(middle, max(0.0, middle - spread), middle + spread, len(known))
 
 
-def _machine_cores(watched: Sequence[ObservedRun]) -> int | None:
-    cores = [node.cores for observed in watched for node in observed.run.recorded.nodes.values() if node.cores]
+def _machine_cores(observed_runs: Sequence[ObservedRun]) -> int | None:
+    cores = [node.cores for observed in observed_runs for node in observed.run.recorded.nodes.values() if node.cores]
     return int(median(cores)) if cores else None
 
 

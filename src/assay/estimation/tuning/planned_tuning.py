@@ -56,7 +56,7 @@ class PlannedTuning:
 
     plan: Plan
     tuner: Tuner
-    asked: TuningRequest
+    request: TuningRequest
     estimated: str | None = None
     """Basis of the initial estimate as text; None without an estimate."""
 
@@ -65,7 +65,7 @@ class PlannedTuning:
         space, possible = self.tuner.space, int(self.tuner.possible.sum())
         sample = f", a sample of {space.combinations:,}" if space.combinations > len(space.points) else ""
         lines = [
-            f"{self.asked.workload}: {possible:,} configurations can be tried{sample}; {self.tuner.budget} runs to "
+            f"{self.request.workload}: {possible:,} configurations can be tried{sample}; {self.tuner.budget} runs to "
             f"find the fastest ({self.tuner.strategy}), then {2 * self.tuner.pairs} to compare it with the plan's "
             "configuration"
         ]
@@ -80,13 +80,13 @@ class PlannedTuning:
     def keep(self, journal: CampaignJournal) -> None:
         """Write the description of the tuning to the campaign's folder, for later status requests."""
         description = {
-            "workload": self.asked.workload,
+            "workload": self.request.workload,
             "over": {dimension.name: list(dimension.levels) for dimension in self.tuner.space.dimensions},
             "defaults": self.tuner.space.levels(0),
             "budget": self.tuner.budget,
             "pairs": self.tuner.pairs,
             "strategy": str(self.tuner.strategy),
-            "warm": str(self.asked.warm),
+            "warm": str(self.request.warm),
             NOTHING_BETTER: False,
         }
         if not (journal.folder / TUNING).exists():

@@ -10,7 +10,7 @@ from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.drawing.style import FULL_PX
 from assay.interfaces.report.output.document import Block, Chapter, Line, Paragraph, ReportFigure
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.clusters.hardware import Bare, HardwareView
+from assay.questions.clusters.hardware import BareMeasurement, HardwareView
 from assay.text import language, numbers, slug
 
 DIAGRAMS_MAX = 3
@@ -23,7 +23,7 @@ def _rate(value: float) -> str:
     return f"{numbers.size(value)}/s"
 
 
-def _reached(bare: Bare | None) -> str:
+def _reached(bare: BareMeasurement | None) -> str:
     """Return the measured rate of a device, and its share of the described rate."""
     if bare is None:
         return "not measured"

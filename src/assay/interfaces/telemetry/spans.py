@@ -35,7 +35,9 @@ def receiver_address(url: str) -> str:
     """Return the address that takes spans; an address without a path gets OTLP's path. Raises SpecificationError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise SpecificationError(f"{url!r} is no address of HTTP", where="--otlp", hint="such as http://localhost:4318")
+        raise SpecificationError(
+            f"{url!r} is not an HTTP address", where="--otlp", hint="such as http://localhost:4318"
+        )
     return url if parts.path.strip("/") else url.rstrip("/") + TRACES_PATH
 
 

@@ -1,7 +1,7 @@
 """Credits of rented machines: what a machine may use above its baseline, and for how long.
 
 A bucket of credits is filled at the baseline rate and drained by use. While it has credits, the machine runs at its
-full rate. While it is empty, at the baseline. Units: core-seconds of CPU, bytes of volumes; rates per second.
+full rate; while it is empty, at the baseline. Units: core-seconds of CPU, bytes of volumes; rates per second.
 
 Source of CPU credits: Amazon EC2 User Guide, Key concepts for burstable performance instances. A credit is one minute
 of one vCPU. An instance earns baseline × vCPUs × 60 credits per hour, and accrues at most those of 24 hours.

@@ -28,7 +28,7 @@ class Measurement:
         return self.value / self.expected - 1 if self.expected else None
 
     @property
-    def is_off(self) -> bool:
+    def deviates(self) -> bool:
         """Whether the deviation from the specification exceeds :data:`DEVIATION_MAX`."""
         return self.deviation is not None and abs(self.deviation) > DEVIATION_MAX
 

@@ -17,8 +17,8 @@ each network port. ``GB``: each 10^9 bytes of the capacity of the layout's devic
 PERIODS_H = {"hour": 1, "month": 730}
 """Hours in a rented period; a month is a twelfth of 365 days."""
 YEAR_H = 8760
-RENEW_AFTER = datetime.timedelta(days=365)
-"""Age from which prices get a warning where hardware is chosen by them."""
+PRICE_AGE_MAX = datetime.timedelta(days=365)
+"""Maximum age of prices without a warning, where hardware is chosen by them."""
 UNKNOWN = "unknown"
 PARTS = ("nodes", "devices", "network")
 """Priced parts of a cluster."""
@@ -121,7 +121,7 @@ class PriceBook:
 
     def age_warning(self, today: datetime.date) -> str | None:
         """Return a warning with the date if the prices are more than a year old on ``today``; else None."""
-        if today - datetime.date.fromisoformat(self.date) <= RENEW_AFTER:
+        if today - datetime.date.fromisoformat(self.date) <= PRICE_AGE_MAX:
             return None
         return f"warning: the prices of {self.name} are of {self.date}, more than a year ago: choose by present prices"
 

@@ -10,7 +10,7 @@ JOBS_PACKAGE = "io.github.assay.jobs."
 """Java package of assay's Hadoop programs that stock Hadoop lacks (sources in java/jobs)."""
 _FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")
 _ERROR_LINE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
-_WORDS_MAX = 300
+_LINE_CHARACTERS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Outcome:
 
     def error_lines(self, most: int = 3) -> list[str]:
         """Return the last lines that report an error, else the last lines, without stack frames and repetitions."""
-        lines = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
+        lines = [line.strip()[:_LINE_CHARACTERS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
         return list(dict.fromkeys([line for line in lines if _ERROR_LINE.search(line)] or lines))[-most:]
 
 

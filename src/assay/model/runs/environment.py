@@ -52,7 +52,7 @@ class LayoutDirectories:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """Contents of a cluster under the run's layout; None and empty: not recorded."""
+    """A cluster as the run's layout uses it; None and empty: not recorded."""
 
     name: str = ""
     placement: str = ""

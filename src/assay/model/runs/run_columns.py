@@ -140,15 +140,15 @@ def _decoded(name: str, text: Any) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, TypeError) as error:
-        raise ValueError(f"{name} is no JSON: {error}") from error
+        raise ValueError(f"{name} is not JSON: {error}") from error
 
 
 def check_run(run: Run) -> None:
     """Raise ValueError with the reason for a run that assay can't have exported."""
     if not _RUN_ID.fullmatch(run.run_id):
-        raise ValueError(f"run_id is {run.run_id[:40]!r}, which is no id of a run")
+        raise ValueError(f"run_id is {run.run_id[:40]!r}, which is not a run id")
     if not _CAMPAIGN_ID.fullmatch(run.campaign_id):
-        raise ValueError(f"campaign_id is {run.campaign_id[:40]!r}, which is no id of a campaign")
+        raise ValueError(f"campaign_id is {run.campaign_id[:40]!r}, which is not a campaign id")
     if not run.workload:
         raise ValueError("workload is empty")
     for name, number in {"duration_s": run.duration_s, "lab_scale": run.lab_scale or 0.0, **run.metrics}.items():

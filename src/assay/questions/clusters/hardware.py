@@ -23,7 +23,7 @@ READ, WRITE, LINK = "sequential_read_bytes_per_s", "sequential_write_bytes_per_s
 
 
 @dataclass(frozen=True, slots=True)
-class Bare:
+class BareMeasurement:
     """One metric of all equal devices or links, measured without load."""
 
     median: float
@@ -44,7 +44,7 @@ class NodeRow:
     cores: int
     memory_bytes: int
     nic_bits_per_s: float
-    link: Bare | None
+    link: BareMeasurement | None
     """Its links, in each direction between two nodes."""
 
 
@@ -62,8 +62,8 @@ class DeviceRow:
     capacity_bytes: int
     read_bytes_per_s: float
     write_bytes_per_s: float
-    read: Bare | None
-    write: Bare | None
+    read: BareMeasurement | None
+    write: BareMeasurement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _measured(repository: Repository, runs: Iterable[Run]) -> Sequence[Measureme
 
 def _bare_measurement(
     measured: Iterable[Measurement], metric: str, nodes: set[str], subjects: set[str] | None
-) -> Bare | None:
+) -> BareMeasurement | None:
     measurements = [
         m for m in measured if m.metric == metric and m.node in nodes and (subjects is None or m.subject in subjects)
     ]
@@ -125,7 +125,7 @@ def _bare_measurement(
         return None
     shares = [m.value / m.expected for m in measurements if m.expected]
     values = [m.value for m in measurements]
-    return Bare(median(values), min(values), len(values), median(shares) if shares else None)
+    return BareMeasurement(median(values), min(values), len(values), median(shares) if shares else None)
 
 
 def _nodes(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list[NodeRow]:

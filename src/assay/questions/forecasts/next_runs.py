@@ -59,7 +59,7 @@ class NextRun:
     """None where the 90 % interval is too wide, or unknown."""
     low_s: float | None
     high_s: float | None
-    doubt_left: float
+    uncertainty_after: float
     """Standard deviation of the requested ratio or times after this run, as a factor minus 1: 0.1 is 10 %."""
 
 
@@ -70,7 +70,7 @@ class NextRunsAnswer:
     about: str
     candidates: int
     measured: int
-    doubt: float
+    uncertainty: float
     runs: tuple[NextRun, ...]
     same: dict[str, str]
     """Levels that all candidates share, of factors that vary among other runs."""
@@ -162,9 +162,9 @@ def next_runs_by(
             float(answers.expected_s[at]) if stated[at] else None,
             float(answers.low_s[at]) if np.isfinite(answers.low_s[at]) else None,
             float(answers.high_s[at]) if np.isfinite(answers.high_s[at]) else None,
-            float(np.expm1(doubt)),
+            float(np.expm1(uncertainty)),
         )
-        for at, doubt in zip(chosen.order, chosen.uncertainty[1:], strict=True)
+        for at, uncertainty in zip(chosen.order, chosen.uncertainty[1:], strict=True)
     )
     same = {name: candidates.columns[name].text(0) or "none" for name in varied if name not in several}
     factors = [] if about == SURFACE else [factor_named(about, known.model.encoding, "--about").name]
@@ -172,7 +172,7 @@ def next_runs_by(
         about=about,
         candidates=len(candidates),
         measured=len(measured),
-        doubt=float(np.expm1(chosen.uncertainty[0])),
+        uncertainty=float(np.expm1(chosen.uncertainty[0])),
         runs=runs,
         same=same,
         unpredicted=sum(run.expected_s is None for run in runs),
@@ -363,9 +363,9 @@ def _replayed(
 
 def next_runs_sentence(answer: NextRunsAnswer) -> str:
     """Return how far the runs would reduce the model's uncertainty."""
-    left = answer.runs[-1].doubt_left if answer.runs else answer.doubt
+    left = answer.runs[-1].uncertainty_after if answer.runs else answer.uncertainty
     runs = plural(len(answer.runs), "run")
-    change = f"from {format_percent(answer.doubt, 1)} to {format_percent(left, 1)}"
+    change = f"from {format_percent(answer.uncertainty, 1)} to {format_percent(left, 1)}"
     return f"{runs} would reduce the model's uncertainty {change}."
 
 

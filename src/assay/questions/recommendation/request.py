@@ -33,7 +33,7 @@ class Objective(StrEnum):
     PRICE = "price"
     """Price of the cluster over the years."""
     DAY_COST = "job"
-    """Cost of a day's work: its share, by the hour, of the price."""
+    """Cost of a day's work: the hours that it takes, at the price per hour."""
     TIME = "time"
     """Run time of a day's work."""
 
@@ -58,7 +58,7 @@ class RecommendRequest:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     workloads: tuple[str, ...] = WORKLOADS
-    """``NAME:SIZE[:HOW OFTEN[:OPTIONS]]`` each."""
+    """One text per workload: ``NAME:SIZE[:HOW OFTEN[:OPTIONS]]``."""
     catalogue: str = ""
     """Name of a stored catalogue, for requests that carry no ``catalogue_text``."""
     budget: str = ""

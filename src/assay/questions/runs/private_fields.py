@@ -2,8 +2,9 @@
 
 In: runs with their task attempts and traces. Out: the same runs without private fields, and the list of removed fields.
 Times, metrics, phases, factors and parameters stay. Nodes are numbered within each run. Free texts (causes, details of
-checks, warnings, names of jobs and stages) go completely, because a text may quote a command or a path. A parameter
-goes if its value is an absolute path, an address, an account at a host, or contains a recorded name of a host or user.
+checks, warnings, names of jobs and stages) are removed as a whole, because a text may quote a command or a path. A
+parameter is removed if its value is an absolute path, an address, an account at a host, or contains a recorded name of
+a host or user.
 """
 
 import re

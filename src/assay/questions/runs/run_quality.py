@@ -29,7 +29,7 @@ class NotValid:
     """Why runs are not valid, most frequent cause first."""
 
     not_valid: int
-    looked_at: int
+    examined: int
     causes: tuple[Cause, ...]
 
 
@@ -66,7 +66,7 @@ class AnomalousRuns:
     """Anomalies, most serious first."""
 
     total: int
-    looked_at: int
+    examined: int
     anomalies: tuple[AnomalousRun, ...]
 
 
@@ -136,4 +136,4 @@ def anomalous_runs(
 
 def anomalies_sentence(outliers: AnomalousRuns) -> str:
     """Return the number of outliers and of runs that were examined."""
-    return f"{plural(outliers.total, 'outlier')} among {outliers.looked_at:,} valid runs."
+    return f"{plural(outliers.total, 'outlier')} among {outliers.examined:,} valid runs."

@@ -75,7 +75,7 @@ def outlier_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
 class FlagCount:
     """Number of flagged runs among some runs, by kind, most frequent first."""
 
-    looked_at: int
+    examined: int
     flagged: int
     kinds: tuple[tuple[str, int], ...]
 
@@ -86,7 +86,7 @@ class FlagCount:
             return ""
         kinds = ", ".join(f"{number} {kind}" for kind, number in self.kinds)
         outliers = "is an outlier" if self.flagged == 1 else "are outliers"
-        return f"{self.flagged:,} of {plural(self.looked_at, 'run')} {outliers} ({kinds})"
+        return f"{self.flagged:,} of {plural(self.examined, 'run')} {outliers} ({kinds})"
 
 
 def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagCount:
@@ -108,4 +108,4 @@ def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagC
 def flag_count_of(repository: Repository, known: Flagged, run_ids: Sequence[str]) -> FlagCount:
     """Return the number of flagged runs among those with these ids."""
     count = flag_count(known.table, repository.positions_of(known.table, run_ids))
-    return replace(count, looked_at=len(run_ids))
+    return replace(count, examined=len(run_ids))

@@ -144,7 +144,7 @@ def _baseline(repository: Repository, table: RunTable, reference: str) -> float:
         run = repository.run(reference)
     except RepositoryError as error:
         raise SpecificationError(
-            f"{reference!r} is no time, condition, campaign or run",
+            f"{reference!r} is not a time, condition, campaign or run",
             where="baseline",
             hint="a time (2026-11-01), a condition (COLUMN=LEVEL), or the beginning of a run's or campaign's id",
         ) from error

@@ -50,7 +50,7 @@ class OutlierComparison:
     """All outliers among the selected runs."""
 
     odd: tuple[JudgedOutlier, ...]
-    looked_at: int
+    examined: int
     flagged_by: dict[str, int]
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.foundation.errors import RepositoryError
-from assay.foundation.process import scope, start_ticks
+from assay.foundation.process import pid_namespace_id, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
 """Age at which an unfinished folder of another machine counts as abandoned, in seconds: its process can't be
@@ -29,7 +29,7 @@ _TEMPORARY = "assay-index"
 
 def _writer_name(label: str) -> str:
     pid = os.getpid()
-    return f"{label}~{scope()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
+    return f"{label}~{pid_namespace_id()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
 
 
 @contextmanager
@@ -70,7 +70,7 @@ class TemporaryFolders:
         with self._lock:
             if parent not in self._folders:
                 for entry in os.scandir(parent):
-                    if entry.name.startswith(f"{_TEMPORARY}~{scope()}~") and _is_dead(entry, time.time()):
+                    if entry.name.startswith(f"{_TEMPORARY}~{pid_namespace_id()}~") and _is_dead(entry, time.time()):
                         shutil.rmtree(entry.path, ignore_errors=True)
                 path = Path(parent, _writer_name(_TEMPORARY))
                 path.mkdir(mode=0o700)
@@ -99,7 +99,7 @@ def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
 
 def _is_dead(entry: os.DirEntry[str], now_unix_s: float) -> bool:
     match entry.name.split("~"):
-        case [_, where, pid, start, _] if where == scope() and pid.isdecimal():
+        case [_, where, pid, start, _] if where == pid_namespace_id() and pid.isdecimal():
             return str(start_ticks(int(pid))) != start
     try:
         return now_unix_s - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_AGE_MAX_S

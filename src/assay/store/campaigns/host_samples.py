@@ -18,7 +18,7 @@ SAMPLES = "samples.json"
 NODES_MAX = 100
 """Maximum number of nodes in the file: the first ones of the cluster."""
 AGE_S_MAX = 60.0
-"""Age of the file from which on its samples are ignored, in seconds."""
+"""Maximum age of a file whose samples are read, in seconds."""
 _BYTES_MAX = 4_000_000
 """Maximum number of bytes read."""
 

@@ -18,7 +18,7 @@ PHASES, ATTEMPTS, COUNTERS = 91_000_000, 92_000_000, 93_000_000
 _NS_PER_S = 1_000_000_000
 _STATE, _EVENT = 1, 2
 _THOUSANDTHS = 1000
-"""Factor of counters that are no bytes, because values are whole numbers."""
+"""Factor of counters other than bytes, because Paraver's values are whole numbers."""
 _COLOURS = ((210, 210, 210), (42, 120, 214), (224, 117, 45), (120, 94, 190), (38, 150, 90), (190, 60, 90), (90, 90, 90))
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 DATASET_VERSION = 1
-"""Version of the dataset's form. assay adds runs to no other version."""
+"""Version of the dataset's form. assay adds runs only to datasets of this version."""
 TABLES = ("runs", "tasks", "traces")
 METADATA_FOLDER = "_assay"
 """Folder of the dataset's description. Readers of Parquet skip names that start with an underscore."""

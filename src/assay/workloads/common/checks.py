@@ -55,7 +55,7 @@ def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
 
 
 def unfinished_check(name: str, program: str, outcome: Outcome | None) -> Check:
-    """Return the check ``name`` as failed, because ``program``, which makes it, did not run to its end."""
+    """Return the failed check ``name``: ``program``, which performs it, did not run to its end."""
     words = " | ".join(outcome.error_lines()) if outcome else "it was not started"
     return Check(name, False, f"{program} could not run: {words}")
 

@@ -28,7 +28,7 @@ class Input:
     path: str = ""
     """Folder that the generator writes."""
     exact: bool = True
-    """Whether the data has exactly ``data_bytes``; random text is only about as long."""
+    """Whether the data has exactly ``data_bytes``; the size of random text is approximate."""
     needs: Input | None = None
     """The input that the generator needs."""
     files: int | None = None

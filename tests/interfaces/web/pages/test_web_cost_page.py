@@ -104,7 +104,8 @@ def test_a_changed_price_may_be_in_thousands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("price", "words"), [("price.nothing", "has no price"), ("price.x", "is no price"), ("price.y", "is no price")]
+    ("price", "words"),
+    [("price.nothing", "has no price"), ("price.x", "is not a price"), ("price.y", "is not a price")],
 )
 def test_an_invalid_price_is_an_error(client: TestClient, price: str, words: str) -> None:
     value = {"price.nothing": "1", "price.x": "dear", "price.y": "-1"}[price]

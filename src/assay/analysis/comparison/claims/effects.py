@@ -38,8 +38,9 @@ class Effects:
     log_rate: Floats
     """Increase of the logarithm of the hourly price per unit of the factor; NaN if unknown."""
     members: Ints
-    """The configurations of all groups; ``member_of``: the group of each."""
+    """The configurations of all groups."""
     member_of: Ints
+    """The group of each configuration in :attr:`members`."""
     rounding: Floats
     """Maximum error of each gain because times are rounded."""
     sessions: Imbalance

@@ -64,9 +64,9 @@ class ClaimTest(StrEnum):
     NO_DIFFERENCE = "no difference"
     """The gain is within the margin of equivalence; contradicted if it is outside."""
     SMALLER_WITH = "smaller with"
-    """The gain without the condition is more than the margin larger than with it; contradicted if it is not."""
+    """The gain without the condition exceeds the gain with it by more than the margin; otherwise contradicted."""
     ONLY_WITH = "only with"
-    """There is a gain with the condition and none that pays without it."""
+    """With the condition there is a gain; without it, no gain that pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Claim:
     """The property that the gain depends on, according to the claim."""
     with_and_without: tuple[str, str] = ("", "")
     """Names of the condition's two sides."""
-    alike: Contrast | None = None
-    """Contrast in which both sides of the condition must be equal when they are compared within a cluster."""
+    equal_in: Contrast | None = None
+    """Contrast whose level must be equal on both sides of the condition, when they are compared within a cluster."""
     in_cost: bool = False
 
 
@@ -125,7 +125,7 @@ CLAIMS = (
         CONTAINERS,
         condition=MANY_DISKS,
         with_and_without=("several disks", "one disk"),
-        alike=SSD_OR_HDD,
+        equal_in=SSD_OR_HDD,
     ),
     Claim(
         "infiniband-needs-ssd",
@@ -242,9 +242,9 @@ def _gain_with_condition(claim: Claim, study: Study, among: Mask) -> _Outcome:
 
     Different clusters differ in more than the condition.
     """
-    alike = study.contrasts[claim.alike] if claim.alike else None
+    equal_in = study.contrasts[claim.equal_in] if claim.equal_in else None
     split = study.contrasts[_condition(claim)]
-    effects = within_clusters(study, effects_of(study, claim.contrast, among), split, alike)
+    effects = within_clusters(study, effects_of(study, claim.contrast, among), split, equal_in)
     priced = effects.in_cost
     without_prices = claim.in_cost and not len(priced.gain)
     if claim.in_cost and not without_prices:

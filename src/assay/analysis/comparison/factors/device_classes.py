@@ -26,7 +26,7 @@ class DeviceClass(StrEnum):
     HYBRID = "hybrid"
     """Local devices of several kinds."""
     REMOTE = "remote volumes"
-    """HDFS blocks on volumes across the network, whatever holds intermediate data."""
+    """HDFS blocks on network volumes; intermediate data on any device."""
 
 
 _SINGLE_KIND: Final = {

@@ -305,7 +305,7 @@ def _merged(merges: float | None, requests: float | None) -> str:
 def purposes_table(detail: RunDetail) -> TextTable:
     """Return bytes and request sizes by purpose, with the bytes that the jobs' counters requested."""
     measured = {use.purpose: use for use in detail.by_purpose}
-    demands = {demand.purpose: demand for demand in detail.asked}
+    demands = {demand.purpose: demand for demand in detail.requested}
     order = [purpose for purpose in Purpose if purpose in measured or (purpose in demands and measured)]
     rows = []
     for purpose in order:

@@ -62,9 +62,9 @@ class _ForeignApplications:
 
     def see(self, apps: list[dict[str, Any]]) -> None:
         """Record the applications in ``apps`` that started before assay's application."""
-        theirs = [app for app in apps if str(app.get("id")) in self.before]
-        self.names |= {str(app.get("id")) for app in theirs}
-        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in theirs))
+        cluster_defaults = [app for app in apps if str(app.get("id")) in self.before]
+        self.names |= {str(app.get("id")) for app in cluster_defaults}
+        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in cluster_defaults))
 
     def warnings(self) -> tuple[CodedWarning, ...]:
         """Return a warning if other applications held cores."""
@@ -80,7 +80,7 @@ class SparkInstallation:
 
     client: SparkClient
     facts: EngineFacts
-    theirs: Mapping[str, str]
+    cluster_defaults: Mapping[str, str]
     """The cluster's ``spark-defaults.conf``."""
     built_in: Mapping[str, str]
     """This Spark's built-in defaults."""
@@ -106,7 +106,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         return {
             **hadoop_parameters,
             **installation.built_in,
-            **spark_parameters(installation.theirs),
+            **spark_parameters(installation.cluster_defaults),
             **self._settings(parameters),
         }
 
@@ -138,7 +138,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         if words := await self.hadoop.health_check():
             return words
         try:
-            await _alive(self.master, self._found.client)
+            await _require_live_master(self.master, self._found.client)
         except (EngineError, HostError) as error:
             return error.message
         return None
@@ -159,7 +159,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         recordings = await profiler.begin() if profiler else None
         if profiler and recordings:
             for name, jvm in ((DRIVER_JAVA_OPTIONS, DRIVER), (EXECUTOR_JAVA_OPTIONS, f"{EXECUTOR}{EXECUTOR_ID}")):
-                existing = chosen.get(name) or installation.theirs.get(name, "")
+                existing = chosen.get(name) or installation.cluster_defaults.get(name, "")
                 chosen[name] = f"{existing} {profiler.option(recordings, jvm)}".strip()
         command = [
             installation.client.submit,
@@ -215,7 +215,7 @@ def _page(edge: Transport, client: SparkClient) -> Endpoint:
     return Endpoint(edge, host, int(port))
 
 
-async def _alive(edge: Transport, client: SparkClient) -> None:
+async def _require_live_master(edge: Transport, client: SparkClient) -> None:
     """Raise EngineError if Spark's standalone master does not serve or has no live worker."""
     if client.on_yarn:
         return
@@ -243,22 +243,22 @@ class AttachedSpark(SparkProvider[AttachedHadoop, SparkInstallation]):
     async def install(self, show: ShowProgress) -> SparkInstallation:
         """Check that the running Spark answers, and copy assay's programs for it to the edge node."""
         client, edge, entered = self._client, self._hadoop.holder, self._hadoop.entered
-        show("asking the running Spark")
+        show("checking the running Spark")
         version = await _version(edge, client)
-        await _alive(edge, client)
+        await _require_live_master(edge, client)
         spark = await asyncio.to_thread(require, show)
-        _same(spark, version, f"{edge.name}: {client.submit}")
+        _require_same_version(spark, version, f"{edge.name}: {client.submit}")
         jobs_jar = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
         built = await asyncio.to_thread(programs.require, spark, jobs_jar, show)
         program_jar = await programs.ship({edge.name: edge}, built.jar, self._cluster.home)
-        theirs = await _defaults(edge, client)
-        logs = logs_of(theirs, entered, show)
+        cluster_defaults = await _defaults(edge, client)
+        logs = logs_of(cluster_defaults, entered, show)
         if logs.ours:
             await logs.storage.make(logs.path)
         hadoop = entered.facts
         facts = replace(hadoop, name=AttachedSparkEngine.rules.name, version=f"{version} on Hadoop {hadoop.version}")
         return SparkInstallation(
-            client, facts, theirs, built.defaults, program_jar, str(hadoop.programs_directory), logs
+            client, facts, cluster_defaults, built.defaults, program_jar, str(hadoop.programs_directory), logs
         )
 
     async def provide(self, configuration: Configuration, show: ShowProgress) -> ProvidedEngine:
@@ -289,11 +289,11 @@ async def _version(edge: Transport, client: SparkClient) -> str:
     return match[1]
 
 
-def _same(ours: SparkDistribution, version: str, where: str) -> None:
+def _require_same_version(ours: SparkDistribution, version: str, where: str) -> None:
     """Raise EngineError if assay's programs would be compiled for another minor version of Spark."""
     if ours.version.split(".")[:2] != version.split(".")[:2]:
         raise EngineError(
-            f"Spark {version} runs there, and assay's own programs would be compiled for Spark {ours.version}",
+            f"the cluster runs Spark {version}, but assay's own programs would be compiled for Spark {ours.version}",
             where=where,
             hint=f"set SPARK_HOME on this machine to an unpacked Spark {version}",
         )

@@ -34,7 +34,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     except ValueError:
         share = -1.0
     if not 0 <= share <= 10:
-        raise SpecificationError(f"{value!r} is no share", where="--max-slowdown", hint="such as 5% or 0.05")
+        raise SpecificationError(f"{value!r} is not a share", where="--max-slowdown", hint="such as 5% or 0.05")
     return share
 
 

@@ -90,7 +90,7 @@ def _print_two_opinions(
         for run in opinions.odd
     ]
     counts = ", ".join(f"{number} flagged by {source}" for source, number in opinions.flagged_by.items())
-    click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.looked_at:,} valid runs: {counts}.")
+    click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.examined:,} valid runs: {counts}.")
     if cells:
         click.echo()
         print_rows(

@@ -115,7 +115,7 @@ def _show(answer: NextRunsAnswer, limit: int | None) -> None:
             *(level_text(name, run.configuration[name]) for name in names),
             NO_VALUE if run.expected_s is None else seconds(run.expected_s),
             interval_s(run.low_s, run.high_s),
-            format_percent(run.doubt_left, 1),
+            format_percent(run.uncertainty_after, 1),
         )
         for number, run in enumerate(answer.runs, start=1)
     ]

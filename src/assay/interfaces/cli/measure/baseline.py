@@ -87,7 +87,7 @@ def _json(measured: DeviceBaseline) -> dict[str, Any]:
                 "expected": measurement.expected,
                 "modelled": measurement.modelled,
                 "deviation": measurement.deviation,
-                "off": measurement.is_off,
+                "deviates": measurement.deviates,
             }
             for measurement in measured.measurements
         ],
@@ -95,12 +95,14 @@ def _json(measured: DeviceBaseline) -> dict[str, Any]:
 
 
 def _marks(measurement: Measurement) -> str:
-    return ", ".join(word for word, holds in (("modelled", measurement.modelled), ("off", measurement.is_off)) if holds)
+    return ", ".join(
+        word for word, holds in (("modelled", measurement.modelled), ("off", measurement.deviates)) if holds
+    )
 
 
 def _print(measured: DeviceBaseline, limit: int | None) -> None:
     """Print the number of deviations, then the measurements, with deviations first."""
-    off = sum(measurement.is_off for measurement in measured.measurements)
+    off = sum(measurement.deviates for measurement in measured.measurements)
     figures = plural(off, "figure deviates", "figures deviate") if off else "No figure deviates"
     check = " Check that nothing else uses the machine." if off else ""
     click.echo(f"{figures} from the specification by more than {format_percent(DEVIATION_MAX)}.{check}\n")
@@ -115,7 +117,7 @@ def _print(measured: DeviceBaseline, limit: int | None) -> None:
                 "" if measurement.deviation is None else f"{100 * measurement.deviation:+.1f} %",
                 _marks(measurement),
             )
-            for measurement in sorted(measured.measurements, key=lambda measurement: not measurement.is_off)
+            for measurement in sorted(measured.measurements, key=lambda measurement: not measurement.deviates)
         ],
         limit=limit,
         title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),

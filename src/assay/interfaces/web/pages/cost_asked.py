@@ -88,7 +88,7 @@ def amount_of(name: str, text: str) -> float:
         amount = _amount_in_words(text[:40])
     if not amount.is_finite() or not 0 <= amount < Decimal("1e15"):
         hint = "write a number from 0 up in the price book's currency, such as 1.2 or 100k"
-        raise SpecificationError(f"{text[:40]!r} is no price", where=name[:_FIELD_CHARACTERS_MAX], hint=hint)
+        raise SpecificationError(f"{text[:40]!r} is not a price", where=name[:_FIELD_CHARACTERS_MAX], hint=hint)
     return float(amount)
 
 

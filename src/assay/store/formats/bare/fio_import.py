@@ -153,33 +153,33 @@ def _imported_run(where: str, report: FioReport, job: FioJob) -> ImportedRun:
     return ImportedRun(f"{job.name} {digest}", where, run)
 
 
-def _metrics(way: str, did: FioDirection) -> dict[str, float]:
+def _metrics(direction: str, figures: FioDirection) -> dict[str, float]:
     """Return one direction's figures; empty if the job moved no data in this direction."""
-    if not did.io_bytes and not did.bytes_per_s and not did.iops:
+    if not figures.io_bytes and not figures.bytes_per_s and not figures.iops:
         return {}
     latencies = {
-        f"{way}_latency_mean_s": did.latency_mean_s,
-        f"{way}_completion_p50_s": did.completion_p50_s,
-        f"{way}_completion_p99_s": did.completion_p99_s,
+        f"{direction}_latency_mean_s": figures.latency_mean_s,
+        f"{direction}_completion_p50_s": figures.completion_p50_s,
+        f"{direction}_completion_p99_s": figures.completion_p99_s,
     }
     metrics = {name: value for name, value in latencies.items() if value is not None}
     for value, most in (
-        (did.io_bytes, _BYTES_MAX),
-        (did.bytes_per_s, _BYTES_PER_S_MAX),
-        (did.iops, _IOPS_MAX),
-        (did.runtime_s, _DURATION_S_MAX),
+        (figures.io_bytes, _BYTES_MAX),
+        (figures.bytes_per_s, _BYTES_PER_S_MAX),
+        (figures.iops, _IOPS_MAX),
+        (figures.runtime_s, _DURATION_S_MAX),
         *((value, _LATENCY_S_MAX) for value in metrics.values()),
     ):
         if not 0 <= value <= most:
-            raise FormatError(f"has an impossible {way} value: {float(min(value, 1e300)):.6g}")
+            raise FormatError(f"has an impossible {direction} value: {float(min(value, 1e300)):.6g}")
     if not math.isclose(
-        did.bytes_per_s * did.runtime_s,
-        did.io_bytes,
+        figures.bytes_per_s * figures.runtime_s,
+        figures.io_bytes,
         rel_tol=_CONTRADICTION,
-        abs_tol=did.bytes_per_s * _CLOCK_S + 1024 * (1 + did.runtime_s),
+        abs_tol=figures.bytes_per_s * _CLOCK_S + 1024 * (1 + figures.runtime_s),
     ):
-        raise FormatError(f"its {way} bytes, bandwidth and runtime contradict each other")
-    return {f"{way}_mb_per_s": did.bytes_per_s / 1e6, f"{way}_iops": did.iops, **metrics}
+        raise FormatError(f"its {direction} bytes, bandwidth and runtime contradict each other")
+    return {f"{direction}_mb_per_s": figures.bytes_per_s / 1e6, f"{direction}_iops": figures.iops, **metrics}
 
 
 def _named(options: dict[str, str]) -> dict[str, str]:

@@ -64,9 +64,7 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
     for job, alone in confs.items():
         if job not in parsed:
             for source in alone:
-                yield SkippedItem(
-                    source.name, f"the configuration of {job}, of which no readable history is among the files"
-                )
+                yield SkippedItem(source.name, f"the configuration of {job}, whose history is missing or can't be read")
 
 
 def _conf_of(name: str) -> str | None:

@@ -99,7 +99,7 @@ def check_texts(values: Mapping[str, str], origin: Origin) -> None:
 
 
 def label_of(values: Mapping[str, str], origin: Origin) -> Run:
-    """Return the run that all rows with equal texts copy."""
+    """Return a run with these texts, which all rows with equal texts copy."""
     status, cause = _status(values)
     cluster = hardware_of(values)
     return foreign_run(

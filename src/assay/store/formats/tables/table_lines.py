@@ -31,13 +31,13 @@ class Rows:
     """Line numbers of the rows."""
     lines: Sequence[str] | None
     """Texts of the rows if no row has a quotation mark."""
-    apart: Sequence[list[str] | str] = ()
+    cells: Sequence[list[str] | str] = ()
     """Otherwise each row's cells, or the reason why they are invalid: invalid cells may be too large to keep."""
 
     def rows_one_by_one(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
         """Yield each row that is not blank: its line, with its cells or the reason why they are invalid."""
         if self.lines is None:
-            yield from ((number, cells) for number, cells in zip(self.numbers, self.apart, strict=True))
+            yield from ((number, cells) for number, cells in zip(self.numbers, self.cells, strict=True))
             return
         for number, line in zip(self.numbers, self.lines, strict=True):
             if line and not is_blank(cells := line.split(separator)):

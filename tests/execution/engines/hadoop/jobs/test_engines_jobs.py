@@ -84,7 +84,7 @@ async def test_a_jar_that_cannot_be_built_stops_only_its_programs(
     monkeypatch.setenv("PATH", str(tmp_path))
     lines: list[str] = []
     shipped = await jobs.ship({}, "/home/assay", lines.append)
-    assert shipped.behind("a:b") == "a:b"
+    assert shipped.with_jar("a:b") == "a:b"
     shipped.require_for(STOCK)
     with pytest.raises(EngineError, match="javac"):
         shipped.require_for(ASSAY_PROGRAM)
@@ -101,7 +101,7 @@ async def test_the_jar_is_put_on_every_host(sources: Path, tmp_path: Path) -> No
     name = f"jobs-{hashlib.sha256(b'jar').hexdigest()[:12]}.jar"
     assert shipped == JobsJar(f"{home}/{name}")
     assert (home / name).read_bytes() == b"jar"
-    assert shipped.behind("a:b") == f"a:b:{shipped.path}"
+    assert shipped.with_jar("a:b") == f"a:b:{shipped.path}"
     shipped.require_for(ASSAY_PROGRAM)
 
 

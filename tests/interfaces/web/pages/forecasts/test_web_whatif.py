@@ -125,7 +125,7 @@ def test_a_bare_number_and_one_with_its_unit_ask_the_same(client: TestClient, ru
         ("data=900000", "are needed with all copies"),
         ("nic=0", "more than 0"),
         ("price.Nothing=3", "has no price"),
-        ("price.All-HDD configuration=x", "is no price"),
+        ("price.All-HDD configuration=x", "is not a price"),
     ],
 )
 def test_an_impossible_question_is_explained_and_the_controls_remain(

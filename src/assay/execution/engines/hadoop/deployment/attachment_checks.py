@@ -21,7 +21,7 @@ from assay.specs.fields import unknown
 
 
 def without_login(node_hosts: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return the hosts of NodeManagers, by name or address, that are no host of the cluster file.
+    """Return the hosts of NodeManagers, by name or address, that the cluster file does not name.
 
     ``names``: the name or address of each host of the cluster file. Domains are not compared. A cluster of one host may
     name it localhost.

@@ -79,7 +79,7 @@ class DeployedHadoop(LockedProvider[HadoopEngine]):
         self._installed = _InstalledHadoop(
             ports=ports,
             jobs=jobs,
-            classpath=jobs.behind(distribution.classpath_at(home)),
+            classpath=jobs.with_jar(distribution.classpath_at(home)),
             native=f"{home}/lib/native",
             java_homes=java_homes,
             classes=await ClassArchive.of(distribution, java) if shared else None,

@@ -21,7 +21,7 @@ from assay.model import JOBS_PACKAGE, Program
 
 _JAR = "assay-jobs.jar"
 _NAME_CHARS = 12
-"""Hexadecimal digits of a content's SHA-256 in a file's name."""
+"""Number of hexadecimal digits of a checksum in a file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class JobsJar:
     path: str | None
     problem: EngineError | None = None
 
-    def behind(self, classpath: str) -> str:
+    def with_jar(self, classpath: str) -> str:
         """Return ``classpath`` with the jar appended; unchanged if the jar is missing."""
         return f"{classpath}:{self.path}" if self.path else classpath
 

@@ -292,7 +292,7 @@ def render(deployment: Deployment, node: Node) -> dict[str, str]:
         files[name] = _xml(chosen)
     if remaining:
         raise SpecificationError(
-            f"no Hadoop file takes {', '.join(remaining)}",
+            f"no configuration file of Hadoop has {', '.join(remaining)}",
             hint=f"an engine parameter starts with one of {', '.join(p for ps in _FILES.values() for p in ps)}",
         )
     return {**files, "log4j.properties": _LOG4J}

@@ -129,7 +129,7 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
         if not text:
             continue
         if option.name in _WHOLE and not text.isdecimal():
-            raise SpecificationError(f"{text[:40]!r} is no whole number", where=option.name)
+            raise SpecificationError(f"{text[:40]!r} is not a whole number", where=option.name)
         given[option.name] = int(text[:9]) if option.name in _WHOLE else text.replace("\r\n", "\n")
     return UploadedLogRequest(**given)
 
