@@ -46,7 +46,7 @@ def flagged(table: RunTable) -> dict[str, Mask]:
     anomalies = find_anomalies(table)
     first[anomalies.positions] = True
     not_done[anomalies.of_kind(Kind.NOT_DONE)] = True
-    second = second_opinion(table, but=not_done).outliers(table)
+    second = second_opinion(table, unsound=not_done).outliers(table)
     return {"repetitions and floors": first, "prediction": second, "either": first | second}
 
 

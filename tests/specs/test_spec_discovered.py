@@ -32,7 +32,7 @@ def written(folder: Path, hosts: list[Survey], wish: DiscoveryOptions | None = N
         ({}, "nic: 10Gbit/s  # as negotiated"),
         ({"nics": {"eth0": nic(driver=None, hardware=False)}}, "nic: 10Gbit/s  # guessed: it is virtual: its rate"),
         ({"nics": {"eth0": nic(driver="virtio_net")}}, "nic: 10Gbit/s  # guessed: it is virtual (driver virtio_net)"),
-        ({"nics": {"eth0": nic(speed_mbit_per_s=None)}}, "nic: 10Gbit/s  # guessed: the driver ixgbe tells no rate"),
+        ({"nics": {"eth0": nic(speed_mbit_per_s=None)}}, "nic: 10Gbit/s  # guessed: the driver ixgbe reports no rate"),
         (
             {"control_group": ControlGroup(4 * 2**30, None)},
             "memory: 4GiB  # the control group's limit; the machine has",

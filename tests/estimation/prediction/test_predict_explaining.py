@@ -73,6 +73,6 @@ def test_runs_that_are_known_to_be_unsound_teach_nothing(table: RunTable) -> Non
     died = np.arange(len(table)) % 3 == 0
     times_s = np.where(died, 7.0, table.values["duration_s"])
     changed = replace(table, values={**table.values, "duration_s": times_s})
-    odd = second_opinion(changed, but=died).outliers(changed)
+    odd = second_opinion(changed, unsound=died).outliers(changed)
     assert odd[died].all()
     assert odd[~died].mean() <= 0.05

@@ -355,4 +355,4 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
 
 def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:
     executor, _ = Scene(tmp_path, repetitions=2).go()
-    assert all("no like run" in limit for limit in executor.limits[:6])
+    assert all("no comparable run" in limit for limit in executor.limits[:6])

@@ -107,7 +107,7 @@ def test_the_time_limit_is_the_plans_or_a_multiple_of_like_runs_or_the_default_a
     assert "default" in time_limit(planned, free, []).why
     limit = time_limit(planned, free, [like(planned, 100.0), like(planned, 120.0)])
     assert limit.seconds == 480
-    assert limit.why == "4 × the longest of 2 like runs (2 min 00 s)"
+    assert limit.why == "4 × the longest of 2 comparable runs (2 min 00 s)"
     assert time_limit(planned, free, [like(planned, 20.0)]).seconds == 300
 
 

@@ -18,7 +18,7 @@ JVM's time:
 - ``no-stage``, while no stage runs: JVM start, gaps between stages, JVM end;
 - ``other-stages``, short stages of a program with very many stages;
 - ``whole``, an imported file without parts;
-- ``unknown``, samples that no part can be found for.
+- ``unknown``, samples that belong to no other part.
 
 RECORDING may have dots, PART has none.
 """

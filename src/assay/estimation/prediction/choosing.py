@@ -15,7 +15,7 @@ from assay.analysis.statistics import Floats, Ints
 from assay.estimation.prediction.features import Features
 from assay.estimation.prediction.forest import grow_forest
 
-SCATTER = 0.05
+REPETITION_SIGMA = 0.05
 """Assumed standard deviation of repetitions' log times."""
 TREES = 96
 """Trees of the forest whose disagreement is the uncertainty of a candidate."""
@@ -55,15 +55,15 @@ def most_informative(
         if not fits.any():
             break
         gain = ((deviation @ (answer.T @ answer)) * deviation).sum(axis=1) / (
-            (deviation * deviation).sum(axis=1) + count * SCATTER**2
+            (deviation * deviation).sum(axis=1) + count * REPETITION_SIGMA**2
         )
         if budget_s is not None and expected_s is not None:
             gain = gain / expected_s
         best = int(np.argmax(np.where(fits, gain, -1.0)))
         of_best = deviation[best].copy()
         variance = float(of_best @ of_best) / count
-        shrink = 1.0 / (1.0 + np.sqrt(SCATTER**2 / (variance + SCATTER**2)))
-        gain_of = (deviation @ of_best) / count / (variance + SCATTER**2)
+        shrink = 1.0 / (1.0 + np.sqrt(REPETITION_SIGMA**2 / (variance + REPETITION_SIGMA**2)))
+        gain_of = (deviation @ of_best) / count / (variance + REPETITION_SIGMA**2)
         deviation = deviation - shrink * np.outer(gain_of, of_best)
         answer = deviation if question is None else question @ deviation
         free[best] = False

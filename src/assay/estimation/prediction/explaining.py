@@ -95,11 +95,11 @@ class _Background:
         parts = []
         for start in range(0, len(cells), _CELLS_AT_ONCE):
             several = cells[start : start + _CELLS_AT_ONCE]
-            logs = self.expected_logs(self.having(several))
+            logs = self.expected_logs(self.with_levels(several))
             parts.append(logs.reshape(len(several), len(self.table), len(self.folds)).mean(axis=1))
         return np.concatenate(parts)
 
-    def having(self, cells: Sequence[dict[str, int]]) -> RunTable:
+    def with_levels(self, cells: Sequence[dict[str, int]]) -> RunTable:
         """Return the background repeated for each cell, with the cell's levels in every row."""
         rows = len(self.table)
         again = self.table.subset(np.tile(np.arange(rows), len(cells)))

@@ -60,7 +60,7 @@ class EncodedFactor:
     """Whether each cluster has exactly one level of it, so that a new cluster may have another."""
 
     @property
-    def singled_out(self) -> tuple[str, ...]:
+    def feature_levels(self) -> tuple[str, ...]:
         """The levels that are features."""
         most = NUMBERS_AS_LEVELS_MAX if self.numeric else LEVELS_MAX
         return self.levels[:most] if len(self.levels) <= most or not self.numeric else ()
@@ -81,7 +81,7 @@ class Encoding:
         of_factors: list[str] = []
         for factor in self.factors:
             if factor.varied:
-                of_factors += [factor.name] * (len(factor.singled_out) + (2 if factor.numeric else 0))
+                of_factors += [factor.name] * (len(factor.feature_levels) + (2 if factor.numeric else 0))
         return (*of_factors, *(f"devices:{kind}" for kind in DEVICES), *self.hardware, *self._sums)
 
     @property
@@ -216,7 +216,7 @@ def _of_factor(factor: EncodedFactor, table: RunTable) -> list[Floats]:
         levels = np.full(len(table), "", dtype=object)
     else:
         levels = np.array([*column.levels, ""], dtype=object)[column.codes]
-    features = [(levels == level).astype(np.float64) for level in factor.singled_out]
+    features = [(levels == level).astype(np.float64) for level in factor.feature_levels]
     if factor.numeric:
         value = numbers(table, factor.name)
         scaled = _log(value) if factor.low > 0 else value

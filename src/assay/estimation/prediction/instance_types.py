@@ -148,7 +148,7 @@ def _parameter_columns(encoding: Encoding) -> list[int]:
     for factor in encoding.factors:
         if not factor.varied:
             continue
-        end = at + len(factor.singled_out) + (2 if factor.numeric else 0)
+        end = at + len(factor.feature_levels) + (2 if factor.numeric else 0)
         if factor.name not in ("workload", "cluster") and not factor.of_cluster:
             columns += range(end - 2 if factor.numeric else at, end)
         at = end

@@ -24,7 +24,7 @@ NORMAL = 1.4826
 """Standard deviation of a normal distribution, in multiples of its median absolute deviation."""
 ERROR_MIN = 0.02
 """Minimum usual error of a workload: 2 %."""
-ALIKE_MIN = 20
+SEPARATE_ERROR_RUNS_MIN = 20
 """Minimum number of runs of one workload on one cluster to get a separate usual error."""
 _REST_MIN = 0.5
 """Minimum share of runs that must remain for outliers to be left out the second time."""
@@ -46,14 +46,14 @@ class ExpectedTimes:
         return outliers
 
 
-def second_opinion(table: RunTable, but: Mask | None = None, seed: int = SEED) -> ExpectedTimes:
-    """Return the opinion on each run. The model does not learn from runs in ``but``, which are known to be unsound.
+def second_opinion(table: RunTable, unsound: Mask | None = None, seed: int = SEED) -> ExpectedTimes:
+    """Return the opinion on each run. The model does not learn from the ``unsound`` runs.
 
     Raises SpecificationError if there are too few runs to learn from.
     """
     rows = np.flatnonzero(usable(table))
     taken = table.subset(rows)
-    sound_at_first = np.ones(len(taken), dtype=np.bool_) if but is None else ~but[rows]
+    sound_at_first = np.ones(len(taken), dtype=np.bool_) if unsound is None else ~unsound[rows]
     first = _judged(taken, sound_at_first, seed)
     sound = sound_at_first & ~first.outliers(taken)
     judged = _judged(taken, sound, seed) if _REST_MIN <= sound.sum() / sound_at_first.sum() < 1.0 else first
@@ -88,6 +88,6 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> ExpectedTimes:
     alike = groups_by(taken, names)
     usual = NORMAL * median_by(np.abs(off[sound]), Groups(alike.of_row[sound], alike.count))
     sizes = np.bincount(alike.of_row[sound], minlength=alike.count)
-    usual[sizes < ALIKE_MIN] = NORMAL * float(np.median(np.abs(off[sound])))
+    usual[sizes < SEPARATE_ERROR_RUNS_MIN] = NORMAL * float(np.median(np.abs(off[sound])))
     error = np.maximum(usual[alike.of_row] * spread[configurations.of_row], ERROR_MIN)
     return ExpectedTimes(np.exp(expected[configurations.of_row]), (logs - expected[configurations.of_row]) / error)

@@ -23,7 +23,7 @@ from assay.analysis.run_profile.run_detail import replication_of
 from assay.estimation.profiles.learning_stages import (
     NEGLIGIBLE_SHARE,
     StagedRun,
-    codecs_left,
+    compressed_shares,
     most_frequent,
     stage_profiles,
     with_stages,
@@ -379,7 +379,7 @@ def _workload(program: str, facts: Sequence[_RunFacts], idle_s: float) -> Worklo
     graphs = [run_facts.staged for run_facts in facts if run_facts.staged]
     same_graph = most_frequent(graphs) if graphs else []
     kept = [run_facts for run_facts in facts if run_facts.staged in same_graph] if graphs else facts
-    left = codecs_left(same_graph) if graphs else _compression(kept)
+    left = compressed_shares(same_graph) if graphs else _compression(kept)
 
     def ratio(shares: Mapping[int, float]) -> float:
         return fmean(shares.values())

@@ -71,7 +71,7 @@ def most_frequent(runs: Sequence[StagedRun]) -> list[StagedRun]:
     return [staged_run for staged_run in runs if staged_run.shape == shape]
 
 
-def codecs_left(runs: Sequence[StagedRun]) -> dict[str, Uncertain]:
+def compressed_shares(runs: Sequence[StagedRun]) -> dict[str, Uncertain]:
     """Return the share of shuffled bytes that each codec leaves; an assumed share, ``n`` 0, if every run compressed."""
     by_codec: dict[str, list[float]] = {}
     for staged_run in runs:

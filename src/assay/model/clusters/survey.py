@@ -109,8 +109,8 @@ class Interface:
     def no_rate(self) -> str:
         """Why the bandwidth is unknown."""
         if self.hardware and self.driver not in _PARAVIRTUAL_DRIVERS:
-            return f"the driver {self.driver or ''} tells no rate".replace("  ", " ")
-        return f"it is virtual{f' (driver {self.driver})' if self.driver else ''}: its rate is no link's"
+            return f"the driver {self.driver or ''} reports no rate".replace("  ", " ")
+        return f"it is virtual{f' (driver {self.driver})' if self.driver else ''}: its rate is not that of a link"
 
 
 @dataclass(frozen=True, slots=True)

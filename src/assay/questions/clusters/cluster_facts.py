@@ -19,7 +19,7 @@ HARDWARE = ("cluster", LAYOUT_FACTOR, WORKERS_FACTOR)
 Hardware = tuple[str, ...]
 """Levels of :data:`HARDWARE`; an empty text for a level that a run does not have."""
 FactsByHardware = Mapping[Hardware, ClusterFacts]
-"""The facts that a run on each hardware recorded."""
+"""Recorded facts by hardware, each from one run."""
 
 
 def hardware_key(levels: Mapping[str, str]) -> Hardware:
@@ -28,7 +28,7 @@ def hardware_key(levels: Mapping[str, str]) -> Hardware:
 
 
 def first_facts(runs: Iterable[tuple[Mapping[str, str], Environment]]) -> dict[Hardware, ClusterFacts]:
-    """Return the facts of each hardware that its first run recorded, from the levels and environments of runs."""
+    """Return the facts that the first run on each hardware recorded, from the levels and environments of runs."""
     facts: dict[Hardware, ClusterFacts] = {}
     for levels, environment in runs:
         if environment.cluster is not None:

@@ -16,8 +16,8 @@ from assay.questions.decisions.decision import ComparedDisks, DiskRuns
 def compared_disks(matched: MatchedGroups, of_strata: Mask, of_decision: Mask) -> ComparedDisks | None:
     """Return the kinds of disks behind a decision; None unless its factor is the number of disks.
 
-    Masks are over the rows that count. ``of_strata``: of the decision's workloads, origin and lab scale.
-    ``of_decision``: of these, the rows with one of its options.
+    Masks are over the rows that count. ``of_strata``: rows of the decision's workloads, origin and lab scale.
+    ``of_decision``: those of them with one of its options.
     """
     table, factor = matched.table, matched.factor
     if factor != DISKS or DISK_KIND not in table.columns:

@@ -46,7 +46,7 @@ class CompleteConfiguration:
 
 
 def first_question(table: RunTable) -> tuple[str, ...]:
-    """Return the conditions where no configuration is chosen: the workload with most valid runs. Empty without runs."""
+    """Return the default conditions: the workload with most valid runs. Empty without runs."""
     counts = {name: number for name, number in counts_by(table.subset(usable(table)), "workload").items() if name}
     return (f"workload={max(counts, key=lambda name: counts[name])}",) if counts else ()
 

@@ -89,7 +89,7 @@ def prepare_size(
     if not 1 <= request.simulations <= SIMULATIONS:
         raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
     if not request.names_hardware and (request.deadline or request.budget):
-        raise SpecificationError("a deadline and a budget choose hardware: name a catalogue", where="catalogue")
+        raise SpecificationError("a deadline or a budget needs a catalogue of hardware: name one", where="catalogue")
     hardware = _hardware(request, catalogues) if request.names_hardware else None
 
     def answer(pool: SimulatorPool, progress: Progress | None) -> SizeAnswer:

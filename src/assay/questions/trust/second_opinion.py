@@ -59,7 +59,7 @@ def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable
     all_runs = with_hardware(repository, flagged.table)
     not_done = np.zeros(len(all_runs), dtype=np.bool_)
     not_done[flagged.anomalies.of_kind(Kind.NOT_DONE)] = True
-    opinion = second_opinion(all_runs, but=not_done)
+    opinion = second_opinion(all_runs, unsound=not_done)
     chosen = np.isin(all_runs.rows, table.rows)
     far = np.flatnonzero(opinion.outliers(all_runs) & chosen)
     first: dict[int, Anomaly] = {}

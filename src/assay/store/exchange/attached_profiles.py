@@ -5,7 +5,7 @@ A run's bundle never changes. The profile is an import without runs, whose id is
     import.json, runs.parquet, source/   as in :mod:`.imports`; runs.parquet is empty
     profile.json                         the run's id, and the facts about the profile
     logs/profiles/                       stacks and times, named by :mod:`assay.analysis.code_profile.files`
-    SHA256SUMS                           checksums of all the others
+    SHA256SUMS                           checksums of all other files
 """
 
 from collections.abc import Mapping, Sequence

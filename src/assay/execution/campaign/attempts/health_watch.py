@@ -4,9 +4,9 @@ In: the run's environment, its engine and the work to guard. Out: the result of 
 succeed, it is cancelled and the cause is raised. The campaign classifies a failure by the :class:`NodeObservations`.
 
 Detection: a dead daemon or failing device at the first check of the node, a stopped daemon or a link without carrier
-at the second, a silent host after :data:`SILENT_S` +
-:data:`ANSWER_S`, packet loss between two nodes at the fifth check; each within 15 s. Cost: every two seconds, each
-node is checked and sends three echo requests to each other node. Daemons that assay started receive no requests.
+at the second, a silent host after :data:`SILENT_S` + :data:`ANSWER_S`, packet loss between two nodes at the fifth
+check; each within 15 s. Cost: every two seconds, each node is checked and sends three echo requests to each other node.
+Daemons that assay started receive no requests.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ class TimeLimit:
     why: str
 
     def __str__(self) -> str:
-        """Return ``5 min 00 s: 4 × the longest of 3 like runs (62 s)``."""
+        """Return ``5 min 00 s: 4 × the longest of 3 comparable runs (62 s)``."""
         return f"{format_duration(self.seconds)}: {self.why}"
 
 
-NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, because no like run is known")
+NO_HISTORY = TimeLimit(DEFAULT_TIMEOUT_S, "the default, because no comparable run is known")
 
 
 @dataclass(frozen=True, slots=True)

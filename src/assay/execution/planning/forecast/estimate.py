@@ -134,7 +134,7 @@ def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expecte
     """Return the expected time of the job of ``planned``."""
     like = like_runs(planned, plan, history)
     if like:
-        return Expected(median(run.duration_s for run in like), f"{len(like)} like run{'s' * (len(like) > 1)}")
+        return Expected(median(run.duration_s for run in like), f"{len(like)} comparable run{'s' * (len(like) > 1)}")
     data_bytes = _bytes(planned, plan)
     similar = [run for run in _on_same_cluster(planned, plan, history) if run.data_bytes]
     if similar:
@@ -238,7 +238,7 @@ def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Time
     if not like:
         return NO_HISTORY
     longest_s = max(run.duration_s for run in like)
-    of = f"the longest of {len(like)} like run{'s' * (len(like) > 1)} ({format_duration(longest_s)})"
+    of = f"the longest of {len(like)} comparable run{'s' * (len(like) > 1)} ({format_duration(longest_s)})"
     if TIMEOUT_FACTOR * longest_s <= TIMEOUT_MIN_S:
         return TimeLimit(TIMEOUT_MIN_S, f"the minimum; {TIMEOUT_FACTOR:.0f} × {of} is less")
     return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {of}")

@@ -112,11 +112,11 @@ def tasks(
 
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
-    """Send the chart of a span of the run: what zooming asks for."""
+    """Send the chart of a span of the run, for zooming."""
     close = api_runs.close_view(context, run_id)
     chart = _over_time(context, close, span)
     if chart is None:
-        raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
+        raise NotFoundError("this run has no chart over time", hint="it has no phases, tasks or trace")
     return chart
 
 
@@ -129,7 +129,7 @@ def log(
     offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """Show a part of a log, by lines, and the lines that have a text."""
+    """Show a part of a log, and the lines that contain the searched text."""
     repository, full_id = context.store.repository, api_runs.log_of(context, run_id, name)
     hits = log_hits(repository, full_id, name, search) if search.strip() else None
     part = log_lines(repository, full_id, name, offset_bytes)

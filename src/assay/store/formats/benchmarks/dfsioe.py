@@ -120,7 +120,7 @@ def _enhanced_run(result: DfsioResult, fields: dict[str, str]) -> Run:
     )
 
 
-def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
+def _import_block(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
     fields = _fields(lines)
     if "operation" not in fields:
         return SkippedItem(
@@ -138,5 +138,5 @@ def _recognises(_name: str, head: bytes) -> bool:
     return MARK in head and ENHANCED_MARK.encode() in head
 
 
-_READ = each_block(_taken, "the enhanced DFSIO")
+_READ = each_block(_import_block, "the enhanced DFSIO")
 FORMAT = Format("dfsioe", "HiBench's enhanced DFSIO result blocks", _recognises, _READ)

@@ -104,8 +104,8 @@ def block_run(result: DfsioResult, program: str) -> Run:
     )
 
 
-def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], what: str) -> Reads:
-    """Return a reader that calls ``taken`` with each result, its block's lines and its location.
+def each_block(import_block: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], what: str) -> Reads:
+    """Return a reader that calls ``import_block`` with each result, its block's lines and its location.
 
     ``what`` names the program in messages.
     """
@@ -119,14 +119,14 @@ def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | Skip
             if isinstance(block.outcome, FormatError):
                 yield SkippedItem(block.outcome.where or where, block.outcome.message)
             else:
-                yield taken(block.outcome, lines[block.first_line : block.last_line], where)
+                yield import_block(block.outcome, lines[block.first_line : block.last_line], where)
         if not blocks:
             raise FormatError(f"holds no result block of {what}", where=source.name)
 
     return read_each(read)
 
 
-def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
+def _import_block(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
     if any(ENHANCED_MARK in line for line in lines):
         return SkippedItem(where, "is a result of the enhanced DFSIO, which is another program: import it as dfsioe")
     if wrong := problem(result):
@@ -138,5 +138,5 @@ def _recognises(_name: str, head: bytes) -> bool:
     return MARK in head and ENHANCED_MARK.encode() not in head
 
 
-_READ = each_block(_taken, "TestDFSIO")
+_READ = each_block(_import_block, "TestDFSIO")
 FORMAT = Format("testdfsio", "TestDFSIO result blocks, stock Hadoop 1, 2 and 3", _recognises, _READ)

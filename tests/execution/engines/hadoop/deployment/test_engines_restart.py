@@ -137,9 +137,13 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
 def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> None:
     outcome = Outcome(124, "took longer than 480 s", {}, 0, 480.0, timed_out=True)
     seen = AttemptState(finished=ProgramResult(outcome, 0.0))
-    status, why, failure_class = status_of(seen, None, TimeLimit(480.0, "4 × the longest of 2 like runs (2 min 00 s)"))
+    status, why, failure_class = status_of(
+        seen, None, TimeLimit(480.0, "4 × the longest of 2 comparable runs (2 min 00 s)")
+    )
     assert (status, failure_class) == (RunStatus.FAILED, FailureClass.WORKLOAD)
-    assert why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 like runs (2 min 00 s)"
+    assert (
+        why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 comparable runs"
+    )
     lost = AttemptState(finished=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0))
     assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
     died = replace(seen, problem="worker1: datanode died")
