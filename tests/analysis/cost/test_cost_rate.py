@@ -183,7 +183,7 @@ def test_prices_hold_on_their_days_only() -> None:
     assert hourly_rate(priced, COUNTS, "HD2", on="2025-12-31").per_h == 2
     with pytest.raises(SpecificationError, match="does not price layout HD2"):
         hourly_rate(priced, COUNTS, "HD2", on="2026-07-01")
-    with pytest.raises(SpecificationError, match="holds since 2025-01-01, not on 2024-12-31"):
+    with pytest.raises(SpecificationError, match="is valid since 2025-01-01, not on 2024-12-31"):
         hourly_rate(priced, COUNTS, "HD2", on="2024-12-31")
 
 

@@ -141,7 +141,7 @@ WRONG: dict[str, tuple[Callable[[assay.OpenedRepository], Any], str]] = {
     "a file of another type": (lambda r: r.cost(NUMBER), "prices is a file's path"),
     "a limit": (lambda r: r.runs(limit=0), "from 1 to"),
     "years": (lambda r: r.cost_over_years(EXAMPLES / "sandisk-2014" / "prices.yaml", -1), "from 0.001 to 100"),
-    "a baseline time": (lambda r: r.gate("2026-13-01"), "no time, condition, campaign or run"),
+    "a baseline time": (lambda r: r.gate("2026-13-01"), "not a time, condition, campaign or run"),
     "a share": (lambda r: r.gate("2026-11-01", 11), "from 0 to 10"),
     "a factor to ignore": (lambda r: r.gate("2026-11-01", ignore="layuot"), "did you mean 'layout'"),
     "a metric": (lambda r: r.scatter("duration_m"), "duration_s"),

@@ -36,7 +36,7 @@ SCALE_LEAF: Final = 2 * COARSE_LEAF
 SPREAD_MIN: Final = 0.02
 """Minimum spread of the trees' log times. Times of one configuration vary by as much, so a smaller spread is no
 evidence of a better estimate."""
-ERROR_MIN: Final = 0.01
+ERROR_OFFSET: Final = 0.01
 """Constant that is added to each absolute error before the usual error is learned, so that the logarithm is finite."""
 SCALE_ROWS_MAX: Final = 10_000
 """Maximum number of configurations in each fold, sampled at random, from which the usual error is learned."""
@@ -132,7 +132,7 @@ def stacked(features: Features, logs: Floats, seed: int) -> tuple[Stack, Estimat
     share = min(SHARES, key=lambda share: float(np.abs(logs - blends[share]).mean()))
     expected = blends[share]
     known = _with_disagreement(features, trees.spread, boosted - trees.median)
-    log_errors = np.log(np.abs(logs - expected) + ERROR_MIN)
+    log_errors = np.log(np.abs(logs - expected) + ERROR_OFFSET)
     usual_error = np.empty(len(features))
     scales = []
     for number in range(fold.max() + 1):

@@ -220,7 +220,7 @@ class SimulatedEngine(NoDaemons):
 
     def _sources(self) -> dict[str, str]:
         learned = f"simulated with profile {self._profile.name}: {self._profile.learned.source}"
-        interval = "simulated: with the other end, nine of ten run times"
+        interval = "simulated: an end of the 90 % interval of single runs"
         both = dict.fromkeys((SIMULATED_LOW_S, SIMULATED_HIGH_S), interval)
         return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **both}
 

@@ -23,7 +23,7 @@ class RunCounts:
 def counts_of(
     table: RunTable, names: Sequence[str] = ("status", "origin", "workload", "cluster", "layout")
 ) -> RunCounts:
-    """Return how many runs there are by each of the columns ``names`` that the table has."""
+    """Return the numbers of runs by those of the columns ``names`` that the table has."""
     all_runs = np.ones(len(table), dtype=np.bool_)
     by = {}
     for name in names:

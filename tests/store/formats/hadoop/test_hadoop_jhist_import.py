@@ -251,7 +251,7 @@ def test_a_configuration_alone_is_left(tmp_path: Path) -> None:
     assert isinstance(damaged, SkippedItem)
     assert isinstance(alone, SkippedItem)
     assert (damaged.where.startswith(HISTORY), alone.where) == (True, "job_1700_0002_conf.xml")
-    assert "no readable history" in alone.why
+    assert "history is missing" in alone.why
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ _LOCAL_RUNNER_OPTIONS = {
 _LOCAL_CHECK_BYTES_MAX = 1 << 30
 """Maximum data that an output check reads on the master alone, in bytes; more is checked by a job."""
 _LOCAL_CHECK_S_MAX = 8.0
-"""Maximum bytes of a check in the client, and maximum time to read them, in seconds. A check within both limits ends
-before a job on the cluster would have started."""
+"""Maximum time in which a check in the client reads its data, in seconds. A check within both limits ends before a job
+on the cluster would have started."""
 _HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 

@@ -67,7 +67,7 @@ class Context:
     book_path: Path | None = None
     """File of the price book; None without a book, or if the book has no file."""
     first_search: bool = False
-    """Whether the page on hardware within a budget begins with a search with default values."""
+    """Whether the page Recommend starts a search with default values when it is first opened."""
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
     """Campaigns that this server started; the lock ``starting`` protects this list."""
