@@ -82,7 +82,7 @@ def test_a_campaign_is_a_baseline(slower: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--baseline", "yesterday"), "no time, condition, campaign or run"),
+        (("--baseline", "yesterday"), "not a time, condition, campaign or run"),
         (("--baseline", "build=b99"), "b99"),
         (("--baseline", "2026-03-11", "--ignore", "biuld"), "did you mean 'build'"),
         (("--baseline", "2026-03-11"), "the factors that differ from night to night with `ignore`"),
