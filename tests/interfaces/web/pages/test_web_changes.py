@@ -66,7 +66,7 @@ def test_the_page_has_the_verdicts_of_the_command(client: TestClient, root: Path
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("baseline=yesterday", "no time, condition, campaign or run"),
+        ("baseline=yesterday", "not a time, condition, campaign or run"),
         ("baseline=2026-03-15&ignore=biuld", "did you mean 'build'"),
         ("baseline=2026-03-15", "the factors that differ from night to night"),
     ],
