@@ -27,6 +27,7 @@ from assay.analysis.statistics.runs.factors_of_runs import (
 )
 from assay.analysis.statistics.runs.run_table import table_of
 from assay.execution.planning.plan_files.plan_reader import load_plan
+from assay.foundation.errors import SpecificationError
 from assay.model import ClusterFacts, Network, NetworkKind
 from assay.model.runs.origin import Origin
 from assay.model.runs.phase import Phase
@@ -414,3 +415,22 @@ def test_a_cluster_file_states_the_kind_of_a_network_and_a_run_records_it() -> N
     assert ClusterFacts.of(ClusterFacts.of_layout(cluster, layout, "fast").tree()).network_kind == "infiniband"
     assert "network_kind" not in ClusterFacts.of_layout(cluster, layout, "old").tree()
     assert "network_kind" not in ClusterFacts.of_layout(cluster, layout).tree()
+
+
+def test_several_factors_have_the_baseline_of_each_and_accept_printed_labels() -> None:
+    """InfiniBand has most runs; the baseline is on hard disks with Ethernet and the fewest workers."""
+    factor = "layout + network + workers"
+    levels = ["HDD + IB + 4"] * 3 + ["HDD + ETH + 8", "HDD + ETH + 4", "SSD + ETH + 4"]
+    table = table_of([make_run(number, levels={factor: level}) for number, level in enumerate(levels)])
+    assert baseline_of(table, factor) == "HDD + ETH + 4"
+    pairs = table_of(
+        [make_run(n, levels={"layout + network": f"HS5 + {name}"}) for n, name in enumerate(["IB", "ETH"])]
+    )
+    for label in (
+        "HS5 + IB",
+        "5 hard disks + 1 SSD (HS5) + InfiniBand",
+        "5 hard disks per worker, intermediate data on one SSD (HS5) with InfiniBand",
+    ):
+        assert baseline_of(pairs, "layout + network", requested=label) == "HS5 + IB"
+    with pytest.raises(SpecificationError, match="no run has"):
+        baseline_of(pairs, "layout + network", requested="5 hard disks (HD5) + InfiniBand")

@@ -3,6 +3,7 @@
 In: a table of runs, the factor, and the requested level, if any. Out: the level.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, Devic
 from assay.analysis.statistics import ABSENT, RunTable, hard_disk_layouts, require_factor, usable
 from assay.foundation.errors import SpecificationError, did_you_mean
 from assay.foundation.units import parse_bit_rate
-from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, NetworkKind, network_kind_of_name
 from assay.text import level_text
 
 
@@ -20,8 +21,9 @@ def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, req
     """Return ``requested`` if given, else the default baseline among ``levels`` (empty: the levels of valid runs).
 
     The default: hard disks (of several hard-disk layouts, the one with the most valid runs); Ethernet; the smallest
-    number; ``none``; else the level with the most valid runs. A level may be requested in words. Raises
-    SpecificationError if no run has ``requested``, or if no valid run has a level.
+    number; ``none``; else the level with the most valid runs. Levels of several factors: the same rule, in this
+    order. A level may be requested in words. Raises SpecificationError if no run has ``requested``, or if no valid run
+    has a level.
     """
     column = require_factor(table, factor)
     if requested is not None:
@@ -40,7 +42,7 @@ def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, req
         raise SpecificationError(f"no valid run has a level of {factor!r}", hint="see what failed with `assay runs`")
     by_runs = sorted(levels, key=lambda level: -int(counts[column.code(level)]))
     if " + " in factor:
-        preferred = _on_hard_disks(factor, by_runs)
+        preferred = _joint_baselines(factor, by_runs)
     elif factor == DEVICE_CLASS:
         preferred = [DeviceClass.HARD_DISKS.value]
     elif factor == LAYOUT_FACTOR:
@@ -57,19 +59,46 @@ def baseline_of(table: RunTable, factor: str, levels: Sequence[str] = (), *, req
 
 
 def _same_level(factor: str, level: str, requested: str) -> bool:
-    """Return whether ``requested`` is another text for a level: ``InfiniBand`` for IB, ``1GbE`` for ``1Gbit/s``."""
-    asked = "".join(requested.casefold().split())
-    if asked in ("".join(text.casefold().split()) for text in (level, level_text(factor, level))):
+    """Return whether ``requested`` is another text for a level: ``InfiniBand`` for IB, ``1GbE`` for ``1Gbit/s``.
+
+    Levels of several factors may be joined as in tables and in sentences: ``1 SSD (SSD) + InfiniBand``,
+    ``1 SSD per worker (SSD) with InfiniBand``.
+    """
+    if " + " in factor:
+        factors, levels = factor.split(" + "), level.split(" + ")
+        ways = (requested.split(" + "), re.split(r"\s+(?:with|and)\s+", requested))
+        parts = [list(zip(factors, levels, way, strict=True)) for way in ways if len(way) == len(factors)]
+        whole = " + ".join(level_text(*part) for part in zip(factors, levels, strict=True))
+        return _plain(whole) == _plain(requested) or any(all(_same_level(*part) for part in way) for way in parts)
+    if _plain(requested) in (_plain(level), _plain(level_text(factor, level))):
         return True
+    if factor == LAYOUT_FACTOR:  # "1 SSD per worker (SSD)"
+        return requested.rstrip().endswith(f"({level})")
     try:
         return factor == NETWORK_FACTOR and parse_bit_rate(level) == parse_bit_rate(requested)
     except ValueError:
         return False
 
 
-def _on_hard_disks(factor: str, by_runs: Sequence[str]) -> list[str]:
-    """Return the levels of a joint factor that join a layout on hard disks with a level of another factor."""
-    if not factor.startswith(f"{LAYOUT_FACTOR} + "):
+def _plain(text: str) -> str:
+    """Return a text without case and spaces."""
+    return "".join(text.casefold().split())
+
+
+def _joint_baselines(factor: str, by_runs: Sequence[str]) -> list[str]:
+    """Return the levels of a joint factor on hard disks: Ethernet first, then the smallest numbers, then most runs."""
+    names = factor.split(" + ")
+    if names[0] != LAYOUT_FACTOR:
         return []
-    layouts = {level: level.split(" + ")[0] for level in by_runs}
-    return [level for level in by_runs if device_class_of(layouts[level], None) is DeviceClass.HARD_DISKS]
+    levels = {level: dict(zip(names, level.split(" + "), strict=True)) for level in by_runs}
+
+    def rank(level: str) -> tuple[bool, tuple[float, ...]]:
+        parts = levels[level]
+        infiniband = network_kind_of_name(parts.get(NETWORK_FACTOR, "")) is NetworkKind.INFINIBAND
+        numbers = (part for name, part in parts.items() if name not in (LAYOUT_FACTOR, NETWORK_FACTOR))
+        return infiniband, tuple(float(part) for part in numbers if part.replace(".", "", 1).isdecimal())
+
+    on_hard_disks = [
+        level for level in by_runs if device_class_of(levels[level][LAYOUT_FACTOR], None) is DeviceClass.HARD_DISKS
+    ]
+    return sorted(on_hard_disks, key=rank)

@@ -10,7 +10,7 @@ from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import priced_option
 from assay.questions.decisions.sentences.estimate_text import excludes_one, interval_text, where_text
 from assay.questions.decisions.sentences.option_words import compared_option, option_text, option_verb
-from assay.text import capitalised, format_ratio, joined, plural, workload_title
+from assay.text import capitalised, column_title, format_ratio, joined, plural, workload_title
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
@@ -91,15 +91,10 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
     where, baseline = _where_text(decision, cheapest), compared_option(decision, decision.baseline)
     unknown = _not_compared(decision) if count_others else ""
     if ties and (shared := shared_by_leaders(decision)):
-        names = levels_of_leaders(decision)
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
-        if len(names) <= OPTIONS_NAMED:
-            figures = joined([f"{format_ratio(cost)}× (with {name})" for cost, name in zip(ratios, names, strict=True)])
-        else:
-            figures = f"{format_ratio(min(ratios))}× to {format_ratio(max(ratios))}×"
+        figures = " to ".join(dict.fromkeys(f"{format_ratio(end)}×" for end in (min(ratios), max(ratios))))
         text = f"{_shared_text(shared)}{where}: {figures} the cost of {baseline}. "
-        of_shared = option_text(" + ".join(shared), " + ".join(shared.values()))
-        text += f"With {of_shared}, no difference in cost between {named_options(names)} is shown"
+        text += f"{_open_factors(decision, shared)}: no difference in cost is shown"
     elif ties:
         text = _undecided_cheapest(decision, costs, where_text(decision, cheapest))
     else:
@@ -117,14 +112,13 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
 
 
 def _not_compared(decision: Decision) -> str:
-    """Return the number of options without a cost ratio, by reason; empty if there are none."""
+    """Return the number of options without a cost ratio, with the reasons; empty if there are none."""
     without = [option for option in decision.options if option.cost is None]
     unmatched = sum(option.time is None for option in without)
     unpriced = len(without) - unmatched
     reasons = [(unmatched, "too few runs match those of the others"), (unpriced, "runs without a price")]
-    known = [(number, reason) for number, reason in reasons if number]
-    texts = [f"{plural(number, 'option')} ({reason})" for number, reason in known]
-    return f" Not compared in cost: {joined(texts)}." if texts else ""
+    known = [reason for number, reason in reasons if number]
+    return f" {plural(len(without), 'option is', 'options are')} not compared: {joined(known)}." if known else ""
 
 
 def _where_text(decision: Decision, option: str) -> str:
@@ -209,6 +203,12 @@ def shared_by_leaders(decision: Decision) -> dict[str, str]:
     baseline = dict(zip(factors, decision.baseline.split(" + "), strict=True))
     alike = {name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)}
     return alike if any(baseline[name] != level for name, level in alike.items()) else {}
+
+
+def _open_factors(decision: Decision, shared: Mapping[str, str]) -> str:
+    """Return the factors in which the cheapest option and its ties differ: ``Network``."""
+    names = [column_title(name) for name in decision.factor.split(" + ") if name not in shared]
+    return capitalised(joined(names).lower())
 
 
 def _shared_text(shared: Mapping[str, str]) -> str:

@@ -93,12 +93,12 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
     costs, cheapest, currency = decision.baseline_costs, decision.cheapest, decision.currency
     if costs is None or cheapest is None or currency is None:
         return None
+    first = cheapest_option(decision)
+    assert first is not None
+    setting = compared_prices(costs.cluster_prices, decision.baseline, first.option).baseline.setting
+    measured = [(price.option, price.setting) for price in costs.cluster_prices]
     of_all = {option.option: option.cost for option in decision.options if option.cost}
-    priced = {
-        name: cost
-        for name, cost in of_all.items()
-        if name == cheapest.option or compared_prices(costs.cluster_prices, decision.baseline, name).settings
-    }
+    priced = {name: cost for name, cost in of_all.items() if (name, setting) in measured or name == first.option}
     order = sorted(priced, key=lambda name: priced[name].ratio)
     shown = order[: max(OPTIONS_PRICED, 1)]
     if cheapest.option == decision.baseline:
@@ -122,13 +122,15 @@ def _option(decision: Decision, name: str, cost: CostRatio | None, costs: Baseli
     text = baseline_text(decision.factor, name)
     first = cheapest_option(decision)
     assert first is not None
-    price = compared_prices(costs.cluster_prices, decision.baseline, first.option).baseline.price
+    compared = compared_prices(costs.cluster_prices, decision.baseline, first.option)
+    price, setting = compared.baseline.price, compared.baseline.setting
     if cost is None:
         return OptionOverYears(text, price, price, None, None)
+    in_setting = [p.price for p in costs.cluster_prices if p.option == name and p.setting == setting]
     low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
     return OptionOverYears(
         option=text,
-        cluster=compared_prices(costs.cluster_prices, decision.baseline, name).option[0].price,
+        cluster=min(in_setting, default=compared.option[0].price),
         work=price * cost.ratio,
         work_low=None if low is None else price * low,
         work_high=None if high is None else price * high,
