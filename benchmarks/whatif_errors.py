@@ -33,6 +33,7 @@ from assay.model import CostProfile, Plan
 from assay.model.runs.imported import foreign_run
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.measured import Measured
+from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
 from assay.questions.forecasts.whatif.whatif import WhatIf, anchored, answered
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
@@ -87,11 +88,13 @@ class Judged:
         return self.informative and (self.answer.ratio > 1) is not (self.ratio > 1)
 
 
-def asked_of(plan: Plan, profile: CostProfile) -> SimulationRequest:
-    """Return what the simulator is asked of a plan's one run."""
+def asked_of(plan: Plan, profile: CostProfile, lab_cpu: float) -> SimulationRequest:
+    """Return what the simulator is asked of a plan's one run. ``lab_cpu``: factor on the cores of the lab's machine."""
     run = only_run(plan)
     configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
-    return SimulationRequest(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
+    return SimulationRequest(
+        plan.cluster, configuration, run.workload.name, size_of(run, plan), profile, lab_cpu=lab_cpu
+    )
 
 
 def true_log_s(asked: SimulationRequest, draw: ParameterDraw, errors: Mapping[str, float], rng: Rng) -> float:
@@ -109,7 +112,9 @@ def judgements(workload: str, layout: str, change: tuple[str, str], worlds: int,
     costs = profile.of_engine(plan.engine)
     for draw in list(draws(costs, worlds + 1, seed))[1:]:
         errors = {name: sigma * float(rng.standard_normal()) for name, sigma in SIGMAS.items()}
-        logs = [true_log_s(asked_of(side, costs), draw, errors, rng) for side in sides]
+        logs = [
+            true_log_s(asked_of(side, costs, share_of_lab_cpu(sides[0], side)), draw, errors, rng) for side in sides
+        ]
         times = np.exp(logs[0] + rng.normal(0, SCATTER_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
         answer = answered(anchored(Measured(plan, workload, runs), costs, ask), (change,), None, ask)

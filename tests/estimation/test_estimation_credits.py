@@ -181,5 +181,6 @@ def test_the_link_to_volumes_bursts_for_half_an_hour() -> None:
 
 def test_a_lab_scales_bytes_and_not_cpu() -> None:
     volumes = CreditBucket(CreditKind.VOLUMES, 100.0, 1000.0, 2000.0)
-    assert volumes.scaled(0.1) == CreditBucket(CreditKind.VOLUMES, 10.0, 100.0, 200.0)
-    assert CPU.scaled(0.1) == CPU
+    assert volumes.scaled(0.1, 0.5) == CreditBucket(CreditKind.VOLUMES, 10.0, 100.0, 200.0)
+    assert CPU.scaled(0.1, 1.0) == CPU
+    assert CPU.scaled(0.1, 0.5).baseline_per_s == 0.5 * CPU.baseline_per_s

@@ -103,7 +103,7 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
 
 
 @needs_simulator
-def test_a_lab_states_sizes_at_full_scale_and_no_forecast_for_more_workers(measured: Path) -> None:
+def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(measured: Path) -> None:
     asked = ("whatif", "--where", "layout=HD2", "--where", "workload=terasort", "--repository", str(measured))
     plain, twice = _asked(*asked).output, _asked(*asked, "--set", "data=400MB").output
     [answer] = _answers(measured, "--where", "layout=HD2", "--where", "workload=terasort")
@@ -112,9 +112,9 @@ def test_a_lab_states_sizes_at_full_scale_and_no_forecast_for_more_workers(measu
     assert "in the lab, 1/" in size
     assert twice.startswith(f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort ")
     more = _asked(*asked, "--set", "workers.count=4").output
-    assert "This holds for the lab only, whose workers share " in more.splitlines()[0]
-    for text in (plain, twice, _asked(*asked, "--set", "workers.count=2").output):
-        assert "This holds for the lab only" not in text
+    assert "the seconds are those of the lab. Each worker keeps its share of the CPU" in more.splitlines()[0]
+    assert "the seconds are those of the lab. For times on hosts" in twice.splitlines()[0]
+    assert "those of the lab" not in plain
 
 
 @pytest.mark.parametrize(
@@ -244,6 +244,35 @@ def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measu
         assert answer["cost_after"] is None
         shown = _asked("whatif", *asked, "--set", change, "--repository", str(measured)).output
         assert f"- no cost: {answer['cost_unknown']}" in shown
+
+
+@needs_simulator
+def test_an_item_for_the_changed_network_prices_it(measured: Path, tmp_path: Path) -> None:
+    book = tmp_path / "parts.yaml"
+    book.write_text(
+        "prices: parts\ncurrency: USD\ndate: 2024-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
+        "  - {name: server, price: $5000, per: node, covers: [nodes, devices]}\n"
+        "  - {name: 25 GbE, price: $400, per: node, when: {network: [25Gbit/s]}}\n"
+        "  - {name: 10 GbE, price: $0, per: node, when: {network: [unknown]}}\n"
+    )
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
+    [priced] = _answers(measured, *asked, "--set", "nic=25GbE")
+    times = priced["simulated_s"] / priced["measured_s"]
+    assert priced["cost_after"] / priced["cost_before"] == pytest.approx(5400 / 5000 * times, rel=1e-3)
+    [other] = _answers(measured, *asked, "--set", "nic=40GbE")
+    assert other["cost_after"] is None
+    assert "no price for network 40Gbit/s" in other["cost_unknown"]
+
+
+@needs_simulator
+def test_the_workers_of_a_lab_keep_their_share_of_the_cpu(measured: Path) -> None:
+    asked = ("--where", "layout=SS2", "--where", "workload=terasort")
+    [more] = _answers(measured, *asked, "--set", "workers.count=6")
+    [faster_network] = _answers(measured, *asked, "--set", "nic=25Gbit/s")
+    assert more["shared_cores"] == 4
+    assert faster_network["shared_cores"] is None
+    assert more["limit_before"] == "cpu"
+    assert more["ratio"] > 1.2
 
 
 @needs_simulator

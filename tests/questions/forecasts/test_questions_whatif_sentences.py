@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfAnswer, caveat_of, sentence_of
 
 
-def row(configuration: str, ratio: float, low: float, high: float, shared_cores: float | None = None) -> WhatIf:
+def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
     values: dict[str, Any] = dict.fromkeys(field.name for field in fields(WhatIf))
     values |= {
         "workload": "terasort",
@@ -20,7 +20,6 @@ def row(configuration: str, ratio: float, low: float, high: float, shared_cores:
         "ratio": ratio,
         "ratio_low": low,
         "ratio_high": high,
-        "shared_cores": shared_cores,
         "credits": (),
     }
     return WhatIf(**values)
@@ -64,11 +63,21 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
     assert sentence_of(answers) == text
 
 
-def test_a_lab_whose_workers_share_cores_is_no_forecast_for_hosts() -> None:
-    assert caveat_of([row("A", 1.5, 1.1, 2.1, shared_cores=2.0)]) == (
-        "This holds for the lab only, whose workers share 2 cores of one machine: it is no forecast for hosts. "
-        "A forecast for hosts needs runs on hosts: docs/how-to/your-own-cluster.md."
+def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts() -> None:
+    hosts = (
+        "For times on hosts, measure there (docs/how-to/your-own-cluster.md); assay recommend estimates them without "
+        "runs."
     )
+    lab = (
+        "The runs are of a lab at 1/20: the speedups are those of the described cluster, the seconds are those of the "
+        "lab."
+    )
+    assert caveat_of([row("A", 1.5, 1.1, 2.1)]) == ""
+    in_lab = replace(row("A", 1.5, 1.1, 2.1), lab_scale=0.05)
+    assert caveat_of([in_lab]) == f"{lab} {hosts}"
+    more = replace(in_lab, shared_cores=8.0)
+    assert caveat_of([more]) == f"{lab} Each worker keeps its share of the CPU (8 cores in total). {hosts}"
+    assert caveat_of([replace(in_lab, origin="measured")]) == ""
 
 
 def test_the_configuration_with_the_largest_shown_difference_is_first_on_the_page() -> None:

@@ -16,25 +16,30 @@ from builders import make_run
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 
 
-def row(storage: str, workload: str, limit: Resource) -> WorkloadLimit:
-    return WorkloadLimit(storage, workload, limit, 0.5, 3)
+def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3) -> WorkloadLimit:
+    return WorkloadLimit(storage, workload, limit, 0.5, 3, runs_with_limit)
 
 
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
         ([], ""),
-        ([row("SSDs", "terasort", Resource.CPU)], "On SSDs, the CPU limits TeraSort."),
-        ([row("", "terasort", Resource.DISK)], "The disks limit TeraSort."),
+        ([row("SSDs", "terasort", Resource.CPU)], "On SSDs, the CPU limits TeraSort (50 % of the time)."),
+        ([row("", "terasort", Resource.DISK)], "The disks limit TeraSort (50 % of the time)."),
         (
             [row("hard disks", name, Resource.DISK) for name in ("sort", "terasort")]
             + [row("SSDs", "sort", Resource.CPU), row("SSDs", "terasort", Resource.NETWORK)],
-            "On hard disks, the disks limit both workloads. "
-            "On SSDs, the CPU limits Sort and the network limits TeraSort.",
+            "On hard disks, the disks limit Sort (50 % of the time) and TeraSort (50 % of the time). "
+            "On SSDs, the CPU limits Sort (50 % of the time) and the network limits TeraSort (50 % of the time).",
         ),
         (
             [row("SSDs", name, Resource.CPU) for name in ("a", "b", "c")] + [row("SSDs", "sort", Resource.FIXED)],
-            "On SSDs, the CPU limits 3 of 4 workloads and fixed costs of jobs limit Sort.",
+            "On SSDs, the CPU limits 3 of 4 workloads (50 % to 50 % of the time) and fixed costs of jobs limit Sort "
+            "(50 % of the time).",
+        ),
+        (
+            [row("hard disks", "terasort", Resource.DISK), row("hard disks", "sort", Resource.DISK, 2)],
+            "On hard disks, the disks limit TeraSort (50 % of the time). No clear limit: Sort on hard disks.",
         ),
     ],
 )
@@ -60,6 +65,6 @@ def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_pa
     [workload] = answer.workloads
     assert (workload.storage, workload.workload, workload.limit) == ("hard disks", "wordcount", longest)
     assert workload.time_share == pytest.approx(by_limit[longest] / alone.duration_s)
-    assert (workload.runs, answer.runs, answer.traced) == (3, 3, 4)
+    assert (workload.runs, workload.runs_with_limit, answer.runs, answer.traced) == (3, 3, 3, 4)
     ids = [make_run(number).run_id for number in (1, 10)]
     assert listed_limits(repository, ids) == {ids[1]: limit_sentence(alone)}

@@ -45,8 +45,8 @@ def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -
         _other_size(items, before, after),
         _other_devices(items, before, after),
     )
-    reason = next((reason for reason in reasons if reason), "")
-    return f"price book {book.name!r} {reason}" if reason else ""
+    missing = "; it ".join(filter(None, reasons))
+    return f"price book {book.name!r} {missing}" if missing else ""
 
 
 def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluster) -> bool:
@@ -82,7 +82,12 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
     ]
     if links[0] == links[1] or (before.network != after.network and any(NETWORK_FACTOR in item.when for item in items)):
         return ""
-    return "prices the described network, not another one"
+    if after.network is None or after.network == before.network:
+        return "prices the described network, not another one"
+    return (
+        f"prices the described network, not {after.network}: add an item with when: "
+        f"{{{NETWORK_FACTOR}: [{after.network}]}}"
+    )
 
 
 def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:

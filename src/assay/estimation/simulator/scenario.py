@@ -101,13 +101,15 @@ class SimulationRequest:
     links: float = 1.0
     fixed: float = 1.0
     """Factor on fixed costs."""
+    lab_cpu: float = 1.0
+    """Factor on the cores of a lab's machine, which its nodes share."""
 
 
 def request_of(
     plan: Plan, planned: PlannedRun, profile: CostProfile, factors: Mapping[str, float] | None = None
 ) -> SimulationRequest:
-    """Return the request to simulate a planned run; ``factors``: fields ``cpu``, ``disks``, ``links`` and ``fixed``
-    by name.
+    """Return the request to simulate a planned run; ``factors``: fields ``cpu``, ``disks``, ``links``, ``fixed``
+    and ``lab_cpu`` by name.
     """
     configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
     size = size_of(planned, plan)
@@ -182,7 +184,9 @@ def scenario_of(request: SimulationRequest) -> Scenario:
     )
     machine = cluster.workers[0].type
     assumptions += credit_assumptions(machine.name, machine.credits)
-    buckets = tuple(bucket.scaled(cluster.scale) for bucket in machine.credits)
+    pool = document_cluster.cpu_pool
+    cpu_scale = pool.cores / sum(worker.type.cores for worker in cluster.workers) if pool else 1.0
+    buckets = tuple(bucket.scaled(cluster.scale, cpu_scale) for bucket in machine.credits)
     return Scenario(document, tuple(dict.fromkeys(assumptions)), buckets)
 
 
@@ -229,7 +233,8 @@ def _cluster(
         if cores is None:
             cores = 2
             assumptions.append("assumed 2 cores for the lab's machine: the profile does not record the number")
-        pool = CpuPool(cores, min(request.profile.background_cores, 0.9 * cores))
+        background = min(request.profile.background_cores, 0.9 * cores)
+        pool = CpuPool(cores * request.lab_cpu, background * request.lab_cpu)
     if cluster.racks is not None:
         racks = RackUplinks(cluster.racks.nodes, cluster.racks.uplink_bits_per_s / 8 * cluster.scale * request.links)
     return ScenarioCluster(nodes, pool, racks)

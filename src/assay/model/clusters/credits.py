@@ -57,9 +57,11 @@ class CreditBucket:
         """Whether use below the baseline adds credits. The burst of a link is granted once a day."""
         return self.kind is not CreditKind.VOLUME_LINK
 
-    def scaled(self, scale: float) -> "CreditBucket":
-        """Return the bucket in a lab of this scale. CPU is not scaled."""
-        if self.kind is CreditKind.CPU or scale == 1:
+    def scaled(self, scale: float, cpu_scale: float) -> "CreditBucket":
+        """Return the bucket in a lab of this scale. ``cpu_scale``: cores of the lab for each core of a machine."""
+        if self.kind is CreditKind.CPU:
+            scale = cpu_scale
+        if scale == 1:
             return self
         return replace(
             self, baseline_per_s=self.baseline_per_s * scale, start=self.start * scale, limit=self.limit * scale

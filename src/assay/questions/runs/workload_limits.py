@@ -12,12 +12,13 @@ from assay.analysis.run_profile.limits.loads import DISKS, Resource
 from assay.analysis.run_profile.limits.run_limits import Limits, limits_of
 from assay.analysis.run_profile.tables.limits_tables import limit_sentence
 from assay.analysis.statistics import RunTable
+from assay.foundation.units import format_percent
 from assay.model import Origin, Run, RunStatus
 from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.runs.complete_run import with_jobs
 from assay.questions.runs.runs import in_order_of_start, level_at
 from assay.store import Repository
-from assay.text import capitalised, joined, plural, workload_title
+from assay.text import capitalised, joined, workload_title
 
 RUNS_PER_WORKLOAD_MAX = 3
 """Maximum number of runs that are read for each workload on each kind of storage (the newest)."""
@@ -25,7 +26,8 @@ WORKLOADS_MAX = 8
 """Maximum number of workloads with their storage whose runs are read (the newest)."""
 _NAMED_MAX = 2
 """Maximum number of workloads that the sentence names for a limit."""
-_PAIR = 2
+_UNCLEAR_NAMED_MAX = 3
+"""Maximum number of workloads without a clear limit that the sentence names."""
 _SUBJECTS = {
     Resource.CPU: "the CPU",
     Resource.DISK: "the disks",
@@ -50,6 +52,10 @@ class WorkloadLimit:
     time_share: float
     """Share of the run time."""
     runs: int
+    runs_with_limit: int
+    """Number of the runs that ``limit`` limited for the longest time. If it is not all, there is no clear limit."""
+    in_lab: bool = False
+    """Whether the runs are of a lab, whose workers share the CPU of one machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,19 @@ class _LimitTimes:
 
     by_limit: dict[Resource, float] = field(default_factory=dict)
     duration_s: float = 0.0
-    runs: int = 0
+    mains: list[Resource] = field(default_factory=list)
+    """The limit of each run."""
 
     def add(self, limits: Limits) -> None:
         for entry in limits.times:
-            limit = Resource.DISK if entry.limit in DISKS else entry.limit
+            limit = _disks_as_one(entry.limit)
             self.by_limit[limit] = self.by_limit.get(limit, 0.0) + entry.time_s
         self.duration_s += limits.duration_s
-        self.runs += 1
+        self.mains.append(_disks_as_one(limits.main))
+
+
+def _disks_as_one(limit: Resource) -> Resource:
+    return Resource.DISK if limit in DISKS else limit
 
 
 def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
@@ -92,13 +103,24 @@ def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
     rows = []
     for (kind, workload), newest in sorted(chosen.items()):
         times = _LimitTimes()
-        for run in repository.runs_at(table, newest[:RUNS_PER_WORKLOAD_MAX]):
+        runs = repository.runs_at(table, newest[:RUNS_PER_WORKLOAD_MAX])
+        for run in runs:
             if (limits := _limits(repository, run)) is not None:
                 times.add(limits)
-        if not times.runs:
+        if not times.mains:
             continue
         limit, time_s = max(times.by_limit.items(), key=lambda entry: entry[1])
-        rows.append(WorkloadLimit(kind, workload, limit, time_s / times.duration_s, times.runs))
+        rows.append(
+            WorkloadLimit(
+                storage=kind,
+                workload=workload,
+                limit=limit,
+                time_share=time_s / times.duration_s,
+                runs=len(times.mains),
+                runs_with_limit=times.mains.count(limit),
+                in_lab=any(run.lab_scale is not None for run in runs),
+            )
+        )
     return WorkloadLimits(limits_sentence(rows), tuple(rows), sum(row.runs for row in rows), len(positions))
 
 
@@ -125,26 +147,44 @@ def _limits(repository: Repository, run: Run) -> Limits | None:
 
 
 def limits_sentence(rows: Sequence[WorkloadLimit]) -> str:
-    """Return the limits by kind of storage: ``On hard disks, the disks limit all 3 workloads longest.``"""
+    """Return the limits by kind of storage, and the workloads without a clear limit.
+
+    ``On hard disks, the disks limit TeraSort (47 % of the time). No clear limit: TestDFSIO read on SSDs.``
+    """
+    clear = [row for row in rows if row.runs_with_limit == row.runs]
+    others = [row for row in rows if row.runs_with_limit < row.runs]
     sentences = []
-    for storage in dict.fromkeys(row.storage for row in rows):
-        workloads = [row for row in rows if row.storage == storage]
+    for storage in dict.fromkeys(row.storage for row in clear):
+        workloads = [row for row in clear if row.storage == storage]
         by_limit = Counter(row.limit for row in workloads)
-        parts = [_part(limit, workloads) for limit, _ in by_limit.most_common()]
-        longest = joined(parts)
+        total = sum(row.storage == storage for row in rows)
+        longest = joined([_part(limit, workloads, total) for limit, _ in by_limit.most_common()])
         sentences.append(f"{f'On {storage}, {longest}' if storage else capitalised(longest)}.")
+    if others:
+        names = joined([_with_storage(row) for row in others[:_UNCLEAR_NAMED_MAX]])
+        more = len(others) - _UNCLEAR_NAMED_MAX
+        sentences.append(f"No clear limit: {names}{f' and {more} more' if more > 0 else ''}.")
     return " ".join(sentences)
 
 
-def _part(limit: Resource, rows: Sequence[WorkloadLimit]) -> str:
+def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
+    """Return the workloads that ``limit`` limits, with the share of the time. ``total``: workloads on the storage."""
     limited = [row for row in rows if row.limit is limit]
     verb = "limit" if limit in (Resource.DISK, Resource.FIXED, Resource.NO_TASK) else "limits"
-    if len(limited) == len(rows) == 1:
-        what = workload_title(rows[0].workload)
-    elif len(limited) == len(rows):
-        what = "both workloads" if len(rows) == _PAIR else f"all {len(rows)} workloads"
-    elif len(limited) <= _NAMED_MAX:
-        what = joined([workload_title(row.workload) for row in limited])
+    if len(limited) <= _NAMED_MAX:
+        what = joined([f"{workload_title(row.workload)} ({_share_of_time(row)})" for row in limited])
     else:
-        what = f"{len(limited)} of {plural(len(rows), 'workload')}"
+        shares = sorted(row.time_share for row in limited)
+        times = f"{format_percent(shares[0])} to {format_percent(shares[-1])} of the time"
+        of = f"all {total}" if len(limited) == total else f"{len(limited)} of {total}"
+        what = f"{of} workloads ({times})"
     return f"{_SUBJECTS[limit]} {verb} {what}"
+
+
+def _share_of_time(row: WorkloadLimit) -> str:
+    return f"{format_percent(row.time_share)} of the time"
+
+
+def _with_storage(row: WorkloadLimit) -> str:
+    title = workload_title(row.workload)
+    return f"{title} on {row.storage}" if row.storage else title

@@ -120,7 +120,7 @@ def test_the_quality_page_begins_with_outliers(client: TestClient) -> None:
     quality = client.get("/quality").text
     heads = re.findall(r"<h2>([^<]*)</h2>", quality)
     assert heads[0] == "Outliers"
-    assert "Repeat only the configurations that a decision depends on" in quality
+    assert "Repeat only what an undecided question needs" in quality
 
 
 def test_a_page_opens_with_years_of_lab_runs_with_and_without_scale(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.app import create_app
 from assay.interfaces.web.server.security import read_tokens
+from assay.store import Repository
 from browser_support import ObservedRun
 from paths import EXAMPLES
 from web_support import client_of, filled, served
@@ -200,3 +201,12 @@ def test_a_pasted_cluster_goes_into_the_link(watched: ObservedRun) -> None:
     page.get_by_text("of pasted").wait_for()
     assert json.loads(page.evaluate("JSON.stringify(location.hash.startsWith('#cluster='))"))
     watched.check()
+
+
+def test_a_plan_that_continues_runs_of_an_example_has_its_cluster_file(tmp_path: Path) -> None:
+    client = client_of(Repository.create(tmp_path / "r").root)
+    page = client.get("/plan", params={"runs_on": "bsc-2015-lab", "layouts": "HD2", "data": "1GB"}).text
+    assert "cluster: bsc-2015-lab" in page
+    assert "of bsc-2015-lab; layouts that fit: " in page
+    assert "no file yet" in client.get("/plan", params={"runs_on": "elsewhere"}).text
+    assert "assay discover HOST" in client.get("/plan").text

@@ -47,7 +47,12 @@ def test_the_heading_of_quality_counts_valid_runs_and_outliers(client: TestClien
     counts = {level["level"]: level["runs"] for level in client.get("/api/v1/summary").json()["counts"]["by"]["status"]}
     text = heading(client, "/quality")
     assert text.startswith(f"{counts['valid']} of {sum(counts.values())} runs are valid, with ")
-    assert text.endswith(f" enough runs for a mean within {100 * PRECISION:g} %.")
+    questions = client.get("/api/v1/questions").json()
+    decided = [view for view in questions if "decided at 95 %" in view["confidence"].split(", ")]
+    assert text.endswith(f"The runs decide {len(decided)} of {len(questions)} questions at 95 %.")
+    assert f"A time within {100 * PRECISION:g} % needs more: " in html.unescape(
+        re.sub(r"<[^>]+>", "", client.get("/quality").text)
+    )
 
 
 def test_the_heading_of_a_prediction_is_its_sentence(tmp_path: Path) -> None:

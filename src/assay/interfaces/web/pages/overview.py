@@ -22,6 +22,7 @@ from assay.interfaces.web.api import quality as api_quality
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api import whatif as api_whatif
+from assay.interfaces.web.api.decisions import question_answers_on
 from assay.interfaces.web.pages import recommend as pages_recommend
 from assay.interfaces.web.pages import why as pages_why
 from assay.interfaces.web.rendering.runs_address import RunsAddress
@@ -33,6 +34,7 @@ from assay.interfaces.web.state.page_cache import cached_page
 from assay.questions.comparisons.speedup_tables import most_supported, tables_of
 from assay.questions.costs.conclusion import conclusion
 from assay.questions.costs.mix import parse_mix
+from assay.questions.decisions.sentences.question_sentences import is_decided
 from assay.questions.forecasts.tuning import is_tuning
 from assay.questions.runs.campaigns import LISTED_MAX, campaigns
 from assay.questions.runs.overview import counts_of
@@ -256,6 +258,7 @@ def quality(
         no_plan=NO_PLAN,
         coverage=api_quality.get_coverage(context, where),
         needs=api_quality.get_precision(context, precision / 100, where),
+        decided=[is_decided(answer) for answer in question_answers_on(context, where)],
         odd=odd,
         counts=counts,
         where=where,

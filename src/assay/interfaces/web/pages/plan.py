@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, written
 from assay.foundation.errors import AssayError, SpecificationError
+from assay.foundation.installation import installation
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.answering import page_of
@@ -51,6 +52,14 @@ def _describes(text: str, cluster: str) -> bool:
     return bool(cluster) and f"cluster: {cluster}" in text.splitlines()
 
 
+def _example_of(cluster: str) -> str:
+    """Return the text of the example file that describes the cluster of this name; empty without one."""
+    folder = installation().examples
+    paths = sorted(folder.glob("*/*cluster.yaml")) if folder and cluster else []
+    texts = (path.read_text(encoding="utf-8") for path in paths)
+    return next((text for text in texts if _describes(text, cluster)), "")
+
+
 @router.get("/plan")
 def plan(request: Request, context: ContextOf) -> Response:
     """Show the parts of a plan, as the address has them, and what carrying it out would do."""
@@ -58,12 +67,15 @@ def plan(request: Request, context: ContextOf) -> Response:
     clusters = api_plan.cluster_files(context)
     runs_on = request.query_params.get("runs_on", "")
     first = next(iter(clusters), "")
+    described = next((name for name, text in clusters.items() if _describes(text, runs_on)), "")
+    example = "" if described else _example_of(runs_on)
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
-        "cluster": [next((name for name, text in clusters.items() if _describes(text, runs_on)), first)],
+        "cluster": ["" if example else described or first],
+        "cluster_text": [example],
         **form,
     }
     count = max(ROWS_MIN, len(form["workload"]) + 1)

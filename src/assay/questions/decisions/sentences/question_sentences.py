@@ -43,8 +43,11 @@ from assay.text import (
     workload_title,
 )
 
-STORAGE_DEPENDENT = "depends on storage, decided at 95 %"
+_DECIDED = "decided at 95 %"
+STORAGE_DEPENDENT = f"depends on storage, {_DECIDED}"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
+MEAN_UNDECIDED = "depends on storage, mean not confirmed"
+"""Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
 WRITE_PLAN = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
 """The next step where no stored plan can be changed."""
 LEVELS_NAMED = 5
@@ -239,21 +242,27 @@ def answer_over_years(answer: QuestionAnswer) -> CostsOverYears | None:
     return costs_over_years(answer.decisions[0]) if answer.decisions and answer.question.name == CHEAPEST else None
 
 
+def is_decided(answer: QuestionAnswer) -> bool:
+    """Return whether the runs decide the question at 95 %: a verdict, or one cheapest option."""
+    if not answer.decisions:
+        return False
+    first = answer.decisions[0]
+    if answer.question.name == CHEAPEST:
+        return first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
+    return _has_verdict(first)
+
+
 def answer_confidence(answer: QuestionAnswer) -> str:
     """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
     if not answer.decisions:
         return ""
-    first = answer.decisions[0]
+    first, decided = answer.decisions[0], is_decided(answer)
     if answer.question.name != CHEAPEST and first.storage_effects is not None:
-        return STORAGE_DEPENDENT
-    if answer.question.name == CHEAPEST:
-        decided = first.cheapest is not None and (not first.cheapest.ties or bool(shared_by_leaders(first)))
-    else:
-        decided = _has_verdict(first)
+        return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
     compared = [option for option in first.options if option.time]
     best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
-    return f"{'decided at 95 %' if decided else 'undecided'}{scope}"
+    return f"{_DECIDED if decided else 'undecided'}{scope}"
 
 
 @dataclass(frozen=True, slots=True)

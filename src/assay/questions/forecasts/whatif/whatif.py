@@ -39,10 +39,11 @@ from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import profile_of
 from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
 from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
+from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
 from assay.questions.forecasts.whatif.whatif_costs import costs_of
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
-from assay.text import credit_text, data_text, joined, workload_title
+from assay.text import credit_text, data_text, joined, scale_text, workload_title
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
@@ -113,7 +114,8 @@ class WhatIf:
     lab_scale: float | None
     """Scale of the lab that measured the runs; None: hosts."""
     shared_cores: float | None
-    """Cores of the lab's machine, which all workers share, if the changes add workers or cores; else None."""
+    """Cores that a lab's workers share in the simulation with the changes, if the changes add or remove cores; else
+    None."""
     extrapolation: float
     """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
     credits: tuple[CreditUse, ...] = ()
@@ -138,7 +140,7 @@ class WhatIfAnswer:
     sentence: str
     """Speedup with the changes, or its range over the configurations, and whether a difference is shown."""
     caveat: str
-    """Why the sentence holds for the lab only; empty if it does not."""
+    """What the times of a lab can be used for, and how to get times of hosts; empty for runs on hosts."""
     configurations: tuple[WhatIf, ...]
     refused: tuple[RefusedChange, ...]
     runs_without_plan: int
@@ -160,14 +162,17 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
 
 
 def caveat_of(answers: Sequence[WhatIf]) -> str:
-    """Return why the answer holds for the lab only; empty if it does not."""
-    shared = next((row.shared_cores for row in answers if row.shared_cores is not None), None)
-    if shared is None:
+    """Return that a lab predicts speedups and not times, and how to get times of hosts; empty for runs on hosts."""
+    changed = [row for row in answers if row.origin != Origin.MEASURED]
+    lab_scale = next((row.lab_scale for row in changed if row.lab_scale is not None), None)
+    if lab_scale is None:
         return ""
-    cores = f"{shared:g} cores of one machine"
+    cores = next((row.shared_cores for row in changed if row.shared_cores is not None), None)
+    cpu = "" if cores is None else f" Each worker keeps its share of the CPU ({cores:.2g} cores in total)."
     return (
-        f"This holds for the lab only, whose workers share {cores}: it is no forecast for hosts. A forecast for hosts "
-        "needs runs on hosts: docs/how-to/your-own-cluster.md."
+        f"The runs are of a lab at {scale_text(lab_scale)}: the speedups are those of the described cluster, the "
+        f"seconds are those of the lab.{cpu} For times on hosts, measure there (docs/how-to/your-own-cluster.md); "
+        "assay recommend estimates them without runs."
     )
 
 
@@ -339,7 +344,8 @@ def answer_of(anchors: Anchors, changes: Sequence[Change], book: PriceBook | Non
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
     """Simulate the measured configuration."""
     plan = altered(measured.plan, measured.levels, measured.workload)
-    return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(_drawn(plan, profile, ask)))
+    request = _asked(plan, profile)
+    return Anchor(measured, profile, plan, scenario_of(request), tuple(_drawn(request, ask)))
 
 
 def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
@@ -360,18 +366,19 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     if refused := device_space.refusal(after, [only_run(after)]):
         raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
     cores = core_speed_uncertainty(group.runs, dict(changes))
-    scenarios = [anchor.scenario, _scenario(after, profile)]
-    unchanged = _asked(after, profile) == _asked(before, profile)
-    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else _drawn(after, profile, ask, cores.sigma)
+    changed = _asked(after, profile, share_of_lab_cpu(before, after))
+    scenarios = [anchor.scenario, scenario_of(changed)]
+    unchanged = changed == _asked(before, profile)
+    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else _drawn(changed, ask, cores.sigma)
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
-    shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
+    shares = [shares_of(_asked(before, profile), sides[0]), shares_of(changed, sides[1])]
     spread = stdev(math.log(run.duration_s) for run in group.runs) if len(group.runs) > 1 else SCATTER_SIGMA
     scatter = max(spread, SCATTER_SIGMA)
     mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times))
-    far, far_words = extrapolation_error(_asked(after, profile))
+    far, far_words = extrapolation_error(changed)
     if unchanged:  # Nothing is predicted: the measured mean has only its own uncertainty.
         corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
     middle_s = median(times[1]) * corrected.factor
@@ -411,24 +418,16 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         assumptions=(_UNCHANGED,) if unchanged else assumptions,
         data_bytes=only_run(after).workload.data_bytes,
         lab_scale=group.runs[0].lab_scale,
-        shared_cores=None if unchanged else _shared_cores(before, after, scenarios[1]),
-        extrapolation=1.0 if unchanged else max(1.0, *times_beyond(_asked(after, profile)).values()),
+        shared_cores=_shared_cores(changed, scenarios[1]),
+        extrapolation=1.0 if unchanged else max(1.0, *times_beyond(changed).values()),
         credits=typical_use(sides[1], corrected.factor),
     )
 
 
-def _shared_cores(before: Plan, after: Plan, scenario: Scenario) -> float | None:
-    """Return the cores that a lab's workers share, if ``after`` has more cores in all its workers, or other machines;
-    else None."""
+def _shared_cores(changed: SimulationRequest, scenario: Scenario) -> float | None:
+    """Return the cores that a lab's workers share, if their number was changed; else None."""
     pool = scenario.document.cluster.cpu_pool
-    other = {node.type.name for node in after.cluster.nodes} - {node.type.name for node in before.cluster.nodes}
-    more = _worker_cores(after) > _worker_cores(before)
-    return pool.cores if pool is not None and (more or other) else None
-
-
-def _worker_cores(plan: Plan) -> float:
-    workers = plan.cluster.using(only_run(plan).configuration.workers).workers
-    return sum(worker.type.cores * worker.type.cpu_speed for worker in workers)
+    return pool.cores if pool is not None and changed.lab_cpu != 1 else None
 
 
 def _same_work(changes: Sequence[Change]) -> tuple[str, ...]:
@@ -442,18 +441,13 @@ def _same_work(changes: Sequence[Change]) -> tuple[str, ...]:
     )
 
 
-def _asked(plan: Plan, profile: CostProfile) -> SimulationRequest:
-    return request_of(plan, only_run(plan), profile)
+def _asked(plan: Plan, profile: CostProfile, lab_cpu: float = 1.0) -> SimulationRequest:
+    return request_of(plan, only_run(plan), profile, {"lab_cpu": lab_cpu})
 
 
-def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
-    return scenario_of(_asked(plan, profile))
-
-
-def _drawn(plan: Plan, profile: CostProfile, ask: Ask, core_sigma: float = 0.0) -> list[SimulationResult]:
-    """Simulate the plan with each draw of costs and hardware."""
-    request = _asked(plan, profile)
-    parameter_draws = list(draws(profile, DRAWS, SEED, core_sigma))
+def _drawn(request: SimulationRequest, ask: Ask, core_sigma: float = 0.0) -> list[SimulationResult]:
+    """Simulate the request with each draw of costs and hardware."""
+    parameter_draws = list(draws(request.profile, DRAWS, SEED, core_sigma))
     scenarios = [scenario_of(draw.of(request)) for draw in parameter_draws]
     documents = [
         scenario.with_seed(draw.seed, f"draw{number}")

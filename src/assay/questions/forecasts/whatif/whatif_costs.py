@@ -1,5 +1,6 @@
 """Compute the cost of a run as measured and with changes, from a price book. Costs are in the book's currency."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from assay.analysis.cost.changed import PricedCluster, prices_new_types, why_unpriced
@@ -8,7 +9,7 @@ from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
-from assay.model import ClusterFacts, Plan, PriceBook
+from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
 
 
 def costs_of(
@@ -20,7 +21,8 @@ def costs_of(
     """
     if book is None:
         return None, None, ""
-    before, after = (_priced_cluster(plan) for plan in plans)
+    before = _priced_cluster(plans[0])
+    after = _with_changed_link(_priced_cluster(plans[1]), before)
     costs: list[float | None] = []
     reason = ""
     for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
@@ -34,6 +36,17 @@ def costs_of(
         reason = reason or unpriced
         costs.append(None if unpriced else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
     return costs[0], costs[1], reason
+
+
+def _with_changed_link(after: PricedCluster, before: PricedCluster) -> PricedCluster:
+    """Return ``after`` with the rate of a changed link as its network, as an item names it: ``25Gbit/s``."""
+    link_before, link = (priced.cluster.workers[0].type.nic.rate_bits_per_s for priced in (before, after))
+    if after.network is not None or link == link_before:
+        return after
+    network = f"{link / 1e9:g}Gbit/s"
+    return replace(
+        after, network=network, counts=replace(after.counts, levels={**after.counts.levels, NETWORK_FACTOR: network})
+    )
 
 
 def _priced_cluster(plan: Plan) -> PricedCluster:
