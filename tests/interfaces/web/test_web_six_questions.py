@@ -57,11 +57,6 @@ LINKS_PER_KIND = 2
 """Links with the same path and parameters that are followed on one page."""
 
 
-DEMO_ALONE = pytest.mark.parametrize("site", ["demo", pytest.param("aloja", marks=pytest.mark.long)], indirect=True)
-"""The demo's repository alone in `make test`: hardware within a budget does not depend on runs, and pages of all kinds
-are linked in both."""
-
-
 @dataclass(frozen=True)
 class Site:
     """A served repository, with its answers in sentences."""
@@ -196,7 +191,6 @@ def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, 
     checked(page)
 
 
-@DEMO_ALONE
 @needs_simulator
 def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Site) -> None:
     page, start_s = home.page, time.monotonic()
@@ -226,7 +220,7 @@ def kind_of(address: str) -> str:
     return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", path) + "?" + ",".join(names)
 
 
-@DEMO_ALONE
+@pytest.mark.parametrize("site", ["demo", pytest.param("aloja", marks=pytest.mark.long)], indirect=True)
 def test_no_link_is_a_dead_end(home: ObservedRun, site: Site) -> None:
     """Each link on each page is opened, at most two of a kind on a page: a list of 50 runs has 50 of a kind."""
     page = home.page
