@@ -92,7 +92,6 @@ def test_a_catalogue_has_the_credits_of_burstable_machines() -> None:
     ("request_", "words"),
     [
         (CatalogueRequest(("i4i.2xlarge",), cpu_speeds=SPEED), "no source states the rate of the local disks"),
-        (CatalogueRequest(("i4i.2xlarge",), disk_rates=("nvme=1GB/s:1GB/s",)), "speed of a core of x86_64"),
         (
             CatalogueRequest(("i4i.large", "m7g.large"), cpu_speeds=SPEED, disk_rates=("nvme=1GB/s:1GB/s",)),
             "speed of a core of arm64",
@@ -101,7 +100,7 @@ def test_a_catalogue_has_the_credits_of_burstable_machines() -> None:
         (CatalogueRequest(("i4i.2xlrge",), cpu_speeds=SPEED), "did you mean 'i4i.2xlarge'"),
         (CatalogueRequest(("m7i.large",), cpu_speeds=SPEED, volumes="gp4:1TB:1"), "did you mean 'gp3'"),
         (CatalogueRequest(("m7i.large",), cpu_speeds=SPEED, volumes="gp3:1TB"), "gp3:1TB"),
-        (CatalogueRequest(("m7i.large",), cpu_speeds=("x86_64=1",), volumes="gp3:1TB:1"), "not a speed"),
+        (CatalogueRequest(("m7i.large",), cpu_speeds=("x86_64=1:2",), volumes="gp3:1TB:1"), "not a speed"),
         (CatalogueRequest(("m7i.large",), cpu_speeds=("x86_64=2:3:4",), volumes="gp3:1TB:1"), "not a speed"),
         (CatalogueRequest(("i4i.large",), cpu_speeds=SPEED, disk_rates=("nvme=fast",)), "fast"),
         (CatalogueRequest(("i4i.large",), cpu_speeds=SPEED, disk_rates=("tape=1GB/s:1GB/s",)), "unknown disk kind"),
@@ -110,6 +109,37 @@ def test_a_catalogue_has_the_credits_of_burstable_machines() -> None:
 def test_what_no_source_states_is_asked_for(request_: CatalogueRequest, words: str) -> None:
     with pytest.raises(SpecificationError, match=words):
         catalogue_text(request_)
+
+
+def test_a_speed_without_an_interval_gets_the_assumed_one_and_only_x86_has_a_default() -> None:
+    plain = catalogue_of(catalogue_text(CatalogueRequest(("m7g.large",), "2", (), "gp3:1TB:1", ("arm64=3",))))
+    [worker] = plain.workers
+    assert (worker.cpu_speed, worker.cpu_speed_low, worker.cpu_speed_high) == (3, 1.5, 6)
+    assert "arm64 cores is stated without an interval; a factor of 2" in plain.assumptions[0]
+    assumed = catalogue_of(catalogue_text(CatalogueRequest(("m7i.large",), "2", (), "gp3:1TB:1")))
+    [worker] = assumed.workers
+    assert (worker.cpu_speed, worker.cpu_speed_low, worker.cpu_speed_high) == (1, 0.5, 2)
+    assert "x86_64 types is as fast as one of the log's or the profile's machines" in assumed.assumptions[0]
+    for text in ("x86_64=0", "x86_64=-1", "x86_64=inf", "x86_64=nan", "x86_64=", "x86_64=1:0.5:2:3"):
+        with pytest.raises(SpecificationError, match="not a speed"):
+            catalogue_text(CatalogueRequest(("m7i.large",), volumes="gp3:1TB:1", cpu_speeds=(text,)))
+
+
+def test_types_with_an_unknown_rate_are_named_and_do_not_stop_the_others() -> None:
+    types = ("i4i.2xlarge", "d3.2xlarge")
+    rates = ("hdd=190MB/s:190MB/s",)
+    catalogue = catalogue_of(catalogue_text(CatalogueRequest(types, "4", rates, cpu_speeds=("x86_64=2:1:4",))))
+    assert [worker.name for worker in catalogue.workers] == ["d3-2xlarge"]
+    assert catalogue.assumptions == ("not compared: i4i.2xlarge, whose local disks have an unknown rate",)
+    catalogue = catalogue_of(catalogue_text(CatalogueRequest(types, "4", rates, "gp3:1TB:2")))
+    flash, hard = catalogue.workers
+    assert [option.group for option in flash.devices] == ["gp3"]
+    assert [option.group for option in hard.devices] == ["local", "gp3"]
+    assert "local disks of i4i.2xlarge are not used: their rate is unknown" in catalogue.assumptions
+
+
+def test_an_empty_filter_filters_nothing() -> None:
+    assert list_instances(InstanceRequest("", architecture="", disks="")) == list_instances(InstanceRequest())
 
 
 def test_volumes_have_the_documented_baselines() -> None:
@@ -156,12 +186,13 @@ def test_a_catalogue_and_prices_of_instances_are_recommended_from(tmp_path: Path
         "catalogue",
         "i4i.2xlarge",
         "d3.2xlarge",
+        "i3.2xlarge",
         "--count",
         "4-5",
         "--cpu-speed",
-        *SPEED,
+        "x86_64=2",
         "--disk-rates",
-        "nvme=1.4GB/s:900MB/s",
+        "i4i.2xlarge=1.4GB/s:900MB/s",
         "--disk-rates",
         "hdd=190MB/s:190MB/s",
     )
@@ -184,4 +215,7 @@ def test_a_catalogue_and_prices_of_instances_are_recommended_from(tmp_path: Path
     options = ["--deadline", "4h", "--simulations", "4", "--json"]
     answer = _assay("recommend", "--workload", "terasort:50GB:daily", *files, *options)
     assert answer.exit_code == 0, answer.output
-    assert "i4i-2xlarge" in json.dumps(json.loads(answer.stdout))
+    printed = json.loads(answer.stdout)
+    assert "i4i-2xlarge" in json.dumps(printed)
+    assert "not compared: i3.2xlarge, whose local disks have an unknown rate" in printed["assumptions"]
+    assert any("x86_64 cores is stated without an interval" in text for text in printed["assumptions"])

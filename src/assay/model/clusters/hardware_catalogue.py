@@ -57,3 +57,5 @@ class HardwareCatalogue:
     """Engine parameters that all choices share."""
     compressions: tuple[str, ...] = ()
     """Codecs of map output; empty: as in ``parameters``."""
+    assumptions: tuple[str, ...] = ()
+    """Assumptions behind its figures, and types that it omits, for the answers that use it."""

@@ -5,10 +5,11 @@ their known prices per hour, and the texts that ``assay recommend`` and ``assay 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
+from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.foundation.units import parse_money
 from assay.model.clusters.instance_type import InstanceType, node_type_name
@@ -17,6 +18,7 @@ from assay.questions.recommendation.instances import (
     CatalogueRequest,
     InstanceRequest,
     catalogue_text,
+    compared_types,
     list_instances,
     one_instance,
 )
@@ -40,7 +42,7 @@ class InstanceChoiceRequest:
     types: tuple[str, ...] = ()
     count: str = "4-12"
     cpu_speeds: Mapping[str, str] | None = None
-    """Architecture to ``SPEED:LOW:HIGH``."""
+    """Architecture to ``SPEED`` or ``SPEED:LOW:HIGH``."""
     disk_rates: Mapping[str, str] | None = None
     """Kind of local disk to ``READ:WRITE``."""
     volumes: str = ""
@@ -69,6 +71,10 @@ class InstanceChoice:
     """Number of matching types."""
     total: int
     chosen: tuple[PricedInstance, ...]
+    compared: tuple[str, ...] = ()
+    """Names of the chosen types that the catalogue has; it omits those with an unknown rate of local disks."""
+    assumptions: tuple[str, ...] = ()
+    """Assumptions of the catalogue."""
     catalogue_text: str = ""
     prices_text: str = ""
     problem: AssayError | None = None
@@ -108,24 +114,32 @@ def choose_instances(request: InstanceChoiceRequest, known: Mapping[str, Decimal
             text = (request.prices or {}).get(name, "")
             price = _amount(text, f"price of {name}") if text else known.get(node_type_name(name))
             chosen.append(PricedInstance(instance, price))
-        hardware, book = _catalogue(request, chosen), _price_book(request, chosen)
+        files = _catalogue_request(request, chosen)
+        compared = tuple(item.name for item in compared_types(files))
+        hardware = catalogue_text(files)
+        book = _price_book(request, [item for item in chosen if item.instance.name in compared])
     except AssayError as error:
         return InstanceChoice(choice.matching, choice.matches, choice.total, tuple(chosen), problem=error)
-    return InstanceChoice(choice.matching, choice.matches, choice.total, tuple(chosen), hardware, book)
+    return replace(
+        choice,
+        chosen=tuple(chosen),
+        compared=compared,
+        assumptions=catalogue_of(hardware).assumptions,
+        catalogue_text=hardware,
+        prices_text=book,
+    )
 
 
-def _catalogue(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> str:
+def _catalogue_request(request: InstanceChoiceRequest, chosen: list[PricedInstance]) -> CatalogueRequest:
     architectures = {item.instance.architecture for item in chosen}
     kinds = {str(item.instance.disks.kind) for item in chosen if item.instance.disks}
     speeds, rates = request.cpu_speeds or {}, request.disk_rates or {}
-    return catalogue_text(
-        CatalogueRequest(
-            types=tuple(item.instance.name for item in chosen),
-            count=request.count,
-            disk_rates=tuple(f"{kind}={text}" for kind, text in rates.items() if text and kind in kinds),
-            volumes=request.volumes,
-            cpu_speeds=tuple(f"{name}={text}" for name, text in speeds.items() if text and name in architectures),
-        )
+    return CatalogueRequest(
+        types=tuple(item.instance.name for item in chosen),
+        count=request.count,
+        disk_rates=tuple(f"{kind}={text}" for kind, text in rates.items() if text and kind in kinds),
+        volumes=request.volumes,
+        cpu_speeds=tuple(f"{name}={text}" for name, text in speeds.items() if text and name in architectures),
     )
 
 

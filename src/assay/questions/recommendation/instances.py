@@ -5,7 +5,9 @@ In: tables of instance types, and filters. Out: :class:`InstanceListing`, or the
 """
 
 import fnmatch
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +16,14 @@ from assay.foundation.installation import installation
 from assay.foundation.units import MIB, format_bit_rate, format_byte_rate, format_bytes, parse_byte_rate, parse_bytes
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, node_type_name
+from assay.questions.recommendation.finalists import SPEED_FACTOR
 from assay.specs.fields import unknown
 from assay.specs.instances import SHIPPED_TABLE, load_instances, named_instances, parse_volumes
+
+ASSUMED_ARCHITECTURE = "x86_64"
+"""Architecture whose cores are assumed to be as fast as those of the profile's machine, if no speed is stated."""
+ASSUMED_SPEED = f"1:{1 / SPEED_FACTOR:g}:{SPEED_FACTOR:g}"
+"""The assumed speed of its cores, with the factor that the search assumes for a speed without an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ class CatalogueRequest:
     volumes: str = ""
     """``TYPE:SIZE:COUNT``, such as ``gp3:1TB:4``: network volumes of each worker."""
     cpu_speeds: tuple[str, ...] = ()
-    """``ARCHITECTURE=SPEED:LOW:HIGH``: speed of a core relative to the profile's, with its 90 % interval."""
+    """``ARCHITECTURE=SPEED[:LOW:HIGH]``: speed of a core relative to the profile's, with its 90 % interval."""
     name: str = "instances"
     table: Path | None = None
 
@@ -75,9 +83,9 @@ def list_instances(request: InstanceRequest) -> InstanceListing:
     chosen = [
         instance
         for instance in types
-        if fnmatch.fnmatchcase(instance.name.lower(), request.pattern.lower())
-        and request.architecture in (None, instance.architecture)
-        and request.disks in (None, str(instance.disks.kind) if instance.disks else "none")
+        if fnmatch.fnmatchcase(instance.name.lower(), (request.pattern or "*").lower())
+        and request.architecture in (None, "", instance.architecture)
+        and request.disks in (None, "", str(instance.disks.kind) if instance.disks else "none")
         and instance.cores >= request.cores
         and instance.vcpus >= request.vcpus
         and instance.memory_bytes >= memory_bytes
@@ -96,21 +104,79 @@ def one_instance(name: str, table: Path | None = None) -> InstanceType:
 def catalogue_text(request: CatalogueRequest) -> str:
     """Return the YAML text of a hardware catalogue with the named instance types.
 
-    Raises SpecificationError if a rate is missing that no table states: that of local disks, and for several
-    architectures the speed of their cores.
+    Types whose local disks have no known rate use only their network volumes, or are omitted. The catalogue's
+    assumptions say so. Raises SpecificationError if no type is left, or if the speed of an ARM core is missing.
     """
-    instances = named_instances(_table(request.table), request.types)
+    instances = compared_types(request)
     speeds = _cpu_speeds(request, instances)
+    assumptions = _assumptions(request, instances)
     lines = [
         "# Instance types to choose from. Networks have their baseline rates, cores and volumes those with credits.",
         "# Cores are physical cores. The rates of local disks and the speed of a core are stated by the user.",
         f"catalogue: {request.name}",
         f'source: "{", ".join(sorted({instance.source for instance in instances}))}"',
+        *(["assumptions:"] if assumptions else []),
+        *(f"  - {json.dumps(text, ensure_ascii=False)}" for text in assumptions),
         "workers:",
     ]
     for instance in instances:
         lines += _worker_lines(instance, request, speeds[instance.architecture])
     return "\n".join(lines) + "\n"
+
+
+def compared_types(request: CatalogueRequest) -> list[InstanceType]:
+    """Return the types that the catalogue has: those with a known rate of local disks, or with network volumes.
+
+    Raises SpecificationError for an unknown type, and if no type is left.
+    """
+    instances = named_instances(_table(request.table), request.types)
+    rates = _disk_rates(request)
+    compared = [
+        instance for instance in instances if instance.disks is None or request.volumes or _rates_of(instance, rates)
+    ]
+    if compared:
+        return compared
+    lacking = " and ".join(
+        f"{instance.name} ({disks.count} × {format_bytes(disks.capacity_bytes)} {disks.kind})"
+        for instance in instances
+        if (disks := instance.disks)
+    )
+    raise SpecificationError(
+        f"no source states the rate of the local disks of {lacking}",
+        where="--disk-rates",
+        hint=f"--disk-rates {instances[0].name}=READ:WRITE, of one disk; assay baseline measures it on an instance. "
+        "Or use network volumes: --volumes gp3:1TB:4",
+    )
+
+
+def _assumptions(request: CatalogueRequest, compared: Sequence[InstanceType]) -> list[str]:
+    """Return what the catalogue assumes, and which types it omits."""
+    texts = []
+    stated = {text.partition("=")[0]: text for text in request.cpu_speeds}
+    for name in sorted({instance.architecture for instance in compared}):
+        text = stated.get(name, "")
+        if name == ASSUMED_ARCHITECTURE and text in ("", f"{name}={ASSUMED_SPEED}"):
+            texts.append(
+                f"a core of these {name} types is as fast as one of the log's or the profile's machines, within a "
+                f"factor of {SPEED_FACTOR:g}: no source states it, and --cpu-speed does"
+            )
+        elif ":" not in text:
+            texts.append(
+                f"the speed of {name} cores is stated without an interval; a factor of {SPEED_FACTOR:g} is assumed"
+            )
+    rates = _disk_rates(request)
+    unknown_rates = [item for item in named_instances(_table(request.table), request.types) if item.disks]
+    unknown_rates = [item for item in unknown_rates if not _rates_of(item, rates)]
+    used = [item.name for item in unknown_rates if item in compared]
+    if used:
+        texts.append(f"local disks of {', '.join(used)} are not used: their rate is unknown")
+    if omitted := [item.name for item in unknown_rates if item not in compared]:
+        texts.append(f"not compared: {', '.join(omitted)}, whose local disks have an unknown rate")
+    if request.volumes:
+        texts.append(
+            "prices of instances have no network volumes: add theirs to the price book, or the cost is too low"
+        )
+    return texts
 
 
 def _table(path: Path | None) -> list[InstanceType]:
@@ -126,16 +192,19 @@ def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) ->
     """Return the YAML text of the processor by architecture."""
     architectures = sorted({instance.architecture for instance in instances})
     speeds = {}
-    for text in request.cpu_speeds:
+    assumed = (f"{ASSUMED_ARCHITECTURE}={ASSUMED_SPEED}",) if ASSUMED_ARCHITECTURE in architectures else ()
+    for text in (*assumed, *request.cpu_speeds):
         architecture, _, numbers = text.partition("=")
         parts = numbers.split(":")
         try:
-            speed, low, high = (float(part) for part in parts)
+            speed = float(parts[0])
+            bounds = parts[1:] or (str(speed / SPEED_FACTOR), str(speed * SPEED_FACTOR))
+            low, high = (float(part) for part in bounds)
         except ValueError:
             low = high = speed = 0.0
-        if not 0 < low <= speed <= high:
-            hint = "ARCHITECTURE=SPEED:LOW:HIGH, such as x86_64=2:1:4"
-            raise SpecificationError(f"{text[:60]!r} is not a speed with its interval", where="--cpu-speed", hint=hint)
+        if not 0 < low <= speed <= high < math.inf:
+            hint = "ARCHITECTURE=SPEED or ARCHITECTURE=SPEED:LOW:HIGH, such as x86_64=2 or x86_64=2:1:4"
+            raise SpecificationError(f"{text[:60]!r} is not a speed of a core", where="--cpu-speed", hint=hint)
         if architecture not in architectures:
             raise SpecificationError(unknown("architecture", architecture, architectures), where="--cpu-speed")
         speeds[architecture] = f"speed: {speed:g}, low: {low:g}, high: {high:g}"
@@ -145,7 +214,8 @@ def _cpu_speeds(request: CatalogueRequest, instances: Sequence[InstanceType]) ->
             where="--cpu-speed",
             hint="--cpu-speed "
             + " --cpu-speed ".join(f"{name}=SPEED:LOW:HIGH" for name in missing)
-            + "; a wide interval, such as 2:1:4, makes the answer as uncertain as it is",
+            + ": measured or published, because ARM and x86 cores are not assumed to be equal; "
+            "a wide interval, such as 2:1:4, makes the answer as uncertain as it is",
         )
     return speeds
 
@@ -177,20 +247,19 @@ def _local_disk_lines(instance: InstanceType, request: CatalogueRequest) -> list
             where="instance type",
             hint="add network volumes with --volumes gp3:1TB:4",
         )
-    rates = _disk_rates(request)
-    stated = rates.get(instance.name) or rates.get(str(disks.kind))
     capacity = format_bytes(disks.capacity_bytes)
-    if stated is None:
-        raise SpecificationError(
-            f"no source states the rate of the local disks of {instance.name} "
-            f"({disks.count} × {capacity} {disks.kind})",
-            where="--disk-rates",
-            hint=f"--disk-rates {instance.name}=READ:WRITE, of one disk; assay baseline measures it on an instance",
-        )
+    stated = _rates_of(instance, _disk_rates(request))
+    if stated is None:  # it has network volumes
+        return []
     read, write = stated
     return [
         f"      local: {{kind: {disks.kind}, count: {disks.count}, read: {read}, write: {write}, capacity: {capacity}}}"
     ]
+
+
+def _rates_of(instance: InstanceType, rates: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the read and write rate of one local disk; None: unknown."""
+    return rates.get(instance.name) or (rates.get(str(instance.disks.kind)) if instance.disks else None)
 
 
 def _disk_rates(request: CatalogueRequest) -> dict[str, tuple[str, str]]:

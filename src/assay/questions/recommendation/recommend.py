@@ -230,7 +230,7 @@ def recommend(
         profile=profile.name,
         profile_origin=sources.origin,
         purchased=book.has_purchases,
-        assumptions=(f"profile {profile.name}: {profile.learned.source}",),
+        assumptions=(f"profile {profile.name}: {profile.learned.source}", *catalogue.assumptions),
     )
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
@@ -479,7 +479,7 @@ def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]
         texts.append(
             f"{format_percent(RESERVE_SHARE)} of the HDFS capacity stays free for outputs and intermediate data"
         )
-    texts += finalists.assumptions
+    texts += (*search.candidates.catalogue.assumptions, *finalists.assumptions)
     texts += [f"{count} could not be simulated: {reason}" for reason, count in search.store.failures.items()]
     return tuple(dict.fromkeys([*texts, *search.store.assumptions]))
 

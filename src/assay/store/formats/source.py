@@ -69,7 +69,8 @@ class Source:
 
     def _damaged(self, error: Exception) -> FormatError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again")
+        hint = "check the path" if isinstance(error, FileNotFoundError) else "is it cut off? Fetch it again"
+        return FormatError(f"can't be read: {why}", where=self.name, hint=hint)
 
     def head(self) -> bytes:
         """Return the first 64 KiB after decompression. Raises :class:`FormatError` if they can't be read."""

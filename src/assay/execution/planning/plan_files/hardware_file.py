@@ -179,6 +179,8 @@ class HardwareFile(Section):
     """The catalogue's name."""
     source: Text
     """The source of its data."""
+    assumptions: list[Text] = Field(default_factory=list)
+    """Assumptions behind its figures; answers repeat them."""
     masters: Count = 1
     """Nodes that run no tasks."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
@@ -234,7 +236,13 @@ def _catalogue(document: Document) -> HardwareCatalogue:
     workers = tuple(_worker(name, section, problems) for name, section in file.workers.items())
     problems.raise_if_any()
     catalogue = HardwareCatalogue(
-        file.catalogue, file.source, workers, file.masters, dict(file.parameters), tuple(file.compression)
+        file.catalogue,
+        file.source,
+        workers,
+        file.masters,
+        dict(file.parameters),
+        tuple(file.compression),
+        tuple(file.assumptions),
     )
     count = choices_of(catalogue)
     if not 0 < count <= CANDIDATES_MAX:

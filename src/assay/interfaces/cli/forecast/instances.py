@@ -134,8 +134,9 @@ def show(name: str, table: Path | None, as_json: bool) -> None:
     "--cpu-speed",
     "cpu_speeds",
     multiple=True,
-    metavar="ARCHITECTURE=SPEED:LOW:HIGH",
-    help="Speed of a core relative to the profile's machine, with its 90 % interval; one per architecture.",
+    metavar="ARCHITECTURE=SPEED[:LOW:HIGH]",
+    help="Speed of a core relative to the profile's machine, with its 90 % interval; one per architecture. "
+    "Default: x86_64=1:0.5:2; required for ARM.",
 )
 @click.option("--name", default="instances", show_default=True, help="Name of the catalogue.")
 @TABLE

@@ -78,8 +78,8 @@ def test_filters_select_by_hardware_and_are_in_the_form(client: TestClient) -> N
         ({"disks": "tape"}, "is none of"),
         ({"max_price": "-1"}, "price"),
         ({"type": "i4i.2xlrge"}, "did you mean"),
-        ({"type": "i4i.2xlarge"}, "speed of a core of x86_64 relative to the profile's machine is not known"),
-        ({**CHOSEN, "rates-nvme": ""}, "no source states the rate of the local disks"),
+        ({"type": "m7g.2xlarge"}, "speed of a core of arm64 relative to the profile's machine is not known"),
+        ({**CHOSEN, "rates-hdd": "1MB/s:1MB/s", "rates-nvme": ""}, "no source states the rate of the local disks"),
         ({**CHOSEN, "price-i4i.2xlarge": ""}, "has the price of i4i.2xlarge"),
         ({**CHOSEN, "date": "yesterday"}, "yesterday"),
         ({**CHOSEN, "volumes": "gp9:1TB:1"}, "unknown volume type"),
@@ -124,6 +124,19 @@ def test_chosen_types_lead_to_the_questions_with_their_catalogue_and_prices(clie
     }
 
 
+def test_types_need_no_facts_but_prices(client: TestClient) -> None:
+    chosen = {"type": ["m6id.2xlarge", "d3.2xlarge"], "price-m6id.2xlarge": "$0.4746", "price-d3.2xlarge": "$1"}
+    page = client.get("/instances", params=chosen).text
+    links = _links(page)
+    assert "as fast as one of the log" in unescape(page)
+    assert 'name="volumes" value="gp3:1TB:4"' in page
+    [whatif, _other] = [parse_qs(urlsplit(links[text]).query) for text in links if text.startswith("Simulate my")]
+    assert whatif == {"worker.type": ["m6id.2xlarge"], "worker.volumes": ["gp3:1TB:4"]}
+    page = client.get("/instances", params={**chosen, "rates-hdd": "190MB/s:190MB/s", "price-m6id.2xlarge": ""}).text
+    assert "not compared: m6id.2xlarge, whose local disks have an unknown rate" in unescape(page)
+    assert "Simulate my runs on m6id.2xlarge" not in _links(page)
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width_px", [1440, 390])
 def test_a_visitor_filters_chooses_and_reaches_the_search(browser: Browser, root: Path, width_px: int) -> None:
@@ -135,11 +148,16 @@ def test_a_visitor_filters_chooses_and_reaches_the_search(browser: Browser, root
         page.get_by_label("i4i.2xlarge", exact=True).check()
         page.get_by_role("button", name="Choose").click()
         page.locator("[name='price-i4i.2xlarge']").fill("$0.686")
-        page.locator("[name='speed-x86_64']").fill("1:0.6:1.6")
-        page.locator("[name='rates-nvme']").fill("1.4GB/s:900MB/s")
+        assert page.locator("[name='speed-x86_64']").input_value() == "1:0.5:2"
+        assert page.locator("[name=volumes]").input_value() == "gp3:1TB:4"
         page.get_by_role("button", name="Apply").click()
         assert "type=i4i.2xlarge" in page.url
         assert "vcpus=8" in page.url
+        assert "local disks of i4i.2xlarge are not used" in page.locator("#next").inner_text()
+        page.locator("[name='speed-x86_64']").fill("1.2")
+        page.locator("[name='rates-nvme']").fill("1.4GB/s:900MB/s")
+        page.get_by_role("button", name="Apply").click()
+        assert "stated without an interval; a factor of 2" in page.locator("#next").inner_text()
         watched.check()
         page.get_by_role("link", name="Size from a log with these types").click()
         page.wait_for_url("**/size?*")

@@ -24,7 +24,7 @@ from assay.questions.recommendation.instance_choice import (
     choose_instances,
     known_prices,
 )
-from assay.questions.recommendation.instances import InstanceRequest
+from assay.questions.recommendation.instances import ASSUMED_ARCHITECTURE, ASSUMED_SPEED, InstanceRequest
 from assay.questions.recommendation.request import WORKLOADS
 from assay.specs.instances import ARCHITECTURES
 
@@ -33,6 +33,8 @@ _FIELD_LENGTH_MAX = 60
 _PRICE = "price-"
 _SPEEDS = {name: f"speed-{name}" for name in ARCHITECTURES}
 _RATES = {str(kind): f"rates-{kind}" for kind in DeviceKind}
+_VOLUMES = "gp3:1TB:4"
+"""Prefilled network volumes of types for which no rate of local disks is stated."""
 _DISKS = (*_RATES, "none")
 
 
@@ -47,7 +49,11 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     texts = {name: values[-1].strip()[:_FIELD_LENGTH_MAX] for name, values in form.items() if values}
     texts.setdefault("count", InstanceChoiceRequest().count)
     texts.setdefault("date", f"{datetime.now(UTC):%Y-%m-%d}")
+    texts.setdefault(_SPEEDS[ASSUMED_ARCHITECTURE], ASSUMED_SPEED)
+    if not any(texts.get(field) for field in _RATES.values()):
+        texts.setdefault("volumes", _VOLUMES)
     values: dict[str, Any] = {
+        "assumed": ASSUMED_ARCHITECTURE,
         "fields": defaultdict(str, texts),
         "speeds": _SPEEDS,
         "rates": _RATES,
@@ -107,6 +113,7 @@ def _links(request: InstanceChoiceRequest, choice: InstanceChoice) -> dict[str, 
         "whatif": tuple(
             (item.instance.name, f"/whatif?{urlencode(_changes(request, item.instance.name, choice))}")
             for item in choice.chosen
+            if item.instance.name in choice.compared
         ),
     }
 
@@ -117,8 +124,10 @@ def _changes(request: InstanceChoiceRequest, name: str, choice: InstanceChoice) 
     [instance] = [item.instance for item in choice.chosen if item.instance.name == name]
     if request.volumes:
         changes["worker.volumes"] = request.volumes
-    elif instance.disks is not None:
+    elif instance.disks is not None:  # a compared type without volumes has a known rate
         read, _, write = (request.disk_rates or {}).get(str(instance.disks.kind), "").partition(":")
         changes |= {"worker.devices.local.read": read, "worker.devices.local.write": write}
-    speed = (request.cpu_speeds or {}).get(instance.architecture, "").partition(":")[0]
-    return {**changes, "worker.cpu.speed": speed}
+    speed = (request.cpu_speeds or {}).get(instance.architecture, "")
+    if instance.architecture == ASSUMED_ARCHITECTURE and speed == ASSUMED_SPEED:
+        return changes  # the question compares the architectures itself, with its interval
+    return {**changes, "worker.cpu.speed": speed.partition(":")[0]}
