@@ -158,7 +158,7 @@ def _assumptions(request: CatalogueRequest, compared: Sequence[InstanceType]) ->
         if name == ASSUMED_ARCHITECTURE and text in ("", f"{name}={ASSUMED_SPEED}"):
             texts.append(
                 f"a core of these {name} types is as fast as one of the log's or the profile's machines, within a "
-                f"factor of {SPEED_FACTOR:g}: no source states it, and --cpu-speed does"
+                f"factor of {SPEED_FACTOR:g}; no source states it"
             )
         elif ":" not in text:
             texts.append(
