@@ -61,6 +61,8 @@ def under_old_names(command: list[str], answer: Any) -> Any:
         return [_priced(plane) for plane in answer]
     if command[0] == "findings":
         return {origin: [_claimed(row) for row in rows] for origin, rows in answer["by_origin"].items()}
+    if command[0] == "show":
+        return {**answer, "detail": {**answer["detail"], "asked": answer["detail"]["requested"]}}
     if command[0] in ("anomalies", "changes"):  # these were lists
         return answer["anomalies" if command[0] == "anomalies" else "histories"]
     return answer

@@ -100,8 +100,8 @@ def run_id_text(run_id: str) -> str:
 
 
 def column_title(name: str) -> str:
-    """Return a column's title, or its name if it has none."""
-    return COLUMN_TITLES.get(name, name)
+    """Return a column's title, or its name if it has none. The suite of a workload is a suite: ``terasort.suite``."""
+    return COLUMN_TITLES.get(name, "suite" if name.endswith(".suite") else name)
 
 
 def level_text(name: str, level: str) -> str:

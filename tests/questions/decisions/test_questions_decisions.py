@@ -107,7 +107,9 @@ def test_a_tie_with_the_leader_is_named_with_its_ratio() -> None:
     assert tie.low is not None
     assert tie.high is not None
     assert tie.low < 1 < tie.high
-    assert "Not distinguishable from 2 SSDs per worker (SS2): 5 hard disks per worker" in evidence(decision)
+    assert "No difference shown: 2 SSDs per worker (SS2) are 1.03× as fast as 5 hard disks per worker" in evidence(
+        decision
+    )
 
 
 @pytest.mark.parametrize(

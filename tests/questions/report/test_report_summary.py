@@ -91,7 +91,7 @@ def test_ties_share_the_headline() -> None:
     assert document.answer.startswith(
         "4 NVMe drives per worker (NVE4) are 1.50× as fast as 2 hard disks per worker (HD2)"
     )
-    ties = document.lead[0].partition("Not distinguishable from 4 NVMe drives per worker (NVE4): ")[2]
+    ties = document.lead[0].partition("No difference shown: 4 NVMe drives per worker (NVE4) are ")[2]
     assert "2 SSDs per worker (SS2)" in ties
     assert "2 NVMe drives per worker (NVE2)" in ties
 

@@ -324,7 +324,7 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
     assert small.startswith("The 2 rows on cluster small: 1 SSD per worker (SSD) is the cheapest per job")
     assert large.startswith("The 2 rows on cluster large: 1 hard disk per worker (HDD) is the cheapest per job")
     assert "on cluster" not in small.partition(": ")[2]
-    assert "Rows of the one can't be compared with rows of the other" in view.headline
+    assert "The two groups can't be compared: no two of their runs have the same settings." in view.headline
     assert conclusion(view) == "Cheapest of the 2 rows on cluster small; 2 not compared with these"
 
 

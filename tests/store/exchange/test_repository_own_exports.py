@@ -122,8 +122,8 @@ def test_a_pulled_run_counts_once_and_before_its_exported_figures(tmp_path: Path
     [
         ("duration_s", "-1", "duration_s is -1"),
         ("duration_s", "1e999", "duration_s"),
-        ("run_id", "../../x", "no id of a run"),
-        ("campaign_id", "../../x", "no id of a campaign"),
+        ("run_id", "../../x", "not a run id"),
+        ("campaign_id", "../../x", "not a campaign id"),
         ("origin", "guessed", "origin"),
         ("lab_scale", "20", "lab_scale is 20"),
         ("started_at", "yesterday", "not an ISO 8601 date and time"),

@@ -190,10 +190,9 @@ class JobCostEffectiveness:
         apart = [row for row in self.rows if row.group is None]
         if self.further_decisions:
             sentences.append(
-                "Rows of the one can't be compared with rows of the other: none of their runs are equal in everything "
-                "else."
+                "The two groups can't be compared: no two of their runs have the same settings."
                 if len(self.further_decisions) == 1
-                else "These can't be compared with each other: none of their runs are equal in everything else."
+                else "These groups can't be compared: no two of their runs have the same settings."
             )
         if apart:
             sentences.append(

@@ -25,6 +25,9 @@ SIMULATIONS_AGAIN = 40
 _CODEC = "snappy"
 _PRICE_SHARE_MIN = 1e-6
 """Minimum switching price, as a share of the present price. Below it, the two clusters count as equal."""
+_PRICE_MULTIPLE_MAX = 4.0
+"""Maximum switching price, as a multiple of the present price. Above it, clusters that are not finalists may be better,
+for example the chosen one with the other network."""
 _NO_CLUSTER = "no cluster of the catalogue keeps every constraint"
 Hardware = tuple[tuple[str, str], ...]
 
@@ -100,6 +103,8 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
         price = float(change.price.amount)
         for at, winner in ((change.below, change.below_winner), (change.above, change.above_winner)):
             if at is None or winner is None or at <= _PRICE_SHARE_MIN * price:
+                continue
+            if price > 0 and at > _PRICE_MULTIPLE_MAX * price:
                 continue
             hardware = hardware_of(search.candidates.levels(int(finalists.rows[positions[winner]])))
             if hardware == chosen_hardware:

@@ -57,7 +57,8 @@ class ShownQuestion:
     simulated_at: str
     """Address of the page that simulates an unanswered question; empty if no run can be simulated."""
     planned_at: str
-    """Address of the page that composes the plan that measures the question."""
+    """Address of the page that composes the plan that measures the question; empty if the stored plan's cluster can't
+    run it."""
     filters: tuple[str, ...]
     """Conditions to clear, because they hide the runs that answer the question."""
     lacks_prices: bool
@@ -108,7 +109,9 @@ def _simulated_at(answer: QuestionAnswer) -> str:
 
 def _planned_at(answer: QuestionAnswer) -> str:
     """Return the address of the page Plan with the workload and the levels that measure the question."""
-    question = answer.question
+    question, why = answer.question, answer.unanswered
+    if why is not None and why.simulable and not why.plannable:
+        return ""
     planned = answer.unanswered.planned if answer.unanswered is not None else None
     levels = ", ".join(planned.levels if planned else question.plan_levels)
     if not question.plan_factor:

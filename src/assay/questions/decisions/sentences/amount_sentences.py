@@ -88,7 +88,9 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     verbs = (("costs", "cost"), ("pays", "pay"), ("its", "their"))
     cost, pay, their = (_agreeing(decision, chosen.option, *words) for words in verbs)
     work = f" For the work that {baseline} {do} in {years} ({money(price, currency)}), "
-    work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, price)}."
+    # The price ratio of the named setting, instead of the mean over the settings, agrees with the two prices.
+    named = prices.option[0].price / ratio.price_ratio if len(prices.option) == 1 else price
+    work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, named)}."
     if decision.lab_scale:
         scale = scale_text(float(decision.lab_scale))
         per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
@@ -103,11 +105,18 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     over_years = (
         f"{what}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
         f"{of_option} with {name}{_hardware_text(prices.option)}.{_all_prices(prices, currency)}"
-        f"{work}"
     )
+    if decision.storage_effects is not None:
+        break_even = "The effect depends on the storage, so there is no single break-even price."
+        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+    over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
     break_even = f"{capitalised(name)} {pay} until {their} cluster costs {limit} over {years}; it costs {of_option}."
+    if ratio.verdict is CostVerdict.NOT_DISTINGUISHABLE:
+        break_even = (
+            f"Open: the break-even price of the cluster with {name} is {limit} over {years}; it costs {of_option}."
+        )
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
 
 

@@ -275,7 +275,8 @@ def evidence(decision: Decision) -> str:
     if named and ties and best.option == decision.leader:
         names = [_tie_text(decision, option) for option in ties[:OPTIONS_NAMED]]
         names += [f"{len(ties) - OPTIONS_NAMED} more"] if len(ties) > OPTIONS_NAMED else []
-        texts.append(f"Not distinguishable from {compared_option(decision, decision.leader)}: {joined(names)}.")
+        leader, verb = compared_option(decision, decision.leader), option_verb(decision.factor, decision.leader)
+        texts.append(f"No difference shown: {leader} {verb} {joined(names)}.")
     if not _answers_for_volumes(decision):
         texts.append(_disks_left_out(decision))
     return " ".join(filter(None, texts))
@@ -381,8 +382,8 @@ def _disk_runs(disks: Sequence[DiskRuns]) -> str:
 def _tie_text(decision: Decision, option: OptionResult) -> str:
     tie = option.tied_with_leader
     assert tie is not None
-    sure = f", {interval_text(tie)}" if tie.low is not None else ""
-    return f"{compared_option(decision, option.option)} ({format_ratio(tie.ratio)}×{sure})"
+    sure = f" ({interval_text(tie)})" if tie.low is not None else ""
+    return f"{format_ratio(tie.ratio)}× as fast as {compared_option(decision, option.option)}{sure}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,10 @@ def next_step(answer: QuestionAnswer) -> str | None:
         return "Give a price book of this hardware."
     if not question.plan_factor:
         return "Plan runs that differ in storage, network or number of workers."
-    write = "" if why.plannable or why.simulable else f" {WRITE_PLAN}"
+    if why.simulable and not why.plannable:
+        levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
+        return f"The cluster of the stored plan can't run {levels}: simulate them."
+    write = "" if why.plannable else f" {WRITE_PLAN}"
     return f"{_plan_step(question, why)}{write}{' Or simulate it.' if why.simulable else ''}"
 
 

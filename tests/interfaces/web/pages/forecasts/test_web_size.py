@@ -154,7 +154,10 @@ def test_a_log_that_is_cut_off_or_was_never_sent_is_refused_without_a_path_of_th
 
 def test_a_deadline_without_a_catalogue_and_an_unknown_catalogue_are_refused(client: TestClient) -> None:
     sent(client)
-    for body, words in (({"deadline": "1h"}, "name a catalogue"), ({"catalogue": "hardwear"}, "did you mean")):
+    for body, words in (
+        ({"deadline": "1h"}, "needs a catalogue of hardware: name one"),
+        ({"catalogue": "hardwear"}, "did you mean"),
+    ):
         answer = client.post("/api/v1/size", json={"upload": KEY, **body}, headers=SAME)
         assert (answer.status_code, words in answer.json()["message"]) == (400, True), answer.text
 
