@@ -71,11 +71,25 @@ def leading(drawn: Drawn, gain: float) -> Outcome:
     return Outcome(("L1" if gain > 1 else "L0") not in {decision.leader, *decision.ties})
 
 
+def one_price(runs: int) -> RunCosts:
+    """Return a price of 1 per hour for each run."""
+    return RunCosts(
+        per_h=np.ones(runs),
+        currency="USD",
+        book="one price",
+        date="2026-01-01",
+        years=3.0,
+        site_power_w=np.zeros(runs),
+        kwh_price=None,
+        unpriced={},
+        configurations=({},),
+        configuration_of_run=np.zeros(runs, dtype=np.int64),
+    )
+
+
 def cheapest(drawn: Drawn) -> Outcome:
     """Ask what options of one price cost that are all alike. Wrong: a given one is not among the cheapest."""
-    costs = RunCosts(
-        np.ones(len(drawn.table)), "USD", "one price", "2026-01-01", 3.0, np.zeros(len(drawn.table)), None, {}
-    )
+    costs = one_price(len(drawn.table))
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"), costs)
     known = [result.cost for result in decision.results if result.cost]
     held = [cost.low <= 1 <= cost.high for cost in known if cost.low is not None and cost.high is not None]

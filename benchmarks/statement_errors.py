@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 from cost_errors import decision_on_costs
+from dependence_errors import one_price
 from numpy.typing import NDArray
 
 from assay.analysis.changes import histories
@@ -30,7 +31,6 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.runs.run_table import Column, RunTable, coded, table_of
 from assay.model import Run
 from assay.model.runs.imported import foreign_run
-from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import CostVerdict, DecisionRequest
 
@@ -203,11 +203,7 @@ def of_jobs(rng: Rng, gain: float) -> Outcome:
         for seconds in times(rng, np.full(10, -np.log(gain) * (level == 1)))
     ]
     table = table_of(in_turns(made, 10))
-    (decision,) = decide(
-        table,
-        DecisionRequest("layout", "L0"),
-        RunCosts(np.ones(len(table)), "USD", "one price", "2026-01-01", 3.0, np.zeros(len(table)), None, {}),
-    )
+    (decision,) = decide(table, DecisionRequest("layout", "L0"), one_price(len(table)))
     verdicts = [result.cost.verdict for result in decision.results if result.cost]
     less, more = ([verdict is kind for verdict in verdicts] for kind in (CostVerdict.CHEAPER, CostVerdict.DEARER))
     return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NO_VALUE

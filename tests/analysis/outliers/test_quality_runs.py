@@ -97,4 +97,4 @@ def test_the_api_tells_causes_coverage_and_precision(tmp_path: Path) -> None:
     page = client.get("/quality", params={"precision": 1}).text
     assert "&lt;script&gt;" in page
     assert "<script>alert" not in page
-    assert "a mean within 1 %" in page
+    assert "A time within 1 % needs more" in page

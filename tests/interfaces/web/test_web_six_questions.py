@@ -203,7 +203,7 @@ def test_hardware_within_a_budget_is_one_field_away(home: ObservedRun, site: Sit
     )
     heading.wait_for(timeout=SEARCH_MS)
     page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
-    assert re.search(r" for \$[\d,]+, a day's work in ", heading.inner_text())
+    assert re.search(r"\$[\d,]+ over 3 years, a day's work in ", heading.inner_text())
     assert re.search(r"small-server \(16 cores, 64 GB\)", heading.inner_text()), "names of the catalogue are explained"
     assert "Fastest cluster that keeps them: " in heading.inner_text(), "a budget is answered by two clusters"
     assert page.locator(".extrapolation p").inner_text().startswith("Rough estimate: "), "it follows the answer"

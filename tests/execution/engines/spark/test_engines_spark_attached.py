@@ -147,7 +147,7 @@ async def test_a_program_is_submitted_by_the_client_and_its_log_identified_among
 
 async def test_obstacles_are_reported_before_the_attachment(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
     _, port = theirs
-    with pytest.raises(EngineError, match=r"Spark 3\.5\.1 runs there, and assay's own .* for Spark 4\.3\.0"):
+    with pytest.raises(EngineError, match=r"runs Spark 3\.5\.1, but assay's own .* for Spark 4\.3\.0"):
         await attached(tmp_path, port, version="3.5.1").open(lambda _: None)
     with pytest.raises(EngineError, match="it prints no version"):
         await attached(tmp_path, port, version="of nothing").open(lambda _: None)

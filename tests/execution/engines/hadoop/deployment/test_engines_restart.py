@@ -141,7 +141,9 @@ def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> N
         seen, None, TimeLimit(480.0, "4 × the longest of 2 comparable runs (2 min 00 s)")
     )
     assert (status, failure_class) == (RunStatus.FAILED, FailureClass.WORKLOAD)
-    assert why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 comparable runs"
+    assert (
+        why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 comparable runs (2 min 00 s)"
+    )
     lost = AttemptState(finished=ProgramResult(replace(outcome, timed_out=False, host_lost=True), 0.0))
     assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
     died = replace(seen, problem="worker1: datanode died")
