@@ -130,6 +130,30 @@ def test_use_is_the_mean_over_workers_of_the_traces() -> None:
     assert (use.kind, use.empty_after_s, use.added_s) == (CreditKind.CPU, 2.0, 1.0)
 
 
+def test_a_volume_has_the_rates_of_the_size_that_holds_it() -> None:
+    premium = VOLUME_TYPES["premium-ssd"]
+    rates = [(premium.bytes_per_s(gib * GIB), premium.iops(gib * GIB)) for gib in (1, 128, 129, 1024, 1025, 40_000)]
+    assert rates == [(25e6, 120), (100e6, 500), (125e6, 1100), (200e6, 5000), (250e6, 7500), (900e6, 20_000)]
+    bucket = premium.bucket(100 * GIB, 2)
+    assert bucket is not None
+    assert bucket.start / (2 * 170e6 - bucket.baseline_per_s) == pytest.approx(1800)  # 30 minutes at the full rate
+    assert premium.bucket(TIB, 1) is None  # P30 and above have no credits
+    assert premium.burst_bytes_per_s(TIB) == premium.bytes_per_s(TIB)
+    standard, balanced = VOLUME_TYPES["pd-standard"], VOLUME_TYPES["hyperdisk-balanced"]
+    assert standard.bytes_per_s(1000 * GIB) == pytest.approx(120 * MIB)
+    assert (standard.bytes_per_s(10 * TIB), standard.iops(1000 * GIB)) == (400 * MIB, 750)
+    assert (balanced.bytes_per_s(TIB), balanced.iops(TIB), balanced.bucket(TIB, 1)) == (140 * MIB, 3000, None)
+
+
+@pytest.mark.parametrize("name", VOLUME_TYPES)
+@given(st.integers(GIB, 60 * TIB), st.integers(GIB, 60 * TIB))
+def test_larger_volumes_and_volumes_with_credits_are_never_slower(name: str, first: int, second: int) -> None:
+    volume, (small, large) = VOLUME_TYPES[name], sorted((first, second))
+    assert volume.bytes_per_s(small) <= volume.bytes_per_s(large)
+    assert volume.iops(small) <= volume.iops(large)
+    assert volume.burst_bytes_per_s(small) >= volume.bytes_per_s(small)
+
+
 def test_volumes_have_the_documented_bursts_and_buckets() -> None:
     gp2, st1, sc1 = (VOLUME_TYPES[name] for name in ("gp2", "st1", "sc1"))
     assert VOLUME_TYPES["gp3"].bucket(TIB, 1) is None

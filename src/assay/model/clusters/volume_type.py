@@ -1,6 +1,7 @@
 """Types of network volumes, with their baseline and burst rates.
 
-Source: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), and HDD volumes (st1, sc1). A new volume has a
+Sources: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), and HDD volumes (st1, sc1); Azure documentation,
+Premium SSD sizes; Google Cloud documentation, Hyperdisk Balanced and Persistent Disk performance. A new volume has a
 full bucket of credits. Credits of gp2 count requests of at most 256 KiB. Here they are bytes, as for requests of that
 size: smaller requests use them up sooner.
 """
@@ -27,14 +28,25 @@ class VolumeBurst:
     per_tib_bytes_per_s: float
     max_bytes_per_s: float
     iops: int
-    min_credits: float
-    credits_per_tib: float
+    min_credits: float = 0.0
+    credits_per_tib: float = 0.0
+    full_s: float = 0.0
+    """Seconds at the full rate that a full bucket pays for; 0 if the credits are stated in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeSize:
+    """A size in which a provider sells volumes: a smaller volume has the rates of the size above it."""
+
+    capacity_bytes: int
+    bytes_per_s: float
+    iops: int
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeType:
     """A kind of network volume. Rates are those of the baseline, without credits. They grow with the capacity from a
-    minimum to a maximum."""
+    minimum to a maximum, or in steps from size to size."""
 
     kind: str
     """Device kind in the catalogue."""
@@ -50,14 +62,20 @@ class VolumeType:
     small_bytes: int = 0
     """Maximum capacity of volumes with a lower maximum rate, ``small_max_bytes_per_s``; 0: the type has none."""
     small_max_bytes_per_s: float = 0.0
+    sizes: tuple[VolumeSize, ...] = ()
+    """The sizes that the volume is sold in, smallest first; empty if its rates grow with every byte."""
 
     def bytes_per_s(self, capacity_bytes: float) -> float:
         """Return the baseline throughput of a volume of this capacity."""
+        if self.sizes:
+            return self._size(capacity_bytes).bytes_per_s
         rate = max(self.min_bytes_per_s, self.per_tib_bytes_per_s * capacity_bytes / _TIB)
         return min(self.max_bytes_per_s, self._small_max(capacity_bytes), rate)
 
     def iops(self, capacity_bytes: float) -> int:
         """Return the baseline requests per second of a volume of this capacity."""
+        if self.sizes:
+            return self._size(capacity_bytes).iops
         return min(self.max_iops, max(self.base_iops, round(self.per_gib_iops * capacity_bytes / _GIB)))
 
     def burst_bytes_per_s(self, capacity_bytes: float) -> float:
@@ -77,12 +95,17 @@ class VolumeType:
 
         ``devices``: the group of the volumes.
         """
-        baseline = self.bytes_per_s(capacity_bytes)
-        if self.burst is None or self.burst_bytes_per_s(capacity_bytes) <= baseline:
+        baseline, full = self.bytes_per_s(capacity_bytes), self.burst_bytes_per_s(capacity_bytes)
+        if self.burst is None or full <= baseline:
             return None
-        bytes_of_credits = max(self.burst.min_credits, self.burst.credits_per_tib * capacity_bytes / _TIB)
+        in_full_s = self.burst.full_s * (full - baseline)
+        bytes_of_credits = max(in_full_s, self.burst.min_credits, self.burst.credits_per_tib * capacity_bytes / _TIB)
         size = count * bytes_of_credits
         return CreditBucket(CreditKind.VOLUMES, count * baseline, size, size, devices)
+
+    def _size(self, capacity_bytes: float) -> VolumeSize:
+        """Return the smallest size that holds the capacity, or the largest."""
+        return next((size for size in self.sizes if size.capacity_bytes >= capacity_bytes), self.sizes[-1])
 
     def _small_max(self, capacity_bytes: float) -> float:
         """Return the maximum rate that a small volume has in addition."""
@@ -91,6 +114,23 @@ class VolumeType:
 
 _SSD_PAGE = "Amazon EBS User Guide, General Purpose SSD volumes"
 _HDD_PAGE = "Amazon EBS User Guide, Throughput Optimized HDD and Cold HDD volumes"
+_PREMIUM_SIZES = (
+    (4, 25, 120),
+    (8, 25, 120),
+    (16, 25, 120),
+    (32, 25, 120),
+    (64, 50, 240),
+    (128, 100, 500),
+    (256, 125, 1100),
+    (512, 150, 2300),
+    (1024, 200, 5000),
+    (2048, 250, 7500),
+    (4096, 250, 7500),
+    (8192, 500, 16_000),
+    (16_384, 750, 18_000),
+    (32_767, 900, 20_000),
+)
+"""Sizes P1 to P80: GiB, MB/s, requests per second."""
 VOLUME_TYPES: Mapping[str, VolumeType] = {
     "gp3": VolumeType(
         kind="ssd",
@@ -158,8 +198,40 @@ VOLUME_TYPES: Mapping[str, VolumeType] = {
             credits_per_tib=_TIB,
         ),
     ),
+    "premium-ssd": VolumeType(
+        kind="ssd",
+        min_bytes_per_s=0,
+        per_tib_bytes_per_s=0,
+        max_bytes_per_s=900e6,
+        base_iops=0,
+        per_gib_iops=0,
+        max_iops=20_000,
+        source="Azure documentation, Premium SSD sizes (disk-storage-premium-ssd-sizes, 16 March 2023)",
+        burst=VolumeBurst(min_bytes_per_s=170e6, per_tib_bytes_per_s=0, max_bytes_per_s=170e6, iops=3500, full_s=1800),
+        sizes=tuple(VolumeSize(gib * _GIB, rate * 1e6, iops) for gib, rate, iops in _PREMIUM_SIZES),
+    ),
+    "hyperdisk-balanced": VolumeType(
+        kind="ssd",
+        min_bytes_per_s=140 * MIB,
+        per_tib_bytes_per_s=0,
+        max_bytes_per_s=140 * MIB,
+        base_iops=3000,
+        per_gib_iops=0,
+        max_iops=3000,
+        source="Google Cloud documentation, About Hyperdisk Balanced: baseline performance",
+    ),
+    "pd-standard": VolumeType(
+        kind="hdd",
+        min_bytes_per_s=0,
+        per_tib_bytes_per_s=0.12 * 1024 * MIB,
+        max_bytes_per_s=400 * MIB,
+        base_iops=0,
+        per_gib_iops=0.75,
+        max_iops=7500,
+        source="Google Cloud documentation, Persistent Disk performance: standard PD, the lower of read and write",
+    ),
 }
-"""Volumes as bought without provisioned IOPS or throughput."""
+"""Volumes as bought without provisioned IOPS or throughput, and without bursting on demand."""
 
 
 @dataclass(frozen=True, slots=True)
