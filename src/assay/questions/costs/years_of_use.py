@@ -73,10 +73,15 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     )
     decisions = decisions_of(repository, table, decision_request)
     cheapest = decisions_of(repository, table, replace(decision_request, factor=CHEAPEST, baseline=None))
+    # The ratios of the tables are of the runs in the tables: a mean over two networks contradicts the amounts on one.
+    of_tables = decisions
+    if narrowed:
+        where = (*request.where, *(f"{name}={level}" for name, level in narrowed.items()))
+        of_tables = decisions_of(repository, table, replace(decision_request, where=where))
     view = cost_view(
         runs,
         request.prices,
-        decisions=decisions,
+        decisions=of_tables,
         years=request.years,
         rounding=request.rounding,
         baseline=baseline_of(table_of(runs), LAYOUT_FACTOR, requested=request.baseline) if runs else None,

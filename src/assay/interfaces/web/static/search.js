@@ -1,6 +1,7 @@
 // A computation runs on the server. This page polls its progress every second, and shows the answer when it has ended.
 const section = document.getElementById("searching");
 const POLL_MS = 1000;
+const ANSWER_MS = 15000; // a request without an answer by then is sent again
 const START_MS = performance.now();
 const STEADY_MS = 3000; // before that, the rate of a step is not known
 const rate = { step: "", since_ms: 0, from: 0 };
@@ -17,7 +18,7 @@ function timeLeft({ step, done, most }) {
 
 async function poll() {
   try {
-    const progress = await (await fetch(section.dataset.address)).json();
+    const progress = await (await fetch(section.dataset.address, { signal: AbortSignal.timeout(ANSWER_MS) })).json();
     if (progress.over !== false) {
       location.reload();
       return;
