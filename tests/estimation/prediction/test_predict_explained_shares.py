@@ -7,6 +7,8 @@ import pytest
 
 from benchmark_support import benchmark
 
+pytestmark = pytest.mark.slow
+
 
 def test_intervals_of_shares_reach_to_what_trees_understate() -> None:
     held = [

@@ -34,6 +34,8 @@ from builders import make_run
 from paths import ROOT
 from simulator_support import needs_simulator
 
+pytestmark = pytest.mark.slow
+
 PLAN = ROOT / "examples" / "bsc-2015" / "quick-containers.yaml"
 OVER = ("containers=1..6", "mapreduce.task.io.sort.mb=5..60")
 

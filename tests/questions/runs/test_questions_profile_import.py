@@ -34,6 +34,8 @@ from builders import make_run
 from profile_support import BURN, add_run, run_two_methods
 from web_support import client_of
 
+pytestmark = pytest.mark.slow
+
 COLLAPSED = "main;org.apache.hadoop.util.QuickSort.sort 30\nmain;com/example/Join.reduce 70\n"
 CACHED = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "assay" / f"async-profiler-{agent.VERSION}"
 has_profiler = pytest.mark.skipif(

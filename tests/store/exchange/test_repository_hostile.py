@@ -30,6 +30,8 @@ from assay.store.exchange.remote import Remote, TransferLimit, pull
 from assay.store.exchange.transfer import RefusedBundleError, bundle_ids, unpack
 from builders import build_repository, make_run, make_trace
 
+pytestmark = pytest.mark.slow
+
 CLAIM = 1 << 32
 MEMORY_BYTES_MAX = 20 << 20
 

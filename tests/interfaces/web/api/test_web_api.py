@@ -23,6 +23,8 @@ from assay.store.exchange.transfer import pack
 from builders import PRICES_YAML, coded_warnings, make_run, make_trace
 from web_support import EVIL, READ, UPLOAD, client_of, filled, guarded
 
+pytestmark = pytest.mark.slow
+
 API = "/api/v1"
 
 

@@ -19,6 +19,8 @@ from assay.store import Repository
 from builders import PRICES_YAML
 from web_support import READ, client_of, filled, guarded, served
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from browser_support import ObservedRun
 

@@ -13,6 +13,8 @@ from builders import build_repository, make_run, study_runs
 from learning import learning_runs
 from web_support import client_of, filled
 
+pytestmark = pytest.mark.slow
+
 ALL_PAGES = [(area.title, page.title, page.address) for area in AREAS for page in area.pages]
 RUN = make_run(0).run_id
 DETAILS = [

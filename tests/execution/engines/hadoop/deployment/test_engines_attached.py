@@ -25,6 +25,8 @@ from assay.model.plans.program import Program
 from assay.model.runs.warning import WarningCode
 from played_hadoop import CLIENT, Theirs, serving, site_xml
 
+pytestmark = pytest.mark.slow
+
 TERAGEN = "org.apache.hadoop.examples.terasort.TeraGen"
 
 

@@ -47,6 +47,8 @@ from builders import make_run
 from cluster_texts import HDD, cluster_text
 from profile_support import run_two_methods
 
+pytestmark = pytest.mark.slow
+
 PLAN = """\
 plan: p
 cluster: cluster.yaml
