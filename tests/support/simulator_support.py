@@ -18,7 +18,7 @@ from assay.model.runs.job import Job
 from assay.model.runs.origin import Origin
 from assay.model.runs.task_attempt import TaskAttempt
 from assay.model.runs.traces.trace import Trace
-from assay.specs.shared import carried_files
+from assay.specs.redaction import files_of_bundles
 from assay.store import Repository
 from assay.store.campaigns.journal import create_campaign
 from builders import make_run
@@ -80,7 +80,7 @@ def measured_repository(root: Path, *, carried: bool = False, campaigns: int = 1
     plan = load_plan(EXAMPLE)
     planned = schedule(plan, expand(plan))
     store = Repository.create(root)
-    files = carried_files(plan) if carried else {}
+    files = files_of_bundles(plan) if carried else {}
     for campaign in range(campaigns):
         journal = create_campaign(store.folders.campaigns, plan, len(planned))
         for number, run_of_plan in enumerate(planned, campaign * len(planned)):

@@ -248,7 +248,7 @@ def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates])
     if first.rate_bits_per_s:
         yield f"    nic: {format_bit_rate(first.rate_bits_per_s).replace(' ', '')}  # as negotiated"
     else:
-        why = nic.no_rate if nic else "no interface is up"
+        why = nic.no_rate_reason if nic else "no interface is up"
         yield f"    nic: {format_bit_rate(_NIC_GUESS_BITS_PER_S).replace(' ', '')}  # guessed: {why}"
     if first.groups:
         yield "    devices:"

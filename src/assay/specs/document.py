@@ -110,7 +110,7 @@ def document_of(raw: bytes, path: str) -> Document:
 def _read(path: str | Path) -> bytes:
     """Return the file's bytes, at most :data:`SIZE_BYTES_MAX` + 1. Raises :class:`SpecificationError` on failure."""
     try:
-        return _taken(path)
+        return _bounded_content(path)
     except FileNotFoundError:
         raise SpecificationError("there is no such file", where=str(path)) from None
     except IsADirectoryError:
@@ -120,7 +120,7 @@ def _read(path: str | Path) -> bytes:
         raise SpecificationError(f"the file can't be read: {reason}", where=str(path)) from error
 
 
-def _taken(path: str | Path) -> bytes:
+def _bounded_content(path: str | Path) -> bytes:
     """Return at most :data:`SIZE_BYTES_MAX` + 1 bytes of the file.
 
     Raises OSError on failure, and if a FIFO or terminal sends no data for :data:`SILENCE_S_MAX`.

@@ -1,4 +1,4 @@
-"""Describe a repository of another version: newer, older, or of no known form."""
+"""Describe a repository of another version: newer, older or unknown."""
 
 from pathlib import Path
 
@@ -11,7 +11,10 @@ def other_version(version: object, supported: int, marker: Path) -> RepositoryEr
     if number is not None and number > supported:
         age, hint = "a newer", "update assay"
     elif number is not None:
-        age, hint = "an older", "export its runs with the assay that made it, and import them into a new repository"
+        age, hint = (
+            "an older",
+            "export its runs with the version of assay that made it, and import them into a new repository",
+        )
     else:
         age, hint = "another", f"the marker file {marker.name} should have the version {supported}"
     text = f"{age} version of assay made this repository: version {version!r}; this assay reads {supported}"

@@ -48,7 +48,7 @@ from assay.store.near_repository import where_is_one
 from assay.store.other_version import other_version
 
 VERSION: Final = 1
-"""Version of the repository's form. assay opens only this version."""
+"""Version of the repository's format. assay opens only this version."""
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
 _CANDIDATES_MAX = 10
 """Maximum number of runs that a message lists for an ambiguous id."""
@@ -232,7 +232,7 @@ class Repository:
             return summary_of(bundle, in_place_of=earlier if request.replace else ())
         before = imports_of_files(self.folders.bundles, format_name, files) if request.variant else []
 
-        def taken(replaced: Sequence[str]) -> Batch:
+        def read_batch(replaced: Sequence[str]) -> Batch:
             old = {run_id for name in replaced for run_id in ids_in(folder / name)}
             return collect_batch(
                 items(),
@@ -244,7 +244,7 @@ class Repository:
                 known=lambda ids: self._index.known(ids) - old,
             )
 
-        batch = taken(earlier if request.replace else ())
+        batch = read_batch(earlier if request.replace else ())
         left = tuple(batch.left)
         if not len(batch) or (request.strict and left):
             return ImportSummary(None, format_name, 0, batch.already_there, left)
@@ -256,7 +256,7 @@ class Repository:
             if not request.replace:
                 return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
             earlier += [replaceable(folder, bundle_name) for bundle_name in same]
-            batch = taken(earlier)
+            batch = read_batch(earlier)
         if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__)):
             # another process stored one of the same files at the same time
             return ImportSummary(None, format_name, 0, len(batch), left)

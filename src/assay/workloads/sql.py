@@ -56,8 +56,8 @@ class SqlQuery(Workload):
 
     def input(self, size: Size) -> Input | None:
         """Return the tables, with the expected results of the queries."""
-        kept = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
-        return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=kept)
+        counters = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
+        return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=counters)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the programs of the query."""

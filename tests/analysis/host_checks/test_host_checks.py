@@ -97,8 +97,8 @@ def under(kind: str, **changed: Any) -> dict[str, Any]:
     return {"blocks": {"sda": disk(0), "sdb": disk(1, device="8:99"), "dm-0": upper, "sdc": disk(2)}}
 
 
-def burden(**changed: Any) -> dict[str, Any]:
-    return {"burden": replace(BackgroundLoad((0.1,), 0.01, {}, 0, 60 * GIB, 1e6), **changed)}
+def background(**changed: Any) -> dict[str, Any]:
+    return {"background_load": replace(BackgroundLoad((0.1,), 0.01, {}, 0, 60 * GIB, 1e6), **changed)}
 
 
 def processor(**changed: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
     ("overcommit", W, settings(vm__overcommit_memory="2")),
     ("huge-pages", W, {"basics": basics(huge_pages="always")}),
     ("huge-pages-defrag", W, {"basics": basics(huge_pages_defrag="always")}),
-    ("swap-in-use", W, burden(swap_used_bytes=GIB)),
+    ("swap-in-use", W, background(swap_used_bytes=GIB)),
     ("zone-reclaim", W, settings(vm__zone_reclaim_mode="1")),
     ("dirty-pages", N, settings(vm__dirty_ratio="80")),
     ("map-count", W, settings(vm__max_map_count="1024")),
@@ -127,7 +127,7 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
     ("throttling", W, processor(throttled=7)),
     ("numa", N, processor(numa_nodes=2)),
     ("cores-as-described", E, {"basics": basics(cores=8)}),
-    ("background-load", W, burden(cpu_share=0.5)),
+    ("background-load", W, background(cpu_share=0.5)),
     ("clock-source", N, {"basics": basics(clock_source="hpet")}),
     ("tuned", N, {"tuned_profile": "powersave"}),
     ("mounted", E, {"mounts": ()}),
@@ -155,21 +155,21 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
     ("free-space", W, only_mount(free_bytes=400 * 10**9)),
     ("free-space", E, only_mount(free_bytes=10**9)),
     ("free-inodes", E, only_mount(free_inodes=10)),
-    ("disk-burden", W, burden(disk_bytes_per_s={"sdb": 5e7})),
+    ("disk-burden", W, background(disk_bytes_per_s={"sdb": 5e7})),
     ("link-rate", E, {"nics": {"eth0": nic(speed_mbit_per_s=1000)}}),
     ("link-rate", U, {"nics": {"eth0": nic(speed_mbit_per_s=None)}}),
     ("link-rate", U, {"nics": {"eth0": nic(driver=None, hardware=False)}}),
     ("link-rate", U, {"nics": {"eth0": nic(driver="virtio_net")}}),
-    ("negotiated", W, {"nics": {"eth0": nic(able_mbit_per_s=40000)}}),
+    ("negotiated", W, {"nics": {"eth0": nic(supported_mbit_per_s=40000)}}),
     ("ring-buffers", N, {"nics": {"eth0": nic(ring_receive=256)}}),
     ("link-errors", W, {"nics": {"eth0": nic(rx_errors=10**6)}}),
     ("link-drops", N, {"nics": {"eth0": nic(rx_dropped=10**7)}}),
     ("link-flaps", W, {"nics": {"eth0": nic(carrier_changes=300)}}),
-    ("whole-packet", E, {"whole_packet": False}),
+    ("whole-packet", E, {"full_mtu_passes": False}),
     ("own-name", W, {"name_addresses": ("127.0.1.1",)}),
     ("own-name", E, {"name_addresses": ()}),
     ("peers", E, {"peers": {"w9": ()}}),
-    ("reverse-name", W, {"entered_name": None}),
+    ("reverse-name", W, {"login_address_name": None}),
     ("connections", N, settings(net__core__somaxconn="128")),
     ("open-files", E, {"basics": basics(open_files=1024)}),
     ("open-files", N, {"basics": basics(open_files=16384)}),
@@ -278,15 +278,15 @@ def test_every_check_has_an_answer_for_any_missing_fact(data: st.DataObject) -> 
         host,
         basics=poorer(replace(host.basics, sysctls={})),
         cpu=poorer(host.cpu),
-        burden=poorer(host.burden),
+        background_load=poorer(host.background_load),
         nics={"eth0": poorer(nic())} if data.draw(st.booleans()) else {},
         blocks={name: poorer(block) for name, block in host.blocks.items()} if data.draw(st.booleans()) else {},
         mounts=data.draw(st.sampled_from([(), host.mounts])),
         java=poorer(host.java),
         user=Login("a", 1, (), data.draw(st.sampled_from(["root", "free", "password", "none"]))),
         daemons=(poorer(daemon("namenode", safe_mode=None)),),
-        entered_by=data.draw(st.sampled_from([None, "10.0.0.1"])),
-        entered_nic=None,
+        login_address=data.draw(st.sampled_from([None, "10.0.0.1"])),
+        login_nic=None,
     )
     report = grade_hosts(cluster(["w1", "w2"]), "now", {"w1": host, "w2": survey("w2")}, {})
     assert all(reading.message for reading in report.readings)

@@ -74,9 +74,9 @@ def test_errors_and_degrees_are_those_of_the_definition() -> None:
 def test_random_effects_by_hand() -> None:
     """Means 1, 2, 3 that each are exact: as a sample of units their spread is all there is."""
     mean = over_units(np.array([1.0, 2.0, 3.0]), np.zeros(3))
-    assert (mean.mean, mean.error, mean.degrees, mean.apart) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))
+    assert (mean.mean, mean.error, mean.degrees, mean.between_units) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))
     sure = over_units(np.array([1.0, 1.1]), np.array([4.0, 4.0]))  # they differ by less than their own errors
-    assert (sure.apart, sure.mean, sure.error) == pytest.approx((0.0, 1.05, np.sqrt(2)))
+    assert (sure.between_units, sure.mean, sure.error) == pytest.approx((0.0, 1.05, np.sqrt(2)))
     with pytest.raises(ValueError, match="at least two units"):
         over_units(np.array([1.0]), np.array([1.0]))
 
@@ -85,7 +85,7 @@ def test_units_far_apart_get_the_variance_that_explains_it() -> None:
     """Paule and Mandel: with it, the weighted squares add up to their degrees of freedom."""
     means, variances = np.array([0.1, 0.9, 0.4, 1.6]), np.array([0.01, 0.04, 0.02, 0.3])
     mean = over_units(means, variances)
-    weights = 1 / (mean.apart**2 + variances)
+    weights = 1 / (mean.between_units**2 + variances)
     assert float((weights * (means - mean.mean) ** 2).sum()) == pytest.approx(3.0, abs=1e-6)
 
 

@@ -136,7 +136,7 @@ def _other_clusters(both: GroupRatios, cluster: Ints) -> ScopeEstimate | None:
     over_clusters = LogMean(
         mean.mean, mean.error, mean.degrees, RANDOM_EFFECTS, InferenceScope.OTHER_CLUSTERS, rounding
     )
-    return estimate_of(over_clusters, len(present), float(np.hypot(mean.apart, mean.error)))
+    return estimate_of(over_clusters, len(present), float(np.hypot(mean.between_units, mean.error)))
 
 
 def scope_estimates(both: GroupRatios, depends: tuple[Dependence, Ints] | None = None) -> tuple[ScopeEstimate, ...]:

@@ -48,7 +48,7 @@ def bandwidths(cluster: Cluster, baseline: DeviceBaseline | None) -> dict[str, B
             for metric in (_READ, _WRITE)
         ]
         if all(rates):
-            per_byte_s = sum(sum(1 / rate for rate in of_one) / len(of_one) for of_one in rates)
+            per_byte_s = sum(sum(1 / rate for rate in of_workers) / len(of_workers) for of_workers in rates)
             rates_by_name[device.name] = Bandwidth(2 / per_byte_s / cluster.scale, True)
         else:
             rates_by_name[device.name] = Bandwidth(
@@ -145,9 +145,9 @@ def _rates(uses: Sequence[DirectoryUse], capacities: Mapping[str, float], full: 
     """Return the bytes on each device for each byte of data; devices in ``full`` get none."""
     rates = dict.fromkeys(capacities, 0.0)
     for use in uses:
-        open_to = {name: count for name, count in use.directories.items() if name not in full}
-        for name, count in open_to.items():
-            rates[name] += use.bytes_per_byte * count / sum(open_to.values())
+        with_room = {name: count for name, count in use.directories.items() if name not in full}
+        for name, count in with_room.items():
+            rates[name] += use.bytes_per_byte * count / sum(with_room.values())
     return rates
 
 

@@ -93,7 +93,7 @@ def _pairs(hosts: Mapping[str, Survey]) -> Iterator[CheckFinding]:
     """Compare each pair with the slower of its two NICs, if their rates are known, and with all other pairs."""
     rates = {(name, to): rate for name, host in hosts.items() for to, rate in host.sent_bits_per_s.items()}
     for name, host in hosts.items():
-        for to, why in host.unsent.items():
+        for to, why in host.unmeasured_links.items():
             yield CheckFinding(Grade.ERROR, why, f"{name} → {to}")
     if not rates:
         yield CheckFinding(Grade.UNKNOWN, "measured on demand: assay check --bandwidth")

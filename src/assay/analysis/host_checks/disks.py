@@ -242,7 +242,7 @@ def _slow(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]
 
 def _traffic(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]]:
     for name in data_disks(host, described):
-        rate = host.burden.disk_bytes_per_s.get(name, 0.0)
+        rate = host.background_load.disk_bytes_per_s.get(name, 0.0)
         yield ProbedValue(rate, f"{format_byte_rate(rate)} for half a second", name)
 
 

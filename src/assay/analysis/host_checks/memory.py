@@ -123,7 +123,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "Swapped-out pages are read back during a run.",
         "swapoff -a && swapon -a, when enough memory is free",
         host_value(
-            lambda host: host.burden.swap_used_bytes,
+            lambda host: host.background_load.swap_used_bytes,
             lambda host, used: f"{format_bytes(used)} of {format_bytes(host.basics.swap_bytes)}",
         ),
         at_most((2**26, Grade.FIT), otherwise=Grade.WARNING),

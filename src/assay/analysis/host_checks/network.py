@@ -50,7 +50,7 @@ def _rate(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]
     nic = host.nic
     rate = nic.link_bits_per_s if nic else None
     if nic is None or rate is None:
-        yield ProbedValue(None, nic.no_rate if nic else "no interface is up", _name(host))
+        yield ProbedValue(None, nic.no_rate_reason if nic else "no interface is up", _name(host))
     elif described.type is None:
         yield ProbedValue(1.0, format_bit_rate(rate), _name(host))
     else:
@@ -60,11 +60,11 @@ def _rate(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float]
 
 def _negotiated(nic: Interface) -> tuple[bool | None, str]:
     if nic.link_bits_per_s is None:
-        return None, nic.no_rate
-    if not nic.speed_mbit_per_s or not nic.able_mbit_per_s:
+        return None, nic.no_rate_reason
+    if not nic.speed_mbit_per_s or not nic.supported_mbit_per_s:
         return None, "the driver does not report what the hardware supports"
-    text = f"{nic.speed_mbit_per_s} Mbit/s, supported: {nic.able_mbit_per_s} Mbit/s, {nic.duplex} duplex"
-    return nic.speed_mbit_per_s >= nic.able_mbit_per_s and nic.duplex != "half", text
+    text = f"{nic.speed_mbit_per_s} Mbit/s, supported: {nic.supported_mbit_per_s} Mbit/s, {nic.duplex} duplex"
+    return nic.speed_mbit_per_s >= nic.supported_mbit_per_s and nic.duplex != "half", text
 
 
 def _ring(nic: Interface) -> tuple[float | None, str]:
@@ -88,13 +88,13 @@ def _carrier(nic: Interface) -> tuple[int | None, str]:
     return changes, NOT_REPORTED if changes is None else f"{changes} since the start"
 
 
-def _whole_packet(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
-    if host.whole_packet is None:
+def _full_mtu(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[bool]]:
+    if host.full_mtu_passes is None:
         yield ProbedValue(None, "there is no ping, or the next host does not answer it", _name(host))
     else:
         mtu_bytes = host.nic.mtu_bytes if host.nic else None
-        passes = "passes" if host.whole_packet else "does not pass"
-        yield ProbedValue(host.whole_packet, f"a packet of {mtu_bytes} bytes {passes} to the next host", _name(host))
+        passes = "passes" if host.full_mtu_passes else "does not pass"
+        yield ProbedValue(host.full_mtu_passes, f"a packet of {mtu_bytes} bytes {passes} to the next host", _name(host))
 
 
 def _host_name_address(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[str]]:
@@ -114,13 +114,13 @@ def _peers(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[list[str]]]:
 
 
 def _reverse(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[str]]:
-    if host.entered_by is None:
+    if host.login_address is None:
         yield ProbedValue(None, "it was not reached by an address")
-    elif host.entered_name is None:
-        yield ProbedValue("missing", f"{host.entered_by} has no name")
+    elif host.login_address_name is None:
+        yield ProbedValue("missing", f"{host.login_address} has no name")
     else:
-        same = host.entered_name.split(".")[0] == host.hostname.split(".")[0]
-        text = f"{host.entered_by} is {host.entered_name}, and the host's name is {host.hostname}"
+        same = host.login_address_name.split(".")[0] == host.hostname.split(".")[0]
+        text = f"{host.login_address} is {host.login_address_name}, and the host's name is {host.hostname}"
         yield ProbedValue("same" if same else "different", text)
 
 
@@ -184,7 +184,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "packets of the whole MTU",
         "If one port on the way has a smaller MTU, large transfers hang while small transfers work.",
         "the same MTU on every interface and port",
-        _whole_packet,
+        _full_mtu,
         holds(Grade.ERROR),
         ("pass to every host", ASSAY),
     ),

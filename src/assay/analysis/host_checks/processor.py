@@ -34,7 +34,7 @@ def _frequency(host: Survey, _: DescribedHost) -> Iterator[ProbedValue[float]]:
     if not slow or not fast:
         yield ProbedValue(None, NOT_REPORTED)
     else:
-        idle = (host.burden.cpu_share or 0) < BUSY_FIT
+        idle = (host.background_load.cpu_share or 0) < BUSY_FIT
         yield ProbedValue(slow / fast, f"{slow:.0f} to {fast:.0f} MHz{' while idle' if idle else ''}")
 
 
@@ -54,7 +54,7 @@ def _cores(host: Survey, described: DescribedHost) -> Iterator[ProbedValue[float
 
 
 def _load_text(host: Survey, share: float) -> str:
-    load = host.burden.load[0] if host.burden.load else 0.0
+    load = host.background_load.load[0] if host.background_load.load else 0.0
     return f"{format_percent(share)} of the CPU busy for half a second, load {load:g}"
 
 
@@ -114,7 +114,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "CPU use by other programs",
         "They compete with every run, and not with all runs equally.",
         "see `top`; end them, or measure later",
-        host_value(lambda host: host.burden.cpu_share, _load_text),
+        host_value(lambda host: host.background_load.cpu_share, _load_text),
         at_most((BUSY_FIT, Grade.FIT), (BUSY_MAX, Grade.NOTE), otherwise=Grade.WARNING),
         ("below 5 %", ASSAY),
     ),

@@ -4,7 +4,7 @@ In: the task attempts of a run (seconds from the run's start). Out: :class:`Task
 durations by phase and node, and the outliers by :mod:`assay.analysis.outliers.task_outliers`. Only attempts that
 succeeded count. Attempts of one job and kind, or of one Spark stage, are compared with each other.
 
-A reduce waits for the last map, so its shuffle counts from the end of its job's last map if it started before. The
+A shuffle that starts before the end of its job's last map is counted from that end, because until then it waits. The
 bins are those of D. Freedman and P. Diaconis (Z. Wahrscheinlichkeitstheorie verw. Gebiete 57 (1981)), at least
 :data:`BINS_MIN` and at most :data:`BINS_MAX`, and the same for all nodes.
 """
@@ -137,14 +137,16 @@ def task_durations(
     for phase in sorted({name for of_task in durations for name in of_task}, key=rank):
         members = [index for index, of_task in enumerate(durations) if phase in of_task]
         seconds = np.array([durations[index][phase] for index in members])
-        odd = np.array([index in outliers for index in members])
+        outlying = np.array([index in outliers for index in members])
         where = np.array([counted[index].node for index in members])
         edges = _edges(seconds)
         shown = where == node if node is not None else np.ones(len(members), dtype=np.bool_)
         if shown.any():
-            phases.append(_durations(phase, node, seconds[shown], odd[shown], edges))
+            phases.append(_durations(phase, node, seconds[shown], outlying[shown], edges))
         nodes += [
-            _durations(phase, name, seconds[here], odd[here], None) for name in names if (here := where == name).any()
+            _durations(phase, name, seconds[here], outlying[here], None)
+            for name in names
+            if (here := where == name).any()
         ]
     slowest = sorted(outliers.values(), key=lambda outlier: -_slowness(outlier))
     return TaskDurations(
@@ -261,16 +263,20 @@ def _edges(seconds: Floats) -> Floats:
 
 
 def _durations(
-    phase: str, node: str | None, seconds: Floats, odd: np.ndarray[tuple[int], np.dtype[np.bool_]], edges: Floats | None
+    phase: str,
+    node: str | None,
+    seconds: Floats,
+    outlying: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    edges: Floats | None,
 ) -> PhaseDurations:
     bins: tuple[DurationBin, ...] = ()
     if edges is not None:
-        counts, marked = np.histogram(seconds, edges)[0].tolist(), np.histogram(seconds[odd], edges)[0].tolist()
+        counts, marked = np.histogram(seconds, edges)[0].tolist(), np.histogram(seconds[outlying], edges)[0].tolist()
         ends = edges.tolist()
         bins = tuple(
             DurationBin(low, high, number, outliers)
             for low, high, number, outliers in zip(ends[:-1], ends[1:], counts, marked, strict=True)
         )
     return PhaseDurations(
-        phase, node, len(seconds), int(odd.sum()), median(seconds.tolist()), float(seconds.max()), bins
+        phase, node, len(seconds), int(outlying.sum()), median(seconds.tolist()), float(seconds.max()), bins
     )

@@ -26,12 +26,12 @@ _STEPS_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its standard error and degrees of freedom; ``apart``: the standard deviation between units."""
+    """A mean with its standard error and degrees of freedom. ``between_units``: standard deviation between units."""
 
     mean: float
     error: float
     degrees: float
-    apart: float
+    between_units: float
 
 
 def over_units(means: Floats, variances: Floats) -> Mean:
@@ -81,6 +81,6 @@ def trimmed_mean(values: Floats) -> Mean:
     out = int(TRIMMED * count)
     ordered = np.sort(values)
     kept = ordered[out : count - out]
-    drawn_in = np.clip(ordered, kept[0], kept[-1])
-    error = float(drawn_in.std(ddof=1) / ((1 - 2 * out / count) * np.sqrt(count)))
+    winsorised = np.clip(ordered, kept[0], kept[-1])
+    error = float(winsorised.std(ddof=1) / ((1 - 2 * out / count) * np.sqrt(count)))
     return Mean(float(kept.mean()), error, len(kept) - 1.0, float(kept.std(ddof=1)))

@@ -39,7 +39,7 @@ INSTANCE_TYPE = f"{HARDWARE}instance_type="
 """Prefix of the features for the instance types of workers."""
 TEXT_FACTS_MAX = 30
 """Maximum number of texts of a hardware fact that become features. The most frequent texts are selected."""
-KINDS = ("workload", "cluster", "layout")
+TRANSFER_FACTORS = ("workload", "cluster", "layout")
 """Factors for which the model can estimate a level that was never measured, from similar levels."""
 
 
@@ -236,11 +236,11 @@ def learned_encoding(table: RunTable) -> Encoding:
         if not levels:
             continue
         values = np.array([number_of(level) for level in levels])
-        numeric = bool(np.isfinite(values).all()) and name not in KINDS
+        numeric = bool(np.isfinite(values).all()) and name not in TRANSFER_FACTORS
         several = len(levels) + bool((column.codes == ABSENT).any()) > 1
-        repeats = workloads is not None and name not in KINDS and _follows(column.codes, workloads.codes)
+        repeats = workloads is not None and name not in TRANSFER_FACTORS and _follows(column.codes, workloads.codes)
         clusters = table.columns.get("cluster")
-        of_cluster = clusters is not None and name not in KINDS and _follows(column.codes, clusters.codes)
+        of_cluster = clusters is not None and name not in TRANSFER_FACTORS and _follows(column.codes, clusters.codes)
         low, high = (float(values.min()), float(values.max())) if numeric else (0.0, 0.0)
         factors.append(EncodedFactor(name, levels, numeric, low, high, several and not repeats, of_cluster))
     hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
@@ -254,7 +254,7 @@ def distinguishing_factors(table: RunTable) -> list[str]:
     for name in table.factors:
         column = table.columns[name]
         levels = len(np.unique(column.codes))
-        names_runs = levels > NAMES_SHARE * len(table) and name not in KINDS and len(table) >= NAMES_RUNS_MIN
+        names_runs = levels > NAMES_SHARE * len(table) and name not in TRANSFER_FACTORS and len(table) >= NAMES_RUNS_MIN
         if not names_runs or all(np.isfinite(number_of(level)) for level in column.levels):
             names.append(name)
     return names

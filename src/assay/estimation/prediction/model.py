@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from assay.analysis.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 from assay.estimation.prediction.calibration import conformal_quantile, left_out_quantile, quantile_by_level
 from assay.estimation.prediction.features import (
-    KINDS,
+    TRANSFER_FACTORS,
     Encoding,
     Features,
     distinguishing_factors,
@@ -173,7 +173,7 @@ def learn(table: RunTable, seed: int = SEED) -> TimeModel:
     configurations = data.configurations()
     encoding = learned_encoding(configurations)
     features = encoding.of(configurations)
-    codes = {kind: codes_of(configurations, encoding, kind) for kind in KINDS if encoding.factor(kind)}
+    codes = {kind: codes_of(configurations, encoding, kind) for kind in TRANSFER_FACTORS if encoding.factor(kind)}
     stack, out_of_fold = stacked(features, data.logs, seed)
     of_row = data.groups.of_row
     errors = np.abs(np.log(data.table.values["duration_s"]) - out_of_fold.logs[of_row])

@@ -13,7 +13,7 @@ import numpy as np
 from assay.analysis.statistics import Floats, Ints, Mask, RunTable
 from assay.estimation.prediction.features import (
     INSTANCE_TYPE,
-    KINDS,
+    TRANSFER_FACTORS,
     EncodedFactor,
     devices_of,
     instance_types_of,
@@ -64,7 +64,7 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     """Return the predicted time of each row."""
     size = len(table)
     reasons: dict[int, list[str]] = {}
-    codes = {kind: _codes(model, table, kind) for kind in KINDS if model.encoding.factor(kind)}
+    codes = {kind: _codes(model, table, kind) for kind in TRANSFER_FACTORS if model.encoding.factor(kind)}
     new = {kind: _new(model, table, kind) for kind in codes}
     nothing = np.zeros(size, dtype=np.bool_)
     unknown = _outside(model, table, new.get("cluster", nothing), reasons)
@@ -184,7 +184,7 @@ def _outside(model: TimeModel, table: RunTable, new_cluster: Mask, reasons: dict
     outside = np.zeros(len(table), dtype=np.bool_)
     for factor in model.encoding.factors:
         column = table.columns.get(factor.name)
-        if column is None or factor.name in KINDS[1:]:
+        if column is None or factor.name in TRANSFER_FACTORS[1:]:
             continue
         for code, level in enumerate(column.levels):
             if level in factor.levels:

@@ -116,7 +116,7 @@ def credit_assumptions(machine: str, buckets: Sequence[CreditBucket]) -> list[st
             start = f"CPU credits for {bucket.start / 60:,.0f} minutes of a core" if bucket.start else "no CPU credits"
             words.append(
                 f"{machine} starts with {start} (standard mode); without credits, all its cores together do the work "
-                f"of {bucket.baseline_per_s:.3g}"
+                f"of {bucket.baseline_per_s:.3g} cores"
             )
         elif bucket.kind is CreditKind.VOLUMES:
             words.append(

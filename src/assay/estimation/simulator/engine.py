@@ -117,8 +117,8 @@ class SimulatedEngine(NoDaemons):
         Raises EngineError if the program is not a workload, and SpecificationError if it can't be simulated.
         """
         if not isinstance(program, WorkloadProgram):
-            words = f"{program.main_class} is a program of {program.engine}, not of this engine"
-            raise EngineError(words, hint="the simulator takes workloads by their names")
+            message = f"{program.main_class} is a program of {program.engine}, not of this engine"
+            raise EngineError(message, hint="the simulator takes workloads by their names")
         show(f"{label}: simulating {program.main_class}")
         request = self.request(program.main_class, program.size)
         began, clock = time.time(), time.monotonic()
@@ -129,11 +129,13 @@ class SimulatedEngine(NoDaemons):
                 [result] = await run_simulations(trees)
                 middle_s, sigma = await self._spread(program.main_class, request, result.duration_s)
         except TimeoutError:
-            words = f"the simulation did not end within {timeout_s:.0f} s"
-            outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
-            return ProgramResult(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
-        far = replace(scenario, assumptions=(*extrapolation_error(request)[1], *scenario.assumptions))
-        return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
+            message = f"the simulation did not end within {timeout_s:.0f} s"
+            outcome = Outcome(124, message, {}, 0, time.monotonic() - clock, timed_out=True)
+            return ProgramResult(outcome, began, logs={f"{label}.log": message.encode()}, sources=self._sources())
+        with_all_assumptions = replace(scenario, assumptions=(*extrapolation_error(request)[1], *scenario.assumptions))
+        return await asyncio.to_thread(
+            self._program_result, result, with_all_assumptions, began, label, (middle_s, sigma)
+        )
 
     def request(self, workload: str, size: Size) -> SimulationRequest:
         """Return the request to simulate a workload in the current configuration."""
@@ -147,14 +149,14 @@ class SimulatedEngine(NoDaemons):
         median of the large cluster is ``simulated_s`` times the smaller cluster's ratio of median to first draw.
         """
         configuration = request.configuration
-        read_result = (
+        inputs = (
             configuration.engine,
             name,
             request.size,
             sorted(configuration.parameters.items()),
             configuration.network,
         )
-        key = " ".join(map(str, read_result))
+        key = " ".join(map(str, inputs))
         if key not in self._spreads:
             drawn = [(draw.seed, scenario_of(draw.of(request))) for draw in draws(self._profile, DRAWS, SEED)]
             results = await run_simulations([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
@@ -170,7 +172,7 @@ class SimulatedEngine(NoDaemons):
             self._spreads[key] = middle_s, math.sqrt(sum(part * part for part in parts))
         return self._spreads[key]
 
-    def _finished(
+    def _program_result(
         self, result: SimulationResult, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
     ) -> ProgramResult:
         pool = scenario.document.cluster.cpu_pool
@@ -280,4 +282,4 @@ def shipped_simulator(rules: Rules) -> MakeProvider:
 
 def refuse(request: SimulationRequest) -> None:
     """Raise SpecificationError if ``request`` can't be simulated; called before the first run of a plan."""
-    simulate([smaller(scenario_of(request)).with_seed(SEED, "whether it can be")])
+    simulate([smaller(scenario_of(request)).with_seed(SEED, "check")])

@@ -31,6 +31,6 @@ def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tup
             lab.detach()
         return
     with Lab.up(cluster, name=cluster.name, persistent=False, progress=progress) as created_lab:
-        for words in created_lab.recorded.warnings:
-            progress(f"warning: {words}")
+        for warning in created_lab.recorded.warnings:
+            progress(f"warning: {warning}")
         yield created_lab.cluster, created_lab.recorded

@@ -26,7 +26,7 @@ from assay.foundation.cancellation import end_tasks, finish
 from assay.foundation.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.foundation.units import format_duration
 from assay.model import Configuration, DeviceBaseline, FailureClass, HostCheckReport, Plan, Run, RunStatus
-from assay.specs.shared import carried_files
+from assay.specs.redaction import files_of_bundles
 from assay.store import Repository
 from assay.store.bundles.bundle import Contents
 from assay.store.bundles.unpublished import RESERVED_BYTES_MIN, keep, reserve, size_of
@@ -116,7 +116,7 @@ class RunSequence:
         self._running: Configuration | None = None
         """The configuration of the running daemons, according to the last attempt."""
         self.made = CallResult()
-        self._made_with = carried_files(work.plan)
+        self._made_with = files_of_bundles(work.plan)
 
     async def run(self) -> CallResult:
         """Make the remaining runs until all are made or the call must stop.

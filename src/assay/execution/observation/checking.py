@@ -54,7 +54,7 @@ async def _with_pairs(
         name: replace(
             host,
             sent_bits_per_s=measured.rates.get(name, {}),
-            unsent={to: why for (sender, to), why in measured.failed.items() if sender == name},
+            unmeasured_links={to: why for (sender, to), why in measured.failed.items() if sender == name},
         )
         for name, host in hosts.items()
     }

@@ -203,8 +203,8 @@ class NodeWatch(NodeStream):
 
     async def look(self, timeout_s: float) -> None:
         """Wait for the next check, at most ``timeout_s``."""
-        self._came.clear()
+        self._received.clear()
         if self.lost is None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
-                    await self._came.wait()
+                    await self._received.wait()

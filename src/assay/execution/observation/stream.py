@@ -30,7 +30,7 @@ class NodeStream(ABC):
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
         self.transport = transport
         self._process = process
-        self._came = asyncio.Event()
+        self._received = asyncio.Event()
         """Set by each line, and at the end."""
         self._reading = asyncio.create_task(self._read())
 
@@ -53,7 +53,7 @@ class NodeStream(ABC):
         stream = cls(transport, await transport.start(command(cls.script, options)))
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
-                await stream._came.wait()
+                await stream._received.wait()
         except BaseException as error:
             await stream.end()
             if isinstance(error, TimeoutError):
@@ -72,12 +72,12 @@ class NodeStream(ABC):
         try:
             async for line in self._process.stdout:
                 if self.take(line):
-                    self._came.set()
+                    self._received.set()
             self.ended(None)
         except HostError as error:
             self.ended(error)
         finally:
-            self._came.set()
+            self._received.set()
 
     async def end(self) -> None:
         """Stop the script. Never raises: it ends with its connection in any case."""

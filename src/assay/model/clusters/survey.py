@@ -86,7 +86,7 @@ class Interface:
     state: str | None
     mtu_bytes: int | None
     speed_mbit_per_s: int | None
-    able_mbit_per_s: int | None
+    supported_mbit_per_s: int | None
     duplex: str | None
     ring_receive: int | None
     ring_receive_max: int | None
@@ -106,7 +106,7 @@ class Interface:
         return self.speed_mbit_per_s * 1e6
 
     @property
-    def no_rate(self) -> str:
+    def no_rate_reason(self) -> str:
         """Why the bandwidth is unknown."""
         if self.hardware and self.driver not in _PARAVIRTUAL_DRIVERS:
             return f"the driver {self.driver or ''} reports no rate".replace("  ", " ")
@@ -238,10 +238,12 @@ class Survey:
     """Name of the host in the cluster."""
     hostname: str
     name_addresses: tuple[str, ...]
-    entered_by: str | None
+    login_address: str | None
     """Address by which assay logged in; None on this machine."""
-    entered_nic: str | None
-    entered_name: str | None
+    login_nic: str | None
+    """Interface with this address."""
+    login_address_name: str | None
+    """Name of this address, by a reverse lookup on the host."""
     peers: Mapping[str, tuple[str, ...]]
     """Names of other hosts to their addresses as this host resolves them."""
     user: Login
@@ -252,8 +254,9 @@ class Survey:
     mounts: tuple[Mount, ...]
     directories: Mapping[str, Directory]
     nics: Mapping[str, Interface]
-    whole_packet: bool | None
-    burden: BackgroundLoad
+    full_mtu_passes: bool | None
+    """Whether a packet of the interface's full MTU reaches the next host."""
+    background_load: BackgroundLoad
     control_group: ControlGroup
     tools: Mapping[str, str | None]
     clock: Clock
@@ -261,7 +264,9 @@ class Survey:
     clients: Clients
     java: Java
     timers: tuple[str, ...]
+    """Cron files and systemd timers."""
     scrubs: tuple[str, ...]
+    """Those of ``timers`` that read or check whole disks."""
     services: tuple[str, ...]
     tuned_profile: str | None
     selinux: str
@@ -270,7 +275,7 @@ class Survey:
     """Measured sequential read throughput of bare disks."""
     sent_bits_per_s: Mapping[str, float] = field(default_factory=dict)
     """Measured throughput from this host to others, by name."""
-    unsent: Mapping[str, str] = field(default_factory=dict)
+    unmeasured_links: Mapping[str, str] = field(default_factory=dict)
     """Hosts whose throughput could not be measured, with the reason."""
 
     @property
@@ -286,8 +291,8 @@ class Survey:
     @property
     def nic(self) -> Interface | None:
         """The interface by which assay reached the host, else the fastest active physical interface."""
-        if self.entered_nic in self.nics:
-            return self.nics[str(self.entered_nic)]
+        if self.login_nic in self.nics:
+            return self.nics[str(self.login_nic)]
         up = [nic for nic in self.nics.values() if nic.state == "up"]
         return max(up, key=lambda nic: (nic.hardware, nic.speed_mbit_per_s or 0), default=None)
 

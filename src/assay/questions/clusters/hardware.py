@@ -16,7 +16,7 @@ from assay.questions.clusters.directories import read_baseline
 from assay.questions.runs.plans import run_files
 from assay.specs.cluster import cluster_of
 from assay.specs.document import document_of
-from assay.specs.shared import CLUSTER_FILE
+from assay.specs.redaction import CLUSTER_FILE
 from assay.store import Repository
 
 READ, WRITE, LINK = "sequential_read_bytes_per_s", "sequential_write_bytes_per_s", "link_bits_per_s"

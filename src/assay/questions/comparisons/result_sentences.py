@@ -21,8 +21,8 @@ _REASONS = {
     Exclusion.WARM: "warm, where others started cold",
     Exclusion.NO_BASELINE: "without an otherwise equal run of the baseline",
     Exclusion.NO_CANDIDATE: "without an otherwise equal run of the candidate",
-    Exclusion.NO_INTERVAL: "of parts without an interval",
-    Exclusion.OTHER_SCOPE: "of parts whose intervals cover something else",
+    Exclusion.NO_INTERVAL: "in parts without an interval",
+    Exclusion.OTHER_SCOPE: "in parts whose intervals have another scope",
 }
 _JOBS = {"workload": "workload", "data_bytes": "data", "origin": "origin", "lab_scale": "lab scale"}
 

@@ -1,7 +1,7 @@
 """List the options of decisions with their speedup and cost, for systems that read numbers and no sentences.
 
-In: the answers to a buyer's questions. Out: a row for each compared option, over the workloads that its decision
-shares.
+In: the answers to a buyer's questions. Out: a row for each compared option, over the workloads that all options of its
+decision have in common.
 """
 
 from collections.abc import Iterable

@@ -109,7 +109,7 @@ def fitting_clusters(repository: Repository, runs: Sequence[Run], texts: Mapping
 
 
 def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the paths of the example cluster files that fit the runs; a file of the runs' cluster name is first."""
+    """Return the paths of the example cluster files that fit the runs, those with the runs' cluster name first."""
     folder = installation().examples
     if folder is None:
         return ()

@@ -114,7 +114,7 @@ def memory_caveats(answer: SizeAnswer) -> Iterator[str]:
 
 
 def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
-    """Yield what precedes the shapes: extrapolation, and why none keeps the constraints."""
+    """Yield the sentences before the table of shapes: extrapolation, and why no shape meets the constraints."""
     if answer.extrapolation > EXTRAPOLATION_STATED:
         yield f"Extrapolated: up to {answer.extrapolation:,.0f} times the data per worker of the log."
     if answer.why_none:
@@ -139,7 +139,7 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
 
 
 def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
-    """Yield what the log cannot tell, and the command that tells it."""
+    """Yield the facts that a log lacks, with the command that measures them."""
     yield (
         "Not in a log: traffic of disks and network. Sample the hosts during the next run: "
         "assay observe cluster.yaml -- COMMAND"

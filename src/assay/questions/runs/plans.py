@@ -13,7 +13,7 @@ from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import Cluster, Plan, Run, devices_of_code
 from assay.specs.document import document_of
-from assay.specs.shared import CLUSTER_FILE, PLAN_FILE
+from assay.specs.redaction import CLUSTER_FILE, PLAN_FILE
 from assay.store import Repository
 from assay.store.campaigns.plan_texts import cluster_text, plan_text, plan_texts
 from assay.text import scale_text

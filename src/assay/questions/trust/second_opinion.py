@@ -49,7 +49,7 @@ class JudgedOutlier:
 class OutlierComparison:
     """All outliers among the selected runs."""
 
-    odd: tuple[JudgedOutlier, ...]
+    outliers: tuple[JudgedOutlier, ...]
     examined: int
     flagged_by: dict[str, int]
 
@@ -68,12 +68,12 @@ def outlier_comparison(repository: Repository, flagged: Flagged, table: RunTable
     positions = sorted({*first, *far.tolist()}, key=lambda at: -_log_deviation(all_runs, opinion, first.get(at), at))
     ids = repository.ids_at(all_runs, positions) if positions else []
     second = set(far.tolist())
-    odd = tuple(
+    outliers = tuple(
         _outlier(all_runs, opinion, first.get(at), at, run_id, second=at in second)
         for at, run_id in zip(positions, ids, strict=True)
     )
-    counts = {source.value: sum(run.flagged_by is source for run in odd) for source in FlagSource}
-    return OutlierComparison(odd, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
+    counts = {source.value: sum(run.flagged_by is source for run in outliers) for source in FlagSource}
+    return OutlierComparison(outliers, int(np.count_nonzero(np.isfinite(opinion.expected_s) & chosen)), counts)
 
 
 def _log_deviation(table: RunTable, opinion: ExpectedTimes, anomaly: Anomaly | None, at: int) -> float:
@@ -93,7 +93,7 @@ def _outlier(
     slower = duration_s > expected_s
     ratio = duration_s / expected_s if slower else expected_s / duration_s
     times = f"{ratio:.2f} times as {'long' if slower else 'fast'}"
-    model = f"{duration_s:,.0f} s: {times} as other configurations let expect ({expected_s:,.0f} s, predicted)"
+    model = f"{duration_s:,.0f} s: {times} as predicted from other configurations ({expected_s:,.0f} s)"
     known = np.isfinite(expected_s)
     return JudgedOutlier(
         run_id=run_id,

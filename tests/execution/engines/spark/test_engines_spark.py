@@ -11,7 +11,7 @@ import pytest
 from assay.execution.engines.catalogue import engine_kind
 from assay.execution.engines.hadoop.settings.configuration import Deployment, Ports
 from assay.execution.engines.spark import distribution, settings
-from assay.execution.engines.spark.history import recorded
+from assay.execution.engines.spark.history import read_history
 from assay.execution.engines.spark.java import needed_java, require_java, version_of
 from assay.execution.hosts.local import LocalTransport
 from assay.execution.planning.plan_files.plan_reader import load_plan
@@ -82,7 +82,7 @@ def cluster() -> Cluster:
 
 
 def test_a_whole_log_tells_jobs_tasks_and_phases_from_the_drivers_start() -> None:
-    record = recorded(log(EVENTS), 1_700_000_000.0)
+    record = read_history(log(EVENTS), 1_700_000_000.0)
     assert [(job.job_id, job.name, job.status, job.submit_s, job.finish_s) for job in record.jobs] == [
         ("0", "save", "succeeded", 3.0, 4.0)
     ]
@@ -105,15 +105,15 @@ def test_a_whole_log_tells_jobs_tasks_and_phases_from_the_drivers_start() -> Non
     ],
 )
 def test_a_log_with_a_gap_is_a_check_that_fails(events: list[dict[str, object]], words: str) -> None:
-    [check] = recorded(log(events), 1_700_000_000.0).checks
+    [check] = read_history(log(events), 1_700_000_000.0).checks
     assert not check.passed
     assert words in check.detail
 
 
 def test_a_log_that_was_cut_off_or_never_written_is_a_check_that_fails() -> None:
-    [cut] = recorded({"events_1_app": log(EVENTS)["events_1_app-1"][:-20]}, 0.0).checks
+    [cut] = read_history({"events_1_app": log(EVENTS)["events_1_app-1"][:-20]}, 0.0).checks
     assert "cut off" in cut.detail
-    [none] = recorded({}, 0.0).checks
+    [none] = read_history({}, 0.0).checks
     assert not none.passed
 
 
@@ -272,7 +272,7 @@ def test_a_lost_executor_is_the_cause_and_its_attempts_count_as_failed() -> None
     lost = json.loads(json.dumps(EVENTS[3]))
     lost["Task End Reason"] = {"Reason": "ExecutorLostFailure", "Loss Reason": "Container killed on request (exit 137)"}
     lost["Task Info"] |= {"Task ID": 7, "Failed": True}
-    record = recorded(log([*EVENTS[:3], lost, *EVENTS[3:]]), 1_700_000_000.0)
+    record = read_history(log([*EVENTS[:3], lost, *EVENTS[3:]]), 1_700_000_000.0)
     assert record.failed_tasks == 1
     assert [(check.passed, check.detail) for check in record.checks] == [
         (True, "the ends of all 2 task attempts are recorded"),
@@ -319,14 +319,14 @@ def test_an_executor_that_went_while_a_job_ran_is_a_loss_but_not_one_that_was_le
         "Executor ID": "1",
         "Executor Info": {"Host": "w1", "Total Cores": 2},
     }
-    record = recorded(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
+    record = read_history(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
     assert words is None if record.problem is None else words is not None and record.problem.startswith(words)
-    after = recorded(log([*EVENTS[:2], added, *EVENTS[2:6], removed("1", why), *EVENTS[6:]]), 0.0)
+    after = read_history(log([*EVENTS[:2], added, *EVENTS[2:6], removed("1", why), *EVENTS[6:]]), 0.0)
     assert after.problem is None, "its jobs had ended"
 
 
 def test_stages_of_jobs_that_a_program_calls_alike_are_one_phase() -> None:
     named = [{**event, "Properties": {"spark.job.description": "question 14"}} for event in EVENTS[2:3]]
-    record = recorded(log([*EVENTS[:2], *named, *EVENTS[3:]]), 1_700_000_000.0)
+    record = read_history(log([*EVENTS[:2], *named, *EVENTS[3:]]), 1_700_000_000.0)
     assert [(phase.name, phase.start_s, phase.end_s) for phase in record.phases][1] == ("question 14", 3.0, 4.0)
     assert [stage.stage_id for stage in record.stages] == [0], "stages are recorded one by one"

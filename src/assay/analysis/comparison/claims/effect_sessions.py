@@ -23,7 +23,7 @@ class RunSessions:
     session: Ints
     """A number from 0; -1 if the start is unknown."""
     started_unix_s: Floats
-    drawn: Mask
+    not_measured: Mask
     """Simulated and predicted runs, which have no sessions."""
     spread: SessionVariance
 
@@ -39,10 +39,10 @@ def sessions_of_slopes(
     index_of[configurations] = np.arange(len(configurations))
     counted = index_of[runs.configuration] >= 0
     at = index_of[runs.configuration[counted]]
-    session, drawn = runs.session[counted], runs.drawn[counted]
+    session, not_measured = runs.session[counted], runs.not_measured[counted]
     code = np.unique(level, return_inverse=True)[1].astype(np.int64)
     units = session_units(session, runs.started_unix_s[counted], code[at], of_group[at])
-    units[drawn] = int(units.max(initial=0)) + 1
+    units[not_measured] = int(units.max(initial=0)) + 1
     n = np.bincount(at, minlength=len(configurations))
     number = np.full(int(of_group.max(initial=-1)) + 1, -1, dtype=np.int64)
     number[groups] = np.arange(len(groups))
@@ -50,7 +50,7 @@ def sessions_of_slopes(
     inside = group_of_run >= 0
     contained = _contained_in_spread(at, units, n, weights)
     kept = number[of_group] >= 0
-    unordered = (session < 0) & ~drawn & inside
+    unordered = (session < 0) & ~not_measured & inside
     return imbalance_of(
         group_of_run[inside],
         units[inside],

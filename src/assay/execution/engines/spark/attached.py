@@ -26,7 +26,7 @@ from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S
 from assay.execution.engines.spark import programs, settings
 from assay.execution.engines.spark.distribution import SparkDistribution, require
 from assay.execution.engines.spark.engine import EXECUTOR_ID, EXECUTOR_JAVA_OPTIONS, SparkOnHadoop, with_event_log
-from assay.execution.engines.spark.history import recorded
+from assay.execution.engines.spark.history import read_history
 from assay.execution.engines.spark.logs import EventLogs, logs_of
 from assay.execution.engines.spark.provider import SparkProvider
 from assay.execution.engines.spark.rules import without_spark
@@ -173,7 +173,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
         async def with_history(ended: ProgramResult) -> ProgramResult:
             files = await logs.fetched(logs_before, hadoop.tag)
-            history = recorded(files, ended.started_unix_s)
+            history = read_history(files, ended.started_unix_s)
             result = with_event_log(ended, history)
             if profiler is None:
                 return result

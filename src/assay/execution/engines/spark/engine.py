@@ -24,7 +24,7 @@ from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.execution.engines.hadoop.rules import HadoopRules
 from assay.execution.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.execution.engines.spark import programs, settings
-from assay.execution.engines.spark.history import SparkJobHistory, recorded
+from assay.execution.engines.spark.history import SparkJobHistory, read_history
 from assay.execution.engines.spark.rules import SparkRules
 from assay.execution.engines.spark.standalone import Standalone
 from assay.foundation.errors import EngineError, HostError
@@ -201,7 +201,7 @@ class SparkEngine(SparkOnHadoop[HadoopEngine]):
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
         if ended.outcome.exit_status != 0:
             await self.hadoop.end_applications()
-        history = recorded(await self._event_log(events), ended.started_unix_s)
+        history = read_history(await self._event_log(events), ended.started_unix_s)
         result = with_event_log(ended, history)
         if profiler is None:
             return result

@@ -48,7 +48,7 @@ class SparkJobHistory:
     problem: str | None = None
 
 
-def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHistory:
+def read_history(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHistory:
     """Return the content of the log in ``files``. A missing or unreadable log gives a failed check."""
     parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
     if not parts:
@@ -65,7 +65,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
         struct_replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
     )
     ended_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
-    phases = _described(phases_of(application, ended_s, begin_s=-shift_s), application)
+    phases = _merged_by_description(phases_of(application, ended_s, begin_s=-shift_s), application)
     metrics, _ = metrics_of(application)
     failed = sum(task.status == "failed" for task in tasks)
     return SparkJobHistory(
@@ -85,11 +85,11 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobHisto
         metrics=metrics,
         checks=tuple(_checks(application)),
         failed_tasks=failed,
-        problem=_lost(application),
+        problem=_losses_text(application),
     )
 
 
-def _described(phases: Iterable[Phase], application: Application) -> list[Phase]:
+def _merged_by_description(phases: Iterable[Phase], application: Application) -> list[Phase]:
     """Return the phases, merging stages whose jobs have the same description. A program of many queries has
     hundreds."""
     jobs = reversed(application.jobs.values())  # the first job that needs a stage runs it
@@ -102,7 +102,7 @@ def _described(phases: Iterable[Phase], application: Application) -> list[Phase]
     return list(phases_by_name.values())
 
 
-def _lost(application: Application) -> str | None:
+def _losses_text(application: Application) -> str | None:
     """Return executors that were lost during a job, as text. Executors that ran out of memory do not count."""
     losses = [
         f"executor {loss.executor_id} on {loss.node} was lost: {loss.reason}"
@@ -132,8 +132,8 @@ def _checks(application: Application) -> list[Check]:
     if application.duration_s is None or open_jobs:
         checks = [Check(_CHECK, False, f"the log ends before the application, with {open_jobs} jobs running")]
     elif application.missing_ends:
-        words = f"{application.missing_ends} successful tasks are missing: Spark dropped their events"
-        checks = [Check(_CHECK, False, words)]
+        message = f"{application.missing_ends} successful tasks are missing: Spark dropped their events"
+        checks = [Check(_CHECK, False, message)]
     else:
         checks = [Check(_CHECK, True, f"the ends of all {len(application.tasks)} task attempts are recorded")]
     if application.first_failure:

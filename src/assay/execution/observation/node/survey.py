@@ -184,7 +184,7 @@ def nic(name: str) -> Dict[str, Any]:
         "state": text_of(folder + "/operstate"),
         "mtu_bytes": number_of(folder + "/mtu"),
         "speed_mbit_per_s": speed if speed and speed > 0 else None,
-        "able_mbit_per_s": max(able) if able else None,
+        "supported_mbit_per_s": max(able) if able else None,
         "duplex": text_of(folder + "/duplex"),
         "ring_receive": rings[5] if rings else None,
         "ring_receive_max": rings[1] if rings else None,
@@ -228,9 +228,9 @@ def names(peers: List[str]) -> Dict[str, Any]:
     return {
         "hostname": host,
         "name_addresses": resolved(host),
-        "entered_by": address,
-        "entered_nic": carrier,
-        "entered_name": named(address),
+        "login_address": address,
+        "login_nic": carrier,
+        "login_address_name": named(address),
         "peers": {peer: resolved(peer) for peer in peers},
     }
 
@@ -290,7 +290,7 @@ def sectors() -> Dict[str, int]:
     return {row[2]: int(row[5]) + int(row[9]) for row in rows if len(row) > 9}
 
 
-def burden(watch_s: float) -> Dict[str, Any]:
+def background_load(watch_s: float) -> Dict[str, Any]:
     """Return the background load over ``watch_s``: load average, CPU share, and bytes/s on each disk."""
     cpu_before, disk_before = ticks(), sectors()
     time.sleep(watch_s)
@@ -386,7 +386,7 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     login, all_blocks, all_nics, called = user(), blocks(), nics(), names(options["peers"])
     whole = [name for name, device in all_blocks.items() if device["kind"] == "disk"]
-    carrier = all_nics.get(called["entered_nic"], {})
+    carrier = all_nics.get(called["login_nic"], {})
     answer = {
         **called,
         "user": login,
@@ -396,8 +396,8 @@ def main() -> None:
         "mounts": mounts(),
         "directories": {path: owner(path) for path in options["directories"]},
         "nics": all_nics,
-        "whole_packet": packet(options["neighbour"], carrier.get("mtu_bytes")),
-        "burden": burden(options["watch_s"]),
+        "full_mtu_passes": packet(options["neighbour"], carrier.get("mtu_bytes")),
+        "background_load": background_load(options["watch_s"]),
         "control_group": control_group(),
         "tools": {tool: shutil.which(tool) for tool in TOOLS},
         "clock": clock(),

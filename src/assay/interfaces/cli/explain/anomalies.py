@@ -87,10 +87,10 @@ def _print_two_opinions(
             seconds(run.predicted_s),
             run.reason,
         )
-        for run in opinions.odd
+        for run in opinions.outliers
     ]
     counts = ", ".join(f"{number} flagged by {source}" for source, number in opinions.flagged_by.items())
-    click.echo(f"{plural(len(opinions.odd), 'outlier')} among {opinions.examined:,} valid runs: {counts}.")
+    click.echo(f"{plural(len(opinions.outliers), 'outlier')} among {opinions.examined:,} valid runs: {counts}.")
     if cells:
         click.echo()
         print_rows(

@@ -232,7 +232,7 @@ def levels_of_leaders(decision: Decision) -> list[str]:
 def cost_headline(decision: Decision) -> str | None:
     """Return the cost per job of the leading option, and which option is the cheapest; None without prices.
 
-    Where one sentence states both, it is the only one. Where the effect depends on the storage, the cost with each
+    A sentence that states both is returned alone. Where the effect depends on the storage, the cost with each
     storage class is stated.
     """
     chosen, cheapest = priced_option(decision), decision.cheapest

@@ -23,7 +23,7 @@ from assay.analysis.code_profile.seconds import StackSamples
 from assay.analysis.code_profile.stacks import Stack, collapsed_text, parse_collapsed, stored_frame
 from assay.analysis.statistics import started_unix_s
 from assay.execution.engines.hadoop.profiling.conversion import JfrConverter, require_converter
-from assay.execution.engines.hadoop.profiling.parts import PartSpan, phase_cuts, stage_parts
+from assay.execution.engines.hadoop.profiling.parts import PartSpan, phase_spans, stage_parts
 from assay.execution.engines.hadoop.profiling.recording import BYTES_MAX, part_logs
 from assay.foundation.errors import FormatError, RepositoryError
 from assay.foundation.units import format_bytes
@@ -157,7 +157,7 @@ def _read(
             if data.startswith(_JFR_MAGIC):
                 converter = converter or require_converter(progress)
                 content = read.setdefault("jfr", _Content("imported JFR recording"))
-                _add_jfr(content, converter, data, kind or "cpu", _cuts(run, tasks, recording), run)
+                _add_jfr(content, converter, data, kind or "cpu", _spans(run, tasks, recording), run)
             elif b"\0" in data:
                 _add_pprof(read.setdefault("pprof", _Content("imported pprof profile")), data, recording)
             else:
@@ -182,34 +182,34 @@ def _recording(name: str) -> str:
     return plain[:_NAME_CHARACTERS_MAX] or "recording"
 
 
-def _cuts(run: Run, tasks: Mapping[str, TaskAttempt], recording: str) -> list[PartSpan]:
+def _spans(run: Run, tasks: Mapping[str, TaskAttempt], recording: str) -> list[PartSpan]:
     """Return the parts of a recording by time."""
     started_s = started_unix_s(run)
     if not isnan(started_s) and recording in tasks:
-        return list(phase_cuts([tasks[recording]], started_s, [recording]))
+        return list(phase_spans([tasks[recording]], started_s, [recording]))
     if not isnan(started_s) and any(stage.start_s is not None for stage in run.stages):
-        cuts = stage_parts({}, run.stages, started_s).cuts([DRIVER])
-        return [cut._replace(recording=recording) for cut in cuts]
+        spans = stage_parts({}, run.stages, started_s).spans_of([DRIVER])
+        return [span._replace(recording=recording) for span in spans]
     return [PartSpan(recording, WHOLE)]
 
 
 def _add_jfr(
-    content: _Content, converter: JfrConverter, data: bytes, kind: ProfileKind, cuts: Sequence[PartSpan], run: Run
+    content: _Content, converter: JfrConverter, data: bytes, kind: ProfileKind, spans: Sequence[PartSpan], run: Run
 ) -> None:
-    recording = cuts[0].recording
+    recording = spans[0].recording
     with tempfile.NamedTemporaryFile(prefix="assay-", suffix=".jfr") as file:
         file.write(data)
         file.flush()
         path = Path(file.name)
         if kind in ("cpu", "wall"):
             samples = converter.timed(path, kind)
-            logs = part_logs(samples, cuts)
+            logs = part_logs(samples, spans)
             _check_times(samples, run)
             content.intervals_ms.add(converter.interval_ms(path, kind))
         else:
             totals: defaultdict[str, Counter[Stack]] = defaultdict(Counter)
-            for cut in cuts:
-                totals[cut.part].update(converter.total(path, kind, cut))
+            for span in spans:
+                totals[span.part].update(converter.total(path, kind, span))
             logs = {
                 stacks_file(recording, part): collapsed_text(stacks).encode("utf-8", "replace")
                 for part, stacks in totals.items()

@@ -26,13 +26,13 @@ from assay.execution.engines.hadoop.deployment.attachment_checks import without_
 from assay.execution.engines.hadoop.profiling import agent
 from assay.execution.engines.hadoop.profiling.methods import METHODS
 from assay.execution.engines.hadoop.profiling.parts import (
-    CUTS_MAX,
+    PARTS_MAX,
     PartSpan,
     RecordedParts,
     StageSpan,
-    phase_cuts,
-    stage_cuts,
+    phase_spans,
     stage_parts,
+    stage_spans_of,
 )
 from assay.execution.engines.hadoop.profiling.recording import ProfileRecorder, ProfileRecorders, prepare, sampled
 from assay.execution.engines.hadoop.rules import HadoopRules
@@ -119,7 +119,7 @@ def test_a_profile_file_without_a_simulation_is_refused(tmp_path: Path) -> None:
 
 def test_phases_of_an_attempt_cover_it_from_the_start_to_the_end_of_its_jvm() -> None:
     tasks = [attempt("m", "map"), attempt("r", "reduce", shuffle_end_s=3.0, merge_end_s=4.5)]
-    assert list(phase_cuts(tasks, 1000.0, ["m", "r", "other"])) == [
+    assert list(phase_spans(tasks, 1000.0, ["m", "r", "other"])) == [
         ("m", "map", "", ""),
         ("r", "shuffle", "1", "1003000"),
         ("r", "merge", "1003000", "1004500"),
@@ -132,7 +132,7 @@ def test_stages_of_executors_and_driver_cover_them_from_start_to_end() -> None:
     two = [StageSpan(0, 1.0, 3.0), StageSpan(1, 2.0, 4.0), StageSpan(2, 5.0, 6.0)]
     parts = stage_parts({"1": two, "2": []}, (), 0.0)
     assert parts.expected == {"driver", "executor-1", "executor-2"}
-    assert list(parts.cuts(["executor-1"])) == [
+    assert list(parts.spans_of(["executor-1"])) == [
         ("executor-1", "no-stage", "1", "1000"),
         ("executor-1", "stage-0", "1000", "2000"),
         ("executor-1", "stage-0+1", "2000", "3000"),
@@ -141,23 +141,23 @@ def test_stages_of_executors_and_driver_cover_them_from_start_to_end() -> None:
         ("executor-1", "stage-2", "5000", "6000"),
         ("executor-1", "no-stage", "6000", ""),
     ]
-    assert [cut.part for cut in parts.cuts(["executor-2", "executor-9"])] == ["no-stage", "unknown"]
+    assert [cut.part for cut in parts.spans_of(["executor-2", "executor-9"])] == ["no-stage", "unknown"]
 
 
 @given(st.lists(st.floats(1.0, 2e9), min_size=3, max_size=3, unique_by=lambda at: round(at * 1000)))
 def test_a_stage_that_starts_when_another_ends_does_not_run_with_it(times: list[float]) -> None:
     first, second, third = sorted(times)
-    cuts = list(stage_cuts({"driver": [StageSpan(0, first, second), StageSpan(1, second, third)]}, ["driver"]))
+    cuts = list(stage_spans_of({"driver": [StageSpan(0, first, second), StageSpan(1, second, third)]}, ["driver"]))
     assert [cut.part for cut in cuts] == ["no-stage", "stage-0", "stage-1", "no-stage"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 50)), max_size=150))
 def test_cuts_of_any_stages_have_no_gap_and_few_names(times: list[tuple[int, int]]) -> None:
     spans = [StageSpan(number, start + 1.0, start + 1.0 + length) for number, (start, length) in enumerate(times)]
-    cuts = list(stage_cuts({"driver": spans}, ["driver"]))
+    cuts = list(stage_spans_of({"driver": spans}, ["driver"]))
     assert (cuts[0].from_ms, cuts[-1].to_ms) == ("1", "")
     assert [cut.to_ms for cut in cuts[:-1]] == [cut.from_ms for cut in cuts[1:]]
-    assert len({cut.part for cut in cuts}) <= CUTS_MAX + 2
+    assert len({cut.part for cut in cuts}) <= PARTS_MAX + 2
 
 
 @pytest.mark.parametrize(("limit", "count"), [(100, 10), (99, 5), (30, 3), (10, 1), (9, 0)])

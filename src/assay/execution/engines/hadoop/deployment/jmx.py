@@ -1,4 +1,4 @@
-"""Read the daemons' JMX metrics, for hosts that assay may not log in to, and to detect other users' load.
+"""Read the daemons' JMX metrics, for hosts that assay cannot log in to, and to detect other users' load.
 
 In: the NameNode, which lists its DataNodes, and the ResourceManager, which lists its NodeManagers. Out: bytes that all
 of them moved since their start, and the CPU utilisation of their hosts; the difference of two readings gives metrics of
@@ -47,7 +47,7 @@ class DaemonMetrics:
 async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMetrics | None:
     """Return the metrics of every live daemon of the workers; None if the masters do not list them in time."""
     turns = asyncio.Semaphore(AT_ONCE)
-    add_daemon_metrics: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
+    values: dict[str, dict[str, float]] = {name: {} for name in ("read", "written", "shuffled", "busy")}
     silent: list[str] = []
 
     async def ask(host: str, endpoint: Endpoint, query: str, wanted: Mapping[str, str]) -> None:
@@ -59,7 +59,7 @@ async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMe
                 return
         for name, attribute in wanted.items():
             if isinstance(value := bean.get(attribute), int | float) and value >= 0:
-                add_daemon_metrics[name][host] = float(value)
+                values[name][host] = float(value)
 
     try:
         async with asyncio.timeout(LOOK_TIMEOUT_S):
@@ -80,11 +80,7 @@ async def read_totals(namenode: Endpoint, resourcemanager: Endpoint) -> DaemonMe
     if not datanodes and not managers:
         return None
     return DaemonMetrics(
-        add_daemon_metrics["read"],
-        add_daemon_metrics["written"],
-        add_daemon_metrics["shuffled"],
-        add_daemon_metrics["busy"],
-        tuple(sorted(set(silent))),
+        values["read"], values["written"], values["shuffled"], values["busy"], tuple(sorted(set(silent)))
     )
 
 
@@ -122,8 +118,8 @@ def add_daemon_metrics(
     ``copies``. Without a job's history, other users' bytes are unknown. Daemons update their metrics every 10 s.
     """
     if before is None or after is None:
-        words = "the bytes of all daemons were not observed: their JMX did not answer in time"
-        return replace(ended, warnings=(*ended.warnings, CodedWarning(WarningCode.TRACE, words)))
+        message = "the bytes of all daemons were not observed: their JMX did not answer in time"
+        return replace(ended, warnings=(*ended.warnings, CodedWarning(WarningCode.TRACE, message)))
     metrics = {
         f"all_hdfs_{name}_bytes": moved
         for name, moved in (
@@ -138,15 +134,15 @@ def add_daemon_metrics(
     metrics |= {"published_cpu_share": statistics.fmean(busy)} if busy else {}
     warnings = list(ended.warnings)
     if after.silent:
-        words = f"not observed, as their JMX did not answer: {', '.join(after.silent[:4])}"
-        warnings.append(CodedWarning(WarningCode.TRACE, words))
+        message = f"not observed, as their JMX did not answer: {', '.join(after.silent[:4])}"
+        warnings.append(CodedWarning(WarningCode.TRACE, message))
     others = _other_bytes(ended, metrics, copies)
     if others is not None:
         metrics["other_hdfs_bytes"] = others
         everything = metrics["all_hdfs_read_bytes"] + metrics["all_hdfs_written_bytes"]
         if others > max(OTHERS_BYTES_MIN, OTHERS_SHARE * everything):
-            words = f"disturbed by others: HDFS moved {format_bytes(int(others))} that were not this run's, of "
-            warnings.append(CodedWarning(WarningCode.DISTURBED, words + format_bytes(int(everything))))
+            message = f"disturbed by others: HDFS moved {format_bytes(int(others))} that were not this run's, of "
+            warnings.append(CodedWarning(WarningCode.DISTURBED, message + format_bytes(int(everything))))
     sources = {**ended.sources, **dict.fromkeys(metrics, SOURCE)}
     return replace(ended, metrics={**ended.metrics, **metrics}, warnings=tuple(warnings), sources=sources)
 

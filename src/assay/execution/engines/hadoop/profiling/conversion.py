@@ -46,9 +46,9 @@ class JfrConverter:
             samples = timed_stacks(self._converted(recording, ["-o", "otlp"]))
         return samples
 
-    def total(self, recording: Path, kind: str, cut: PartSpan) -> Counter[Stack]:
+    def total(self, recording: Path, kind: str, span: PartSpan) -> Counter[Stack]:
         """Return the bytes of ``alloc`` or the nanoseconds of ``lock`` of a part of the recording's time."""
-        limits = [*(["--from", cut.from_ms] if cut.from_ms else []), *(["--to", cut.to_ms] if cut.to_ms else [])]
+        limits = [*(["--from", span.from_ms] if span.from_ms else []), *(["--to", span.to_ms] if span.to_ms else [])]
         content = self._converted(recording, [f"--{kind}", "--total", *limits, "-o", "collapsed"])
         return parse_collapsed(content.decode(errors="replace"))[0]
 

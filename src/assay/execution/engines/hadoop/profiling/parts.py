@@ -1,4 +1,4 @@
-"""PartSpan recordings into named parts by time: phases of task attempts, stages of Spark executors and drivers. Pure.
+"""Divide recordings into named parts by time: phases of task attempts, stages of Spark executors and drivers. Pure.
 
 In: the tasks of a job with their times in seconds from its start, or the stages that ran on each executor. Out: for
 each part its start and end as Unix milliseconds. File names follow :mod:`assay.analysis.code_profile.files`.
@@ -13,10 +13,10 @@ from typing import NamedTuple
 from assay.analysis.code_profile.files import DRIVER, EXECUTOR, OTHER_STAGES, UNKNOWN, stage_part
 from assay.model import Stage, TaskAttempt
 
-CUTS_MAX = 60
+PARTS_MAX = 60
 """Maximum number of named parts of a recording, so that files and tables stay few."""
 _OPEN_START = "1"
-"""Start of the first cut, in Unix milliseconds: all samples until its end belong to it."""
+"""Start of the first part, in Unix milliseconds: all samples until its end belong to it."""
 
 
 class PartSpan(NamedTuple):
@@ -52,20 +52,20 @@ class RecordedParts:
     """Recordings that a job leaves if its JVMs ended normally."""
     jvms: int
     """Number of JVMs with the profiler's option."""
-    cuts: Callable[[Sequence[str]], Iterable[PartSpan]]
-    """Returns the cuts of the given recordings."""
+    spans_of: Callable[[Sequence[str]], Iterable[PartSpan]]
+    """Function that returns the parts of the recordings with these names."""
     clock: str = ""
-    """The node whose clock has the times of the cuts: that of the Spark driver. Empty: each recording's own node, as a
-    MapReduce task reports the ends of its shuffle and merge by its own clock."""
+    """The node by whose clock the parts have their times: that of the Spark driver. Empty: the node of each recording,
+    because a MapReduce task reports the ends of its shuffle and merge by its own clock."""
 
 
 def task_parts(tasks: Sequence[TaskAttempt], started_unix_s: float) -> RecordedParts:
     """Return the parts of MapReduce's task attempts: their phases."""
     ended = frozenset(task.attempt_id for task in tasks if task.status == "succeeded")
-    return RecordedParts(ended, len(tasks), partial(phase_cuts, tasks, started_unix_s))
+    return RecordedParts(ended, len(tasks), partial(phase_spans, tasks, started_unix_s))
 
 
-def phase_cuts(tasks: Iterable[TaskAttempt], started_unix_s: float, chosen: Sequence[str]) -> Iterator[PartSpan]:
+def phase_spans(tasks: Iterable[TaskAttempt], started_unix_s: float, chosen: Sequence[str]) -> Iterator[PartSpan]:
     """Yield the phases of task attempts.
 
     The first phase starts with the JVM and the last ends with it, so each sample of a known attempt has a phase. The
@@ -100,14 +100,14 @@ def stage_parts(
         if stage.start_s is not None and stage.end_s is not None
     ]
     spans = {DRIVER: running, **{f"{EXECUTOR}{number}": list(those) for number, those in executors.items()}}
-    return RecordedParts(frozenset(spans), len(spans), partial(stage_cuts, spans), driver_node)
+    return RecordedParts(frozenset(spans), len(spans), partial(stage_spans_of, spans), driver_node)
 
 
-def stage_cuts(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) -> Iterator[PartSpan]:
+def stage_spans_of(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) -> Iterator[PartSpan]:
     """Yield the stages of executors and drivers; all of a JVM's time is in a part.
 
     Stages that run at once share a part, because a sample does not name its stage. If there are more than
-    :data:`CUTS_MAX` parts, the shortest are in one part.
+    :data:`PARTS_MAX` parts, the shortest are in one part.
     """
     for name in chosen:
         if name not in spans:  # an executor without tasks, or one that the event log does not have
@@ -121,7 +121,7 @@ def stage_cuts(spans: Mapping[str, Sequence[StageSpan]], chosen: Sequence[str]) 
         for start, end in pairwise(bounds):
             running = {stage_id for stage_id, start_ms, end_ms in spans_ms if start_ms < end and end_ms > start}
             pieces.append((stage_part(running), start, end))
-        longest = sorted(pieces[1:], key=lambda piece: piece[1] - piece[2])[:CUTS_MAX]
+        longest = sorted(pieces[1:], key=lambda piece: piece[1] - piece[2])[:PARTS_MAX]
         pieces[1:] = [piece if piece in longest else (OTHER_STAGES, *piece[1:]) for piece in pieces[1:]]
         pieces.append((stage_part(()), bounds[-1] if bounds else 0, 0))
         for part, group in groupby(pieces, key=lambda piece: piece[0]):

@@ -163,10 +163,10 @@ class ProfileRecorder:
                     f"{len(chosen)} of {len(sizes)} recordings are stored, evenly spaced: all of them "
                     f"have {format_bytes(sum(sizes.values()))}, and a run stores {format_bytes(BYTES_MAX)}"
                 )
-            cuts = list(parts.cuts([name for name in chosen if name not in daemons]))
-            cuts += [PartSpan(name, daemons[name]) for name in chosen if name in daemons]
+            spans = list(parts.spans_of([name for name in chosen if name not in daemons]))
+            spans += [PartSpan(name, daemons[name]) for name in chosen if name in daemons]
             for node in dict.fromkeys(at[name] for name in chosen):
-                on_node = [cut for cut in cuts if at[cut.recording] == node]
+                on_node = [span for span in spans if at[span.recording] == node]
                 logs |= await self._fetched(node, recordings, on_node, parts.clock or node)
             await _on_all(self.hosts, ["rm", "-rf", recordings.folder])
         except (HostError, tarfile.TarError) as error:
@@ -206,22 +206,22 @@ class ProfileRecorder:
                     sizes[recording], at[recording] = int(size), node
         return dict(sorted(sizes.items())), at
 
-    async def _fetched(self, node: str, job: ProfiledJob, cuts: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
+    async def _fetched(self, node: str, job: ProfiledJob, spans: Sequence[PartSpan], clock: str) -> dict[str, bytes]:
         """Convert recordings on their node, and return recordings, stacks and times by name.
 
-        ``cuts`` have the times of the clock of node ``clock``; samples have those of ``node``.
+        ``spans``: times by the clock of the node ``clock``; samples have times by the clock of ``node``.
         """
         assert self.method is not None
         folder, ahead_s = job.folder, job.ahead_s.get(node, 0.0)
-        cuts = [cut.shifted(-job.ahead_s.get(clock, 0.0) + (0.0 if self.method.timed else ahead_s)) for cut in cuts]
-        recordings = list(dict.fromkeys(cut.recording for cut in cuts))
+        spans = [span.shifted(-job.ahead_s.get(clock, 0.0) + (0.0 if self.method.timed else ahead_s)) for span in spans]
+        recordings = list(dict.fromkeys(span.recording for span in spans))
         if self.method.timed:
             outputs = {f"{name}{_TIMED_FILE}": f"{name} {name}{_TIMED_FILE}" for name in recordings}
             lines, form = list(outputs.values()), _TIMED
         else:
-            files = [stacks_file(cut.recording, cut.part).removeprefix(FOLDER) for cut in cuts]
+            files = [stacks_file(span.recording, span.part).removeprefix(FOLDER) for span in spans]
             outputs = dict.fromkeys(files, "")
-            rows = [(cut.recording, file, *cut[2:]) for cut, file in zip(cuts, files, strict=True)]
+            rows = [(span.recording, file, *span[2:]) for span, file in zip(spans, files, strict=True)]
             lines, form = [" ".join(row).rstrip() for row in rows], _STACKS
         transport = self.hosts[node]
         command = ["sh", "-c", _CONVERT, "sh", folder, self.java, f"{self.folder}/{agent.CONVERTER}"]
@@ -240,13 +240,13 @@ class ProfileRecorder:
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
             opened = {member.name: archive.extractfile(member) for member in archive.getmembers()}
             contents = {name: file.read() for name, file in opened.items() if file is not None}
-        return await asyncio.to_thread(_logs_of, contents, cuts, ahead_s)
+        return await asyncio.to_thread(_logs_of, contents, spans, ahead_s)
 
 
-def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan], ahead_s: float) -> dict[str, bytes]:
+def _logs_of(files: Mapping[str, bytes], spans: Sequence[PartSpan], ahead_s: float) -> dict[str, bytes]:
     """Return the logs of a node's files: those with timed stacks are cut into parts. Unreadable ones are left out.
 
-    ``ahead_s``: how far the node's clock is ahead of this machine's, whose times ``cuts`` have.
+    ``ahead_s``: how far the node's clock is ahead of this machine's clock, by which ``spans`` have their times.
     """
     logs = dict[str, bytes]()
     for name, content in files.items():
@@ -256,16 +256,16 @@ def _logs_of(files: Mapping[str, bytes], cuts: Sequence[PartSpan], ahead_s: floa
         recording = name.removesuffix(_TIMED_FILE)
         with contextlib.suppress(FormatError):
             samples = [sample.shifted(-ahead_s) for sample in timed_stacks(content)]
-            logs |= part_logs(samples, [cut for cut in cuts if cut.recording == recording])
+            logs |= part_logs(samples, [span for span in spans if span.recording == recording])
     return logs
 
 
-def part_logs(samples: Sequence[StackSamples], cuts: Sequence[PartSpan]) -> dict[str, bytes]:
+def part_logs(samples: Sequence[StackSamples], spans: Sequence[PartSpan]) -> dict[str, bytes]:
     """Return the stacks and times of each part of one recording, by the names of their files."""
     logs = dict[str, bytes]()
-    for part, times in timed_parts(samples, [(cut.part, float(cut.from_ms or 0)) for cut in cuts]).items():
-        logs[stacks_file(cuts[0].recording, part)] = collapsed_text(times.total()).encode("utf-8", "replace")
-        logs[times_file(cuts[0].recording, part)] = times_text(times).encode()
+    for part, times in timed_parts(samples, [(span.part, float(span.from_ms or 0)) for span in spans]).items():
+        logs[stacks_file(spans[0].recording, part)] = collapsed_text(times.total()).encode("utf-8", "replace")
+        logs[times_file(spans[0].recording, part)] = times_text(times).encode()
     return logs
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.specs.cluster import cluster_of
 from assay.specs.document import document_of
-from assay.specs.shared import shared_cluster, shared_plan
+from assay.specs.redaction import redacted_cluster, redacted_plan
 from paths import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -33,7 +33,7 @@ attached: {queue: tests, directory: /user/alice, edge: edge, kerberos: {principa
 
 
 def test_no_address_login_or_path_is_left_and_the_hardware_is() -> None:
-    text = shared_cluster(REAL)
+    text = redacted_cluster(REAL)
     for word in ("example", "alice", "bob", "10.1.0", "/data", "/srv", "/home", "edge", "tests", "keytab"):
         assert word not in text.lower(), word
     known = cluster_of(document_of(REAL.encode(), "cluster.yaml"), Path())
@@ -49,7 +49,7 @@ def test_no_address_login_or_path_is_left_and_the_hardware_is() -> None:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*cluster*.yaml")), ids=str)
 def test_every_example_stays_the_cluster_that_it_is(path: Path) -> None:
     known = cluster_of(document_of(path.read_bytes(), "cluster.yaml"), path.parent)
-    shared = cluster_of(document_of(shared_cluster(path.read_text()).encode(), "cluster.yaml"), Path())
+    shared = cluster_of(document_of(redacted_cluster(path.read_text()).encode(), "cluster.yaml"), Path())
     assert [node.name for node in shared.nodes] == [node.name for node in known.nodes]
     assert shared.lab == known.lab
     assert [node.type.cores for node in shared.nodes] == [node.type.cores for node in known.nodes]
@@ -57,5 +57,5 @@ def test_every_example_stays_the_cluster_that_it_is(path: Path) -> None:
 
 def test_secret_parameters_and_paths_are_left_out_of_a_plan() -> None:
     plan = "plan: p\ncluster: /home/alice/cluster.yaml\nparameters: {fs.s3a.secret.key: abc, dfs.replication: 2}\n"
-    content = document_of(shared_plan(plan).encode(), "plan.yaml").content
+    content = document_of(redacted_plan(plan).encode(), "plan.yaml").content
     assert content == {"plan": "p", "cluster": "cluster.yaml", "parameters": {"dfs.replication": "2"}}

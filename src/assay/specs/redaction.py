@@ -21,7 +21,7 @@ _SECRET = re.compile(
 """Pattern of the names of parameters whose values are secrets."""
 
 
-def shared_cluster(text: str) -> str:
+def redacted_cluster(text: str) -> str:
     """Return a cluster file without addresses, logins and paths. Raises SpecificationError for invalid ``text``."""
     content = dict(document_of(text.encode(), CLUSTER_FILE).content)
     if "lab" not in content:
@@ -30,12 +30,12 @@ def shared_cluster(text: str) -> str:
         content.pop(key, None)
     nodes: dict[str, Value] = {}
     for name, group in entries_of(content.get("nodes")).items():
-        shared = dict(entries_of(group))
-        addresses = shared.pop("addresses", None)
+        redacted = dict(entries_of(group))
+        addresses = redacted.pop("addresses", None)
         if isinstance(addresses, list) and len(addresses) > 1:
-            shared["count"] = str(len(addresses))
-        if shared.get("roles"):  # An edge node runs no daemons of the cluster.
-            nodes[name] = shared
+            redacted["count"] = str(len(addresses))
+        if redacted.get("roles"):  # An edge node runs no daemons of the cluster.
+            nodes[name] = redacted
     content["nodes"] = nodes
     content["node_types"] = {
         name: _without_directories(kind) for name, kind in entries_of(content["node_types"]).items()
@@ -49,7 +49,7 @@ def shared_cluster(text: str) -> str:
     return f"{json.dumps(content, indent=1)}\n"
 
 
-def shared_plan(text: str) -> str:
+def redacted_plan(text: str) -> str:
     """Return a plan without secret parameters and without the path of its cluster file.
 
     Raises SpecificationError for invalid ``text``.
@@ -59,19 +59,19 @@ def shared_plan(text: str) -> str:
     return f"{json.dumps({**content, 'cluster': CLUSTER_FILE}, indent=1)}\n"
 
 
-def carried_files(plan: Plan) -> dict[str, bytes]:
+def files_of_bundles(plan: Plan) -> dict[str, bytes]:
     """Return the files to store in each bundle of the plan: the plan and its cluster file, without private values."""
-    texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
-    return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
+    texts = {PLAN_FILE: (plan.source, redacted_plan), CLUSTER_FILE: (plan.cluster_source, redacted_cluster)}
+    return {name: redacted(text).encode() for name, (text, redacted) in texts.items() if text}
 
 
 def _without_directories(kind: Value) -> Value:
-    shared = dict(entries_of(kind))
-    shared["devices"] = {
+    redacted = dict(entries_of(kind))
+    redacted["devices"] = {
         name: {key: value for key, value in entries_of(device).items() if key != "directories"}
-        for name, device in entries_of(shared.get("devices")).items()
+        for name, device in entries_of(redacted.get("devices")).items()
     }
-    return shared
+    return redacted
 
 
 def _without_secrets(value: Value) -> Value:
