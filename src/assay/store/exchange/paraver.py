@@ -51,7 +51,8 @@ def paraver_files(run: Run, tasks: Sequence[TaskAttempt], trace: Trace) -> Mappi
     nodes = sorted({task.node for task in tasks} | set(trace.node)) or ["run"]
     containers = {node: containers_of([task for task in tasks if task.node == node]) for node in nodes}
     for node in nodes:
-        files.threads[node] = [node, *(f"{node} container {number}" for number in range(1, len(containers[node]) + 1))]
+        name = node or "no node"
+        files.threads[node] = [name, *(f"{name} container {number}" for number in range(1, len(containers[node]) + 1))]
     _phases(files, run, _object_of(files, nodes[0], 0))
     numbers = {task.attempt_id: number for number, task in enumerate(tasks, start=1)}
     files.events[ATTEMPTS] = ("Task attempt", ["none", *numbers])

@@ -83,7 +83,7 @@ def perfetto_bytes(
     tracks.interval(whole, "run", 0.0, run.duration_s)
     for phase in run.phases:
         tracks.interval(tracks.add(phase.name, whole), phase.name, phase.start_s, phase.end_s)
-    nodes = {name: tracks.add(name) for name in sorted({task.node for task in tasks} | set(trace.node))}
+    nodes = {name: tracks.add(name or "no node") for name in sorted({task.node for task in tasks} | set(trace.node))}
     for node, parent in nodes.items():
         for container, attempts in enumerate(containers_of([task for task in tasks if task.node == node]), start=1):
             track = tracks.add(f"container {container}", parent)

@@ -119,7 +119,8 @@ def test_a_speculative_attempt_killed_before_its_container_moves_no_phase() -> N
     events.insert(-1, ("MAP_ATTEMPT_STARTED", "TaskAttemptStarted", never))
     events.insert(-1, ("MAP_ATTEMPT_KILLED", "TaskAttemptUnsuccessfulCompletion", killed))
     history = parsed(events)
-    assert (history.tasks[-1].status, history.tasks[-1].start_s, history.tasks[-1].end_s) == ("killed", 12.5, 12.5)
+    task = history.tasks[-1]
+    assert (task.node, task.status, task.start_s, task.end_s) == ("", "killed", 12.5, 12.5)
     assert phases(history, SUBMIT_S) == phases(parsed(samples.sort_job()), SUBMIT_S)
 
 

@@ -279,6 +279,7 @@ def _task(
     assert event is not None  # an attempt has at least one event
     end_ms = ended.end_ms or finish_ms if ended else finish_ms
     start_ms = started.start_ms or end_ms if started else end_ms
+    node = event.node or (started.node if started else "")
     shuffle_ms, merge_ms, counters = (ended.shuffle_ms, ended.merge_ms, ended.counters) if ended else (None, None, None)
     hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms, *_ = counters or _NO_COUNTERS
     return TaskAttempt(  # by position: keywords take a quarter more time, for every attempt
@@ -286,7 +287,7 @@ def _task(
         event.task_id,
         attempt_id,
         event.kind,
-        event.node or (started.node if started else ""),
+        "" if node == _NO_NODE else node,
         ended.status if ended else "killed",
         since_s(start_ms),
         since_s(end_ms),
@@ -302,6 +303,7 @@ def _task(
     )
 
 
+_NO_NODE: Final = "UNKNOWN"  # what Hadoop writes for an attempt that was killed before it had a container
 _NO_COUNTERS: Final = (None,) * len(COUNTERS)
 _HANDLERS: Final[Mapping[str, Callable[[_HistoryEvents, Event], None]]] = {
     "JOB_SUBMITTED": _HistoryEvents.on_submitted,
