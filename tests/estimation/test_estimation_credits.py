@@ -112,13 +112,13 @@ def test_use_is_the_mean_over_workers_of_the_traces() -> None:
         "traces": [
             {"node": "w1", "subject": "cpu", "metric": "user_s", "values": [0, 2, 3]},
             {"node": "w2", "subject": "cpu", "metric": "user_s", "values": [0, 0, 1]},
-            {"node": "w1", "subject": "disk:volume1", "metric": "read_bytes", "values": [0, 10, 10]},
-            {"node": "w2", "subject": "disk:volume1", "metric": "write_bytes", "values": [0, 0, 30]},
-            {"node": "w2", "subject": "disk:volume1", "metric": "busy_s", "values": [0, 1, 1]},
+            {"node": "w1", "subject": "disk:gp31", "metric": "read_bytes", "values": [0, 10, 10]},
+            {"node": "w2", "subject": "disk:gp32", "metric": "write_bytes", "values": [0, 0, 30]},
+            {"node": "w2", "subject": "disk:gp31", "metric": "busy_s", "values": [0, 1, 1]},
             {"node": "w2", "subject": "disk:local1", "metric": "read_bytes", "values": [0, 500, 900]},
         ],
     }
-    seconds, uses = uses_over_time(tree, [CPU, replace(CPU, kind=CreditKind.VOLUMES, devices="volume")], 2)
+    seconds, uses = uses_over_time(tree, [CPU, replace(CPU, kind=CreditKind.VOLUMES, devices="gp3")], 2)
     assert seconds.tolist() == [1.0, 0.5]
     assert uses.tolist() == [[1.0, 1.0], [5.0, 15.0]]
     result = SimulationResult(1.5, {}, (), tree)

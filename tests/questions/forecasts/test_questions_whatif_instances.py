@@ -61,7 +61,7 @@ def test_volumes_have_their_rate_with_credits_limited_by_the_instance() -> None:
     d3 = _altered(("worker.type", "d3.2xlarge"), ("worker.volumes", "gp3:1TB:2")).cluster.workers[0].type
     assert d3.devices[0].read_bytes_per_s == 125 * 2**20  # the link bursts to 350 MB/s
     [link] = d3.credits
-    assert (link.kind, link.baseline_per_s, link.devices) == ("volume-link", 212.5e6, "volume")
+    assert (link.kind, link.baseline_per_s, link.devices) == ("volume-link", 212.5e6, "gp3")
 
 
 def test_a_stated_layout_and_later_changes_of_the_type_hold() -> None:

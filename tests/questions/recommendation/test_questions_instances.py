@@ -148,6 +148,18 @@ def test_volumes_have_the_documented_baselines() -> None:
     assert VOLUME_TYPES["st1"].bytes_per_s(16 * TIB) == 500 * MIB
 
 
+def test_prices_of_volumes_are_stated_with_their_size(tmp_path: Path) -> None:
+    (tmp_path / "vms.csv").write_text(PRICES)
+    command = ["prices", "instances", str(tmp_path / "vms.csv"), "--region", "us-east-1", "--type", "i4i.2xlarge"]
+    command += ["--date", "2026-11-27", "--volume-price", "$0.045"]
+    priced = _assay(*command, "--volumes", "st1:2TB:1")
+    item = 'name: st1 volume of 2 TB, price: "$83.819", per: device-month, device: hdd, device_name: st1'
+    assert item in priced.output
+    refused = _assay(*command)
+    assert isinstance(refused.exception, SpecificationError)
+    assert "needs their type and size" in refused.exception.message
+
+
 def test_prices_become_a_book_by_hour(tmp_path: Path) -> None:
     (tmp_path / "vms.csv").write_text(PRICES)
     types = ["--type", "i4i.2xlarge", "--region", "us-east-1", "--date", "2026-11-27"]

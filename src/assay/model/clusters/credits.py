@@ -7,6 +7,7 @@ Source of CPU credits: Amazon EC2 User Guide, Key concepts for burstable perform
 of one vCPU. An instance earns baseline × vCPUs × 60 credits per hour, and accrues at most those of 24 hours.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -50,7 +51,7 @@ class CreditBucket:
 
     def counts(self, device: str) -> bool:
         """Return whether transfers of this device use the credits."""
-        return not self.devices or device.rstrip("0123456789") == self.devices
+        return not self.devices or re.fullmatch(re.escape(self.devices) + r"[0-9]*", device) is not None
 
     @property
     def earns(self) -> bool:

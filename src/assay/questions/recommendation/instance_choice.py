@@ -22,8 +22,9 @@ from assay.questions.recommendation.instances import (
     list_instances,
     one_instance,
 )
+from assay.specs.instances import parse_volumes
 from assay.specs.prices import checked_date, load_prices
-from assay.store.formats.instance_prices import instance_price_book
+from assay.store.formats.instance_prices import VolumePrice, instance_price_book
 
 TYPES_MAX = 12
 """Maximum number of chosen types, so that an address can contain their catalogue."""
@@ -46,6 +47,8 @@ class InstanceChoiceRequest:
     disk_rates: Mapping[str, str] | None = None
     """Kind of local disk to ``READ:WRITE``."""
     volumes: str = ""
+    volume_price: str = ""
+    """Price of the volumes per GiB and month: ``$0.08``. Empty: the price book has none."""
     prices: Mapping[str, str] | None = None
     """Instance type to its price per hour, where it is not the known price."""
     date: str = ""
@@ -155,8 +158,21 @@ def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) ->
         spot=False,
         source="stated by the user",
         date=checked_date(request.date, "date"),
+        volumes=volume_price_of(request.volumes, request.volume_price, "volumes", "volume_price"),
     )
     return book.replace(" per hour in chosen.", " per hour, as stated.").replace("chosen-on-demand", "chosen-instances")
+
+
+def volume_price_of(volumes: str, price: str, volumes_where: str, price_where: str) -> VolumePrice | None:
+    """Return the volumes ``TYPE:SIZE:COUNT`` with their price; None without a price.
+
+    Raises SpecificationError for an invalid text, and for a price without volumes.
+    """
+    if not price:
+        return None
+    if not volumes:
+        raise SpecificationError("a price of volumes needs their type and size", where=volumes_where, hint="gp3:1TB:4")
+    return VolumePrice(parse_volumes(volumes, volumes_where), _amount(price, price_where))
 
 
 def _amount(text: str, where: str) -> Decimal:

@@ -172,10 +172,6 @@ def _assumptions(request: CatalogueRequest, compared: Sequence[InstanceType]) ->
         texts.append(f"local disks of {', '.join(used)} are not used: their rate is unknown")
     if omitted := [item.name for item in unknown_rates if item not in compared]:
         texts.append(f"not compared: {', '.join(omitted)}, whose local disks have an unknown rate")
-    if request.volumes:
-        texts.append(
-            "prices of instances have no network volumes: add theirs to the price book, or the cost is too low"
-        )
     return texts
 
 

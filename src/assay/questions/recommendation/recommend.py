@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.analysis.cost.pareto import on_front
+from assay.analysis.cost.volumes import unpriced_volumes
 from assay.analysis.statistics import Floats, Mask
 from assay.estimation.recommendation.candidates import candidates
 from assay.estimation.simulator.draws import SCATTER_SIGMA
@@ -213,6 +214,8 @@ def recommend(
     simulator()  # fails before the search if the simulator is missing
     profile = sources.profile
     works = _known_works(request, profile)
+    devices = [option.device for worker in catalogue.workers for option in worker.devices]
+    catalogue = replace(catalogue, assumptions=(*catalogue.assumptions, *unpriced_volumes(book, devices)))
     search = start_search(request, candidates(catalogue), book, profile, pool)
     search.run(request.simulations, progress)
     base = Recommendation(

@@ -6,21 +6,40 @@ book with one item per instance type and hour.
 
 The on-demand price is equal in all zones of a region. The spot price differs between zones: the item has their median,
 and the lowest and highest as its range.
+
+The list has no prices of network volumes. Their price per GiB and month is given; the book has it per volume.
 """
 
 import csv
 import io
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from statistics import median
 
 from assay.foundation.errors import FormatError
+from assay.foundation.units import format_bytes
 from assay.model.clusters.instance_type import node_type_name
+from assay.model.clusters.volume_type import Volumes
 from assay.specs.fields import unknown
 
 _COLUMNS = ("InstanceType", "Price", "SpotPrice", "Region")
 _PRICE_MAX = Decimal(100_000)
+_GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class VolumePrice:
+    """Network volumes of each worker with their price per GiB and month, in US dollars."""
+
+    volumes: Volumes
+    per_gib_month: Decimal
+
+    @property
+    def per_month(self) -> Decimal:
+        """Price of one volume per month."""
+        return (Decimal(self.volumes.capacity_bytes) / _GIB * self.per_gib_month).quantize(Decimal("0.0001"))
 
 
 def parse_instance_prices(
@@ -60,13 +79,21 @@ def _price(text: str, where: str) -> Decimal:
 
 
 def instance_price_book(
-    prices: Mapping[str, Collection[Decimal]], *, master: str, region: str, spot: bool, source: str, date: str
+    prices: Mapping[str, Collection[Decimal]],
+    *,
+    master: str,
+    region: str,
+    spot: bool,
+    source: str,
+    date: str,
+    volumes: VolumePrice | None = None,
 ) -> str:
-    """Return the price book of the types. A master costs as much as the type ``master``."""
+    """Return the price book of the types, and of the volumes. A master costs as much as the type ``master``."""
     kind = "spot" if spot else "on-demand"
     lines = [
         f"# {kind.capitalize()} prices per hour in {region}.",
-        "# Network volumes, storage that outlives the job, and egress are not in it.",
+        f"# {'Storage that outlives the job' if volumes else 'Network volumes, storage that outlives the job,'} and "
+        "egress are not in it.",
         f"prices: {region}-{kind}",
         "currency: USD",
         f"date: {date}",
@@ -76,6 +103,12 @@ def instance_price_book(
     for name, values in prices.items():
         lines.append(f"  - {{name: {name}, {_amounts(values)}, per: node-hour, node_type: {node_type_name(name)}}}")
     lines.append(f"  - {{name: master ({master}), {_amounts(prices[master])}, per: master-hour}}")
+    if volumes is not None:
+        disk, capacity = volumes.volumes, format_bytes(volumes.volumes.capacity_bytes)
+        lines.append(
+            f'  - {{name: {disk.name} volume of {capacity}, price: "${volumes.per_month.normalize():f}", '
+            f"per: device-month, device: {disk.type.kind}, device_name: {disk.name}, capacity: {capacity}}}"
+        )
     covered = "covers: [devices, network]"
     lines.append(
         f"  - {{name: local disks and network in the instance's price, price: $0, per: cluster-hour, {covered}}}"

@@ -24,8 +24,6 @@ WORKER_CREDITS = "worker.cpu.credits"
 CORE_SPEED = "worker.cpu.speed"
 LOCAL_DISKS = "local"
 """Name of the device group of an instance's own disks."""
-NETWORK_VOLUMES = "volume"
-"""Name of the device group of network volumes."""
 _LOCAL_RATES = tuple(f"worker.devices.{LOCAL_DISKS}.{key}" for key in ("read", "write"))
 _CODES = {DeviceKind.HDD: ("HDD", "HD"), DeviceKind.SSD: ("SSD", "SS"), DeviceKind.NVME: ("NVE", "NVE")}
 """Layout code of one device, and the code of several without their number."""
@@ -61,7 +59,7 @@ def with_rented_workers(cluster: Cluster, instance: InstanceType, changes: Mappi
         nic=Nic(instance.network_bps),
         cpu_model=f"{instance.processor} {instance.architecture}".strip(),
         cpu_speed=cluster.workers[0].type.cpu_speed,
-        credits=instance.credits(volumes, NETWORK_VOLUMES, _cpu_credits(instance, changes)),
+        credits=instance.credits(volumes, volumes.name if volumes else "", _cpu_credits(instance, changes)),
     )
     nodes = (replace(node, type=rented) if Role.WORKER in node.roles else node for node in cluster.nodes)
     return replace(cluster, nodes=tuple(nodes))
@@ -116,6 +114,6 @@ def _volumes(instance: InstanceType, volumes: Volumes) -> list[Device]:
     rate, iops = instance.volume_rate(volumes)
     kind = DeviceKind(volumes.type.kind)
     return [
-        Device(f"{NETWORK_VOLUMES}{number}", kind, rate, rate, iops, iops, volumes.capacity_bytes)
+        Device(f"{volumes.name}{number}", kind, rate, rate, iops, iops, volumes.capacity_bytes)
         for number in range(1, volumes.count + 1)
     ]

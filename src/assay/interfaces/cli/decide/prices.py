@@ -145,16 +145,26 @@ def _price_list(path: Path) -> tuple[Path, str]:
 @click.option("--master", default=None, metavar="TYPE", help="Instance type of masters. Default: the first --type.")
 @click.option("--spot", is_flag=True, help="Spot instead of on-demand prices.")
 @click.option("--date", required=True, help="Date of the prices, which the table does not record: 2026-11-27.")
-def instances(table: Path, region: str, types: tuple[str, ...], master: str | None, spot: bool, date: str) -> None:
-    """Print a price list of instance types (CSV) as a price book with prices per hour."""
+@click.option("--volumes", default="", metavar="TYPE:SIZE:COUNT", help="Network volumes of each worker: gp3:1TB:4.")
+@click.option("--volume-price", default="", metavar="MONEY", help="Their price per GiB and month: '$0.08'.")
+def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date: str, **options: str) -> None:
+    """Print a price list of instance types (CSV) as a price book with prices per hour.
+
+    The list has no network volumes: state their price with --volumes and --volume-price.
+    """
+    from assay.questions.recommendation.instance_choice import volume_price_of
     from assay.specs.prices import checked_date
     from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
     from assay.store.formats.source import Source
 
     day = checked_date(date, "--date")
-    master = master or types[0]
+    volumes = volume_price_of(options["volumes"], options["volume_price"], "--volumes", "--volume-price")
+    master = options["master"] or types[0]
     wanted = list(dict.fromkeys([*types, master]))
     rows = parse_instance_prices(Source(table, table.name).text(), table.name, region=region, types=wanted, spot=spot)
     click.echo(
-        instance_price_book(rows, master=master, region=region, spot=spot, source=table.name, date=day), nl=False
+        instance_price_book(
+            rows, master=master, region=region, spot=spot, source=table.name, date=day, volumes=volumes
+        ),
+        nl=False,
     )

@@ -7,6 +7,7 @@ from assay.analysis.cost.changed import PricedCluster, prices_new_types, why_unp
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
+from assay.analysis.cost.volumes import unpriced_volumes
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
@@ -30,12 +31,21 @@ def costs_of(
         try:
             rate = hourly_rate(book, cluster.counts, cluster.layout.name)
             unpriced = "" if known else reason
-            unpriced = unpriced or why_unpriced(book, before, cluster)
+            unpriced = unpriced or why_unpriced(book, before, cluster) or _without_volumes(book, cluster)
         except SpecificationError as error:
             unpriced = error.message
         reason = reason or unpriced
         costs.append(None if unpriced else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
     return costs[0], costs[1], reason
+
+
+def _without_volumes(book: PriceBook, cluster: PricedCluster) -> str:
+    """Return that the book has no price of the cluster's network volumes; empty if it has.
+
+    Raises SpecificationError if the price is that of a volume with another capacity.
+    """
+    devices = [device for node in cluster.cluster.workers for device in node.type.devices]
+    return "; ".join(unpriced_volumes(book, devices))
 
 
 def _with_changed_link(after: PricedCluster, before: PricedCluster) -> PricedCluster:

@@ -83,6 +83,7 @@ def test_filters_select_by_hardware_and_are_in_the_form(client: TestClient) -> N
         ({**CHOSEN, "price-i4i.2xlarge": ""}, "has the price of i4i.2xlarge"),
         ({**CHOSEN, "date": "yesterday"}, "yesterday"),
         ({**CHOSEN, "volumes": "gp9:1TB:1"}, "unknown volume type"),
+        ({**CHOSEN, "volumes": "gp3:1TB:1", "volume_price": "cheap"}, "cheap"),
     ],
 )
 def test_missing_facts_and_invalid_filters_are_explained(
@@ -122,6 +123,17 @@ def test_chosen_types_lead_to_the_questions_with_their_catalogue_and_prices(clie
         "worker.devices.local.write": ["900MB/s"],
         "worker.cpu.speed": ["1"],
     }
+
+
+def test_a_stated_price_of_volumes_is_in_the_price_book(client: TestClient) -> None:
+    with_volumes = {**CHOSEN, "volumes": "gp3:1TB:2"}
+    priced = client.get("/instances", params={**with_volumes, "volume_price": "$0.08"}).text
+    book = prices_of(parse_qs(urlsplit(next(iter(_links(priced).values()))).query)["prices_text"][0], "prices")
+    [volume] = [item for item in book.items if item.device_name]
+    assert (volume.device_name, volume.per, str(volume.amount)) == ("gp3", "device-month", "74.5058")
+    unpriced = client.get("/instances", params=with_volumes).text
+    assert "device-month" not in unpriced
+    assert 'name="volume_price" value=""' in unpriced
 
 
 def test_types_need_no_facts_but_prices(client: TestClient) -> None:

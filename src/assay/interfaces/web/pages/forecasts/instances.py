@@ -95,6 +95,7 @@ def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> 
         cpu_speeds={name: texts.get(field, "") for name, field in _SPEEDS.items()},
         disk_rates={kind: texts.get(field, "") for kind, field in _RATES.items()},
         volumes=texts.get("volumes", ""),
+        volume_price=texts.get("volume_price", "") if texts.get("volumes") else "",
         prices={name.removeprefix(_PRICE): text for name, text in texts.items() if name.startswith(_PRICE)},
         date=texts["date"],
     )
