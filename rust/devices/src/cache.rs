@@ -1,7 +1,7 @@
-//! The write cache of a drive: the data in it, and the piece that goes to the medium next.
+//! The write cache of a drive: its data, and the piece that goes to the medium next.
 //!
-//! Dirty extents in the order of their offsets; neighbours of one epoch are merged. An epoch ends with each flush, so
-//! that what arrives after a flush never prolongs it.
+//! Dirty extents in the order of their offsets; adjacent extents of one epoch are merged. Each flush ends an epoch, so
+//! that later writes never prolong it.
 
 use std::collections::BTreeMap;
 
@@ -47,12 +47,12 @@ impl WriteCache {
         !self.extents.is_empty()
     }
 
-    /// More than three quarters are used.
+    /// Whether more than three quarters are used.
     pub fn is_nearly_full(&self) -> bool {
         self.used_bytes * 4 > self.capacity_bytes * 3
     }
 
-    /// Since when the oldest extent has been waiting.
+    /// Time since which the oldest extent has been waiting.
     pub fn oldest_since(&self) -> Option<Ns> {
         self.extents.values().map(|extent| extent.since).min()
     }
@@ -67,7 +67,7 @@ impl WriteCache {
         self.extents.values().any(|extent| extent.epoch <= epoch)
     }
 
-    /// True when all of it is in the cache, so that a read needs no medium.
+    /// Whether the cache holds all of the range, so that a read needs no medium.
     pub fn contains(&self, start: u64, end: u64) -> bool {
         let mut covered = start;
         let before = self.extents.range(..=start).next_back();
@@ -83,7 +83,7 @@ impl WriteCache {
         false
     }
 
-    /// Put a write in. What is dirty there already stays as it is.
+    /// Add a write. Data of the range that is already dirty stays as it is.
     pub fn insert(&mut self, start: u64, end: u64, now: Ns) {
         let mut free = Vec::new();
         let mut from = start;
@@ -133,7 +133,7 @@ impl WriteCache {
         Some(Piece { start, end: extent.end.min(start + bytes_max), epoch: extent.epoch })
     }
 
-    /// Take a piece out for the medium. Its space stays used until `release`.
+    /// Remove a piece for the medium. Its space stays used until `release`.
     pub fn take(&mut self, piece: &Piece) {
         if let Some(extent) = self.extents.remove(&piece.start) {
             if piece.end < extent.end {

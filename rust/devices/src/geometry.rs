@@ -1,4 +1,4 @@
-//! Where on the platter does a byte lie, and how long does the arm need to get there?
+//! Compute the position of a byte on the platter, and the time that the arm needs to reach it.
 //!
 //! All in seconds of sweep: the sweep of an offset is how long the disk takes to read from byte 0 up to it without a
 //! pause. Two offsets' difference in sweep is the transfer time between them, whole revolutions in it are tracks, and
@@ -13,7 +13,7 @@ use crate::{ns, Ns, NS_PER_S};
 
 /// Share of the full stroke from where a seek's time is linear: 383 of 1962 cylinders on Ruemmler and Wilkes' HP 97560.
 const COAST_FROM: f64 = 0.2;
-/// Below this a rotational delay is rounding, not a missed sector.
+/// Rotational delays below this value are rounding errors, not missed sectors.
 const ROUNDING_S: f64 = 2e-6;
 
 /// Time of a seek by its distance.
@@ -53,7 +53,7 @@ impl SeekCurve {
 pub struct Geometry {
     size: f64,
     outer_bytes_per_s: f64,
-    /// 1 - s^2: how far the square of the rate falls over the disk.
+    /// 1 - s^2: decrease of the square of the rate over the disk.
     fall: f64,
     total_s: f64,
     pub revolution_s: f64,
@@ -84,7 +84,7 @@ impl Geometry {
         geometry
     }
 
-    /// Seconds to read everything before `offset` in one go.
+    /// Seconds to read everything before `offset` without a pause.
     pub fn sweep_s(&self, offset: u64) -> f64 {
         let offset = offset as f64;
         if self.fall < 1e-9 {

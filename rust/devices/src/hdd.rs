@@ -1,12 +1,13 @@
-//! When would a hard disk have finished? One arm, one platter, a command queue and a write cache.
+//! Model of a hard disk: one arm, one platter, a command queue and a write cache.
 //!
-//! - Of the commands in its queue (NCQ), the drive takes the one with the shortest positioning time, less a share of how
-//!   long it has waited: aged shortest positioning time first, Jacobson and Wilkes, "Disk scheduling algorithms based
+//! - From the commands in its queue (NCQ), the drive chooses the one with the shortest positioning time, minus a share
+//!   of its waiting time: aged shortest positioning time first, Jacobson and Wilkes, "Disk scheduling algorithms based
 //!   on rotational position", HPL-CSP-91-7, 1991.
-//! - What continues where the last access ended costs transfer only. A drive reads ahead while it is idle, for up to a
-//!   turn, so a sequential reader that needs a moment between two requests loses nothing.
-//! - With a write cache, writes are done once they are in it, and go to the medium in the order of their offsets
-//!   (C-LOOK). Reads go first, until the cache is nearly full, a flush waits or data is old; then they take turns.
+//! - An access that continues where the last one ended costs transfer time only. An idle drive reads ahead for up to
+//!   one turn, so a sequential reader with a short pause between two requests loses no time.
+//! - With a write cache, a write is done once it is in the cache, and goes to the medium in the order of offsets
+//!   (C-LOOK). Reads go first until the cache is nearly full, a flush waits or data is old; then reads and writes
+//!   alternate.
 
 use std::collections::VecDeque;
 
@@ -14,16 +15,16 @@ use crate::cache::{Piece, WriteCache};
 use crate::geometry::{Geometry, SeekCurve};
 use crate::{ns, Completion, Device, Kind, Ns, Request, Stats, NS_PER_S};
 
-/// Each second of waiting is worth this many seconds of positioning.
+/// Seconds of positioning that one second of waiting outweighs.
 const AGE_WEIGHT: f64 = 0.05;
-/// A piece that goes from the cache to the medium is at most this many turns long, so that reads can come between.
+/// Maximum length of a piece that goes from the cache to the medium, in turns, so that reads come between pieces.
 const PIECE_TURNS: f64 = 2.0;
 /// Maximum time of one side when both reads and written data wait, in turns of the platter.
 const SHARE_TURNS: f64 = 4.0;
-/// Written data that has waited this long takes turns with reads even if there is room for more.
+/// Age from which written data alternates with reads even if the cache has room.
 const OLD_S: f64 = 0.5;
 
-/// A hard disk's numbers. Rates are those of the outermost zone.
+/// The parameters of a hard disk. Rates are those of the outermost zone.
 #[derive(Clone, Copy, Debug)]
 pub struct HddParams {
     pub size_bytes: u64,
@@ -37,7 +38,7 @@ pub struct HddParams {
     pub queue_depth: usize,
     /// 0: writes are done when they are on the medium.
     pub write_cache_bytes: u64,
-    /// Between host and drive: what the cache takes and gives.
+    /// Rate of the interface between host and drive, which limits the cache.
     pub interface_bytes_per_s: f64,
 }
 
@@ -83,18 +84,18 @@ pub struct Hdd {
     geometry: Geometry,
     cache: WriteCache,
     now: Ns,
-    /// Beyond the drive's queue: the host still has them.
+    /// Requests that the host holds because the queue of the drive is full.
     held: VecDeque<(Ns, Request)>,
-    /// In the drive and waiting for the medium.
+    /// Requests in the drive that wait for the medium.
     queue: Vec<Waiting>,
     /// Writes that wait for room in the cache.
     roomless: VecDeque<Request>,
     flushes: VecDeque<(u64, u64)>,
-    /// Crossing the interface: done when it is over.
+    /// Requests whose transfer over the interface is the last step.
     crossing: VecDeque<Completion>,
     admitted: usize,
     at_work: Option<(Ns, Work)>,
-    /// Where the last access ended, and when.
+    /// Offset and time of the end of the last access.
     head: u64,
     head_since: Ns,
     turn: Side,
@@ -147,7 +148,7 @@ impl Hdd {
         self.crossing.push_back(Completion { id: request.id, at });
     }
 
-    /// Move what can move: from the host into the drive, from the drive to the medium.
+    /// Move requests from the host into the drive, and from the drive to the medium, as far as possible.
     fn dispatch(&mut self) {
         while self.admitted < self.params.queue_depth {
             match self.held.pop_front() {
@@ -277,7 +278,7 @@ impl Hdd {
         self.work(Work::Host(request.id), request.offset, request.offset + request.bytes, best.1, transfer_s);
     }
 
-    /// What is left of a sequential read's transfer, as the drive has read on since the last one ended.
+    /// Return the remaining transfer time of a sequential read after the read-ahead of the drive since the last access.
     fn after_read_ahead(&self, request: &Request, transfer_s: f64) -> f64 {
         if request.offset != self.head || self.head_since == 0 {
             return transfer_s;
@@ -376,7 +377,7 @@ impl Device for Hdd {
     }
 }
 
-/// A share of a turn, from the seed's bits: splitmix64, Steele and others, OOPSLA 2014.
+/// Return a share of a turn from the bits of the seed: splitmix64, Steele and others, OOPSLA 2014.
 fn phase(seed: u64) -> f64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

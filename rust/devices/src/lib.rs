@@ -1,4 +1,4 @@
-//! When would a disk have finished? Requests with their time of arrival go in, completions with their time come out.
+//! Models of disks. Input: requests with their time of arrival. Output: completions with their time.
 //!
 //! The models have no clock and do no I/O. The caller provides the time: the lab's daemon passes the machine's
 //! monotonic clock, a simulator its virtual one. Times are nanoseconds since any fixed point; they must not go back.
@@ -25,16 +25,16 @@ pub use ssd::{Ssd, SsdParams};
 /// Nanoseconds since a point in time that the caller chose.
 pub type Ns = u64;
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Read,
     Write,
-    /// Completes when every write that was completed before it is on the medium. Offset and bytes mean nothing.
+    /// Completes when all writes that completed before it are on the medium. Offset and bytes have no meaning.
     Flush,
 }
 
-/// One request. `id` comes back in its completion; it must be unique among those in flight.
+/// One request. Its completion has the same `id`, which must be unique among the requests in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub id: u64,
@@ -43,14 +43,14 @@ pub struct Request {
     pub bytes: u64,
 }
 
-/// A finished request, and when the device finished it: the time of the model, not that of asking.
+/// A finished request, with the time at which the device finished it by the model, not the time of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub id: u64,
     pub at: Ns,
 }
 
-/// What a device has done so far.
+/// Totals of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
     pub reads: u64,
@@ -84,13 +84,13 @@ impl Stats {
 
 /// The interface between a model and its caller, in real or in virtual time.
 pub trait Device {
-    /// Take a request that arrives at `now`. Completions that were due before `now` are settled first; `advance` returns them.
+    /// Submit a request that arrives at `now`. Completions that were due before `now` are kept; `advance` returns them.
     fn submit(&mut self, now: Ns, request: Request);
-    /// When something happens next, if nothing arrives before: the time of the next call of `advance`.
+    /// Time of the next event without further arrivals: the time of the next call of `advance`.
     fn next_event(&self) -> Option<Ns>;
-    /// Go to `now` and append what was completed up to then, in the order of completion.
+    /// Advance to `now`, and append the completions until then in the order of completion.
     fn advance(&mut self, now: Ns, done: &mut Vec<Completion>);
-    /// Requests taken and not yet completed.
+    /// Number of submitted requests that are not completed.
     fn in_flight(&self) -> usize;
     fn stats(&self) -> Stats;
 }
@@ -150,7 +150,7 @@ impl Device for Model {
 
 pub(crate) const NS_PER_S: f64 = 1e9;
 
-/// Seconds as nanoseconds, rounded up, so that no rounding makes a device faster than its rate.
+/// Return seconds as nanoseconds, rounded up, so that rounding never makes a device faster than its rate.
 pub(crate) fn ns(duration_s: f64) -> Ns {
     (duration_s * NS_PER_S).ceil() as Ns
 }

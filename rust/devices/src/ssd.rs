@@ -1,26 +1,26 @@
-//! When would an SSD have finished? Channels that work side by side, behind a controller.
+//! Model of an SSD: parallel channels behind a controller.
 //!
-//! Data is striped over the channels, so that a large request uses all of them and a small one only some: bandwidth
-//! needs large requests or many. Each request pays a latency that keeps no channel busy. The controller starts at most
-//! a given number of requests per second. Writes go into a fast buffer (the part of the flash that is used with one bit per cell)
-//! until that is full, then at the sustained rate; the buffer empties at the sustained rate while the device is idle.
-//! The parallelism follows Agrawal and others, "Design tradeoffs for SSD performance", USENIX ATC 2008.
+//! Data is striped over the channels: a large request uses all of them, a small request only some. Full bandwidth
+//! therefore needs large requests, or many. Each request has a latency during which no channel is busy. The controller
+//! starts at most a given number of requests per second. Writes go into a fast buffer (flash used with one bit per
+//! cell) until it is full, then at the sustained rate; the buffer empties at the sustained rate while the device is
+//! idle. The parallelism follows Agrawal and others, "Design tradeoffs for SSD performance", USENIX ATC 2008.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::{ns, Completion, Device, Kind, Ns, Request, Stats, NS_PER_S};
 
-/// What one channel transfers in one go, as time: about a page of NAND at full speed. As bytes it shrinks with the rate,
-/// so that a scaled device needs as many stripes in flight as the described one.
+/// Time of the transfer unit of one channel: about a page of NAND at full speed. Its bytes shrink with the rate, so
+/// that a scaled device needs as many stripes in flight as the described device.
 const STRIPE_S: f64 = 50e-6;
 
-/// An SSD's numbers.
+/// The parameters of an SSD.
 #[derive(Clone, Copy, Debug)]
 pub struct SsdParams {
     pub channels: usize,
     pub read_bytes_per_s: f64,
-    /// Sustained.
+    /// Sustained rate.
     pub write_bytes_per_s: f64,
     pub burst_write_bytes_per_s: f64,
     /// 0: no buffer.
@@ -58,7 +58,7 @@ pub struct Ssd {
     channel_free: Vec<Ns>,
     read_free: Ns,
     write_free: Ns,
-    /// When the last write so far is on the medium.
+    /// Time at which the last write so far is on the medium.
     written: Ns,
     burst_left_bytes: f64,
     idle_since: Ns,
@@ -121,7 +121,8 @@ impl Ssd {
         at
     }
 
-    /// Occupy channels with a request that would take `duration_s` on all of them together; return when the last is done.
+    /// Occupy channels with a request that takes `duration_s` on all of them together; return the time at which the
+    /// last channel is done.
     fn transfer(&mut self, start: Ns, request: &Request, duration_s: f64) -> Ns {
         let channels = self.params.channels;
         let stripe_bytes = (self.params.read_bytes_per_s / channels as f64 * STRIPE_S).max(1.0) as u64;
@@ -140,7 +141,7 @@ impl Ssd {
     }
 }
 
-/// When the controller starts a request, at most `iops` of them a second.
+/// Return when the controller starts a request; it starts at most `iops` requests per second.
 fn start(now: Ns, free: &mut Ns, iops: Option<f64>) -> Ns {
     let at = now.max(*free);
     if let Some(iops) = iops {

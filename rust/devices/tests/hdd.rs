@@ -1,4 +1,4 @@
-//! A hard disk behaves as hard disks do: what it may never do, and what it must.
+//! Test that the model of a hard disk never exceeds its limits, and behaves like a hard disk.
 
 mod support;
 
@@ -9,7 +9,7 @@ const RATE: f64 = 6e6;
 const SIZE: u64 = 8 << 30;
 const KIB: u64 = 1024;
 
-/// One tenth or so of a 120 MB/s drive, with the same rate everywhere unless a test is about zones.
+/// About a tenth of a 120 MB/s drive, with one rate for all zones unless a test is about zones.
 fn params() -> HddParams {
     HddParams { inner_share: 1.0, ..HddParams::typical(SIZE, RATE) }
 }
@@ -66,7 +66,7 @@ fn streams_share_fairly() {
     assert!(*most as f64 / (*least as f64) < 1.5, "{least} {most}");
 }
 
-/// The textbook: 1 / (mean seek + half a turn + transfer).
+/// Random IOPS by the textbook formula: 1 / (mean seek + half a turn + transfer).
 #[test]
 fn random_reads_one_at_a_time_take_seek_rotation_and_transfer() {
     for (rpm, track_s, full_s) in [(7200.0, 0.001, 0.014), (5400.0, 0.002, 0.020), (15000.0, 0.0005, 0.007)] {
@@ -139,7 +139,7 @@ fn random_writes_gain_from_being_sorted_in_the_cache() {
     assert!(with > 1.5 * without, "{with} {without}");
 }
 
-/// Whatever the mix: the medium is never faster than its rate, what was asked for is answered once, and times are in order.
+/// For any mix of requests, the medium never exceeds its rate, every request is answered once, and times are in order.
 #[test]
 fn no_mix_of_requests_is_faster_than_the_rate() {
     let mut numbers = Numbers(7);
@@ -168,7 +168,7 @@ fn no_mix_of_requests_is_faster_than_the_rate() {
         let mut disk = Model::hdd(&params, round);
         let outcome = drive(&mut disk, &mut clients, 5 * SECOND);
         let on_medium = outcome.bytes_per_s * 5.0 - params.write_cache_bytes as f64;
-        // A read may be answered from what is still in the cache: those bytes are the interface's, not the medium's.
+        // A read may be answered from the cache; those bytes count for the interface, not for the medium.
         let bound = if cache == 0 { RATE * 5.0 * 1.001 + 524_288.0 } else { RATE * 5.0 * 1.3 + 524_288.0 };
         assert!(on_medium <= bound, "round {round}: {on_medium}");
         assert!(disk.stats().busy_s <= 5.3, "round {round}: {:?}", disk.stats());
@@ -188,7 +188,7 @@ fn the_same_seed_gives_the_same_times_and_another_seed_others() {
     assert_ne!(completions(1), completions(2));
 }
 
-/// Two clocks, one model: asking rarely must not change when things happen.
+/// The times of completions do not depend on how often the caller advances the model.
 #[test]
 fn late_calls_do_not_make_the_device_late() {
     let completions = |step: u64| {

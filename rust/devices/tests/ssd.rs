@@ -1,4 +1,4 @@
-//! An SSD behaves as SSDs do: what it may never do, and what it must.
+//! Test that the model of an SSD never exceeds its limits, and behaves like an SSD.
 
 mod support;
 
@@ -108,7 +108,8 @@ fn no_mix_of_requests_is_faster_than_the_rate() {
     }
 }
 
-/// A scaled device is the described one in slow motion: a tenth of the rate, a tenth of the request, the same time.
+/// A scaled device behaves like the described device in slow motion: a tenth of the rate and of the request size, the
+/// same time.
 #[test]
 fn a_scaled_device_takes_the_same_time_for_scaled_requests() {
     let full = run(&params(), vec![reader(0, 1 << 20, 1)], 2).iops;

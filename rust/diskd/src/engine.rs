@@ -1,7 +1,7 @@
-//! When is each answer sent? The models in real time: arrivals go in with the monotonic clock's time, and a single thread
-//! sends each answer when its model says that the device would have finished.
+//! Send each answer when its model says that the device would have finished: the models in real time. Arrivals have the
+//! time of the monotonic clock, and a single thread sends all answers.
 //!
-//! Models are advanced in their own time, so an answer that is sent late does not make the next one late.
+//! Models advance in their own time, so a late answer does not delay the next one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -11,13 +11,13 @@ use assay_devices::{Completion, Device, Model, Ns, Request, Stats};
 
 use assay_spec::json;
 
-/// What to send when a request is done.
+/// The answer to a finished request.
 pub enum Payload {
     Nothing,
-    /// Data that has still to come from the host's own disk: see `Engine::deliver`.
+    /// Data that is not yet read from the host's own disk: see `Engine::deliver`.
     Awaited,
     Written(u32),
-    /// A buffer, and the number of its first bytes that count.
+    /// A buffer, and the number of its valid bytes.
     Data(Vec<u8>, usize),
     Failed(i32),
 }
@@ -30,7 +30,7 @@ pub struct Answer {
 struct Served {
     name: String,
     model: Model,
-    /// What to send for each request in flight; after the model is done with it, only for awaited data.
+    /// Answers of the requests in flight, and of finished requests that await their data.
     answers: HashMap<u64, Payload>,
     overdue: HashSet<u64>,
     due: Ns,
@@ -80,7 +80,7 @@ impl Engine {
         self.state.lock().expect("a thread that holds the lock does not panic")
     }
 
-    /// Take a request to a device; its id must be the message's unique number.
+    /// Submit a request to a device; its id must be the unique number of the message.
     pub fn submit(&self, device: usize, request: Request, payload: Payload) {
         let mut state = self.lock();
         let now = self.now();
@@ -93,7 +93,7 @@ impl Engine {
         }
     }
 
-    /// Bring a request's awaited data. Returns the answer if the device would have sent it by now.
+    /// Deliver the awaited data of a request. Returns the answer if the device would have sent it by now.
     pub fn deliver(&self, device: usize, unique: u64, payload: Payload) -> Option<Answer> {
         let served = &mut self.lock().devices[device];
         if served.overdue.remove(&unique) {
@@ -103,7 +103,7 @@ impl Engine {
         None
     }
 
-    /// Send answers as they fall due, for ever.
+    /// Send answers when they are due; never returns.
     pub fn serve(&self, send: impl Fn(Answer)) {
         let mut answers = Vec::new();
         let mut done = Vec::new();
@@ -131,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// One JSON object: what each device has done so far.
+    /// Return the totals of each device as one JSON object.
     pub fn stats_json(&self) -> String {
         let state = self.lock();
         let devices: Vec<String> = state.devices.iter().map(Served::stats_json).collect();

@@ -22,11 +22,11 @@ use session::{Disk, Session};
 use spec::{DeviceSpec, Spec};
 
 const FUSE_DEVICE: &str = "/dev/fuse";
-/// Threads that wait for the host's own disk, where an image is not in its page cache.
+/// Number of threads that read from the host's own disk if an image is not in its page cache.
 const FETCHERS: usize = 4;
 const STACK_BYTES: usize = 256 * 1024;
 
-/// What went wrong, where, and why.
+/// An error: what happened, where and why.
 struct Failure(String);
 
 fn failure(what: &str, path: impl AsRef<Path>, why: impl ToString) -> Failure {

@@ -1,9 +1,9 @@
-//! What does the kernel want of our file system? Reads its messages, answers at once what costs a disk nothing, and hands
-//! reads, writes and flushes to the engine with the data moved already.
+//! Serve the kernel's FUSE messages. Those that need no disk are answered at once. Reads, writes and flushes go to the
+//! engine; their data is moved before.
 //!
-//! A write is in the image, and a read's data taken from it, when the request arrives: two requests that are in flight
-//! at the same time have no order, and what follows a completed one sees it. A single thread takes messages, as models
-//! care for the order of arrival.
+//! The image is written or read when a request arrives: two requests in flight have no order, and a request that
+//! follows a completed one sees its data. A single thread receives all messages, because the models depend on the order
+//! of arrival.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -24,7 +24,7 @@ pub const STATS_NAME: &str = ".stats";
 
 const WRITE_IN_BYTES: usize = 40;
 const BUFFER_BYTES: usize = wire::IN_HEADER_BYTES + WRITE_IN_BYTES + wire::REQUEST_BYTES_MAX as usize + 4096;
-/// Buffers that are kept for reads, for each size. More are made and freed when more are in flight.
+/// Maximum number of read buffers that are kept for each size. Additional ones are allocated and freed.
 const SPARE_MAX: usize = 64;
 
 /// One device's file.
@@ -42,7 +42,7 @@ pub struct Session {
     cold: Mutex<VecDeque<Cold>>,
     cold_wakes: Condvar,
     spare: Mutex<Vec<Vec<Vec<u8>>>>,
-    /// What `.stats` said when it was opened, by handle.
+    /// Content of `.stats` at its opening, by handle.
     opened: Mutex<(u64, HashMap<u64, Vec<u8>>)>,
 }
 
@@ -110,7 +110,7 @@ impl Session {
         }
     }
 
-    /// Send what the engine says is due.
+    /// Send an answer that is due.
     pub fn answer(&self, answer: Answer) {
         match answer.payload {
             Payload::Nothing => self.send(answer.unique, 0, &[]),
@@ -126,7 +126,7 @@ impl Session {
 
     fn send(&self, unique: u64, error: i32, body: &[u8]) {
         let head = wire::out_header(unique, error, body.len());
-        // It fails when the caller has ended or the file system is unmounted: no one needs the reply then.
+        // Sending fails if the caller has ended or the file system is unmounted. Then nothing needs the reply.
         drop((&self.fuse).write_vectored(&[IoSlice::new(&head), IoSlice::new(body)]));
     }
 
@@ -157,7 +157,7 @@ impl Session {
                 Reply::Now(Body::default())
             }
             wire::RELEASEDIR | wire::FSYNCDIR | wire::DESTROY => Reply::Now(Body::default()),
-            // Forgetting is never answered, and an interrupted request ends in its own time.
+            // FORGET has no answer, and an interrupted request ends normally.
             wire::FORGET | wire::BATCH_FORGET | wire::INTERRUPT => Reply::Never,
             _ => Reply::Error(sys::ENOSYS),
         }
@@ -239,7 +239,8 @@ impl Session {
         Reply::Later
     }
 
-    /// Fetch, for ever, what is not in the host's page cache, so that other requests need not wait for the host's disk.
+    /// Read data that is not in the host's page cache, so that other requests do not wait for the host's disk; never
+    /// returns.
     pub fn fetch_cold(&self) {
         loop {
             let queue = self.cold.lock().expect("no panic while locked");
@@ -290,7 +291,7 @@ impl Session {
         Reply::Now(Body::default())
     }
 
-    /// Discarding costs the modelled disk nothing; the image gives its space back.
+    /// A discard takes no time on the modelled disk; the image frees the space.
     fn allocate(&self, message: &Message) -> Reply {
         let (offset, length, mode) = (message.u64(8), message.u64(16), message.u32(24) as i32);
         let keeps_size_and_frees = mode & 1 != 0 && mode & (2 | 16) != 0;

@@ -1,4 +1,4 @@
-//! Which disks are wanted, where? Parses the specification file; every error names the field and what is wrong with it.
+//! Parse the specification file of the disks; every error names the field and what is wrong with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub fn load(path: &Path) -> Result<Spec, String> {
     for (index, item) in fields.list("devices")?.iter().enumerate() {
         let device = device(format!("devices[{index}]."), item)?;
         if devices.iter().any(|other| other.name == device.name) {
-            return Err(format!("devices[{index}].name: {} is there twice", device.name));
+            return Err(format!("devices[{index}].name: {} occurs twice", device.name));
         }
         if devices.iter().any(|other| other.image == device.image) {
             return Err(format!("devices[{index}].image: another device has it: {}", device.image.display()));

@@ -1,5 +1,4 @@
-//! Which of the C library's calls does the daemon need? Declared here, as the standard library links it anyway.
-//! Constants are those of Linux, the same on all architectures that assay runs on.
+//! Declarations of the C library functions that the daemon needs; the standard library links the C library anyway.
 
 use std::ffi::CString;
 use std::io::{self, IoSliceMut};
@@ -91,25 +90,26 @@ pub fn unmount(target: &Path) -> io::Result<bool> {
     checked(unsafe { umount2(target.as_ptr(), MNT_DETACH) }).map(|()| false)
 }
 
-/// Lock a file against other processes; an error when one has it.
+/// Lock a file against other processes; an error if another process holds the lock.
 pub fn lock(file: &impl AsRawFd) -> io::Result<()> {
     checked(unsafe { flock(file.as_raw_fd(), LOCK_EX_NB) })
 }
 
-/// fallocate(2): the modes punch-hole and zero-range give space back.
+/// fallocate(2): the modes punch-hole and zero-range, which free space.
 pub fn allocate(file: &impl AsRawFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
     checked(unsafe { fallocate64(file.as_raw_fd(), mode, offset as i64, length as i64) })
 }
 
-/// Fill the buffer from the page cache. False when not all of it is there, or the file system can't tell.
+/// Fill the buffer from the page cache. Returns false if a part is not cached, or if the file system cannot tell.
 pub fn read_cached(file: &impl AsRawFd, buffer: &mut [u8], offset: u64) -> bool {
     let wanted = buffer.len() as isize;
     let piece = IoSliceMut::new(buffer); // has the form of an iovec, by the standard library's promise
     unsafe { preadv2(file.as_raw_fd(), &piece, 1, offset as i64, RWF_NOWAIT) == wanted }
 }
 
-/// Wake on time, never wait for memory that only a write to one of our own disks could free, and be served before the
-/// programs that wait for the disks. Each where permitted; threads that are started later inherit it.
+/// Wake on time, never wait for memory that only a write to an emulated disk could free, keep all memory resident, and
+/// run before the programs that wait for the disks. Each applies where it is permitted; threads that are started later
+/// inherit it.
 pub fn behave_like_a_device() {
     let round_robin_1: c_int = 1;
     unsafe {
@@ -118,11 +118,11 @@ pub fn behave_like_a_device() {
         mlockall(MCL_CURRENT_FUTURE_ONFAULT);
         sched_setscheduler(0, SCHED_RR, &round_robin_1);
     }
-    // The kernel's out-of-memory killer has better victims than a cluster's disks; without the right to say so, so be it.
+    // Ask the out-of-memory killer to choose other processes; without the permission, nothing changes.
     drop(std::fs::write("/proc/self/oom_score_adj", "-900"));
 }
 
-/// Keep SIGTERM and SIGINT for `wait_for_end`; to be called before the first thread starts.
+/// Block SIGTERM and SIGINT for `wait_for_end`. Call it before the first thread starts.
 pub fn hold_end_signals() -> EndSignals {
     let mut set: SignalSet = [0; 16];
     unsafe {
@@ -137,7 +137,7 @@ pub fn hold_end_signals() -> EndSignals {
 pub struct EndSignals(SignalSet);
 
 impl EndSignals {
-    /// Return when one of them came.
+    /// Return when SIGTERM or SIGINT arrives.
     pub fn wait(&self) {
         let mut signal: c_int = 0;
         while unsafe { sigwait(&self.0, &mut signal) } != 0 {}

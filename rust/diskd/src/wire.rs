@@ -1,5 +1,5 @@
-//! How do the kernel's FUSE messages read and write? The part of include/uapi/linux/fuse.h (protocol 7.31) that a file
-//! system of a few fixed files needs. All fields are in the machine's byte order.
+//! Encode and decode the kernel's FUSE messages: the part of include/uapi/linux/fuse.h (protocol 7.31) that a file
+//! system of a few fixed files needs. All fields are in the byte order of the machine.
 
 pub const VERSION_MAJOR: u32 = 7;
 pub const VERSION_MINOR: u32 = 31;
@@ -29,7 +29,7 @@ const BIG_WRITES: u32 = 1 << 5;
 const ASYNC_DIO: u32 = 1 << 15;
 const PARALLEL_DIROPS: u32 = 1 << 18;
 const MAX_PAGES: u32 = 1 << 22;
-/// What we ask of the kernel, as far as it offers it.
+/// Features that the daemon requests, as far as the kernel offers them.
 const WANTED: u32 = ASYNC_READ | BIG_WRITES | ASYNC_DIO | PARALLEL_DIROPS | MAX_PAGES;
 
 pub const OPEN_DIRECT_IO: u32 = 1;
@@ -38,9 +38,9 @@ pub const SETATTR_SIZE: u32 = 1 << 3;
 
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
 const PAGE_BYTES: u32 = 4096;
-/// Requests that the kernel keeps with us at a time, over all devices: more than all their queues together.
+/// Maximum number of requests in flight from the kernel, over all devices: more than all their queues together.
 const BACKGROUND_MAX: u16 = 16384;
-/// Attributes never change, so the kernel need not ask again.
+/// Validity of attributes, which never change, so that the kernel need not ask again.
 const VALID_S: u64 = 86400;
 
 pub const IN_HEADER_BYTES: usize = 40;
@@ -57,7 +57,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// None for something shorter than the kernel would send.
+    /// Return None for a message that is shorter than any of the kernel.
     pub fn parse(bytes: &'a [u8]) -> Option<Message<'a>> {
         let body = bytes.get(IN_HEADER_BYTES..)?;
         Some(Message { opcode: u32_at(bytes, 4)?, unique: u64_at(bytes, 8)?, node: u64_at(bytes, 16)?, body })
@@ -115,7 +115,7 @@ pub fn out_header(unique: u64, error: i32, bytes: usize) -> [u8; OUT_HEADER_BYTE
     head
 }
 
-/// What stat(2) shall say about a file.
+/// The attributes of a file for stat(2).
 #[derive(Clone, Copy)]
 pub struct Attributes {
     pub node: u64,
@@ -181,7 +181,7 @@ pub fn statfs_reply(bytes: u64, files: u64) -> Body {
     Body::default().u64(blocks).zeros(16).u64(files).zeros(8).u32(PAGE_BYTES).u32(255).u32(PAGE_BYTES).zeros(28)
 }
 
-/// Directory entries from the cookie `from` on, as many as fit into `bytes_max`.
+/// Return the directory entries after the cookie `from`, as many as fit into `bytes_max`.
 pub fn directory_reply(entries: &[(u64, bool, &str)], from: usize, bytes_max: usize) -> Body {
     let mut body = Body::default();
     for (index, (node, directory, name)) in entries.iter().enumerate().skip(from) {

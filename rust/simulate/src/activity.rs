@@ -1,8 +1,8 @@
-//! What is an activity? Parts on resources that run side by side, in pieces; and what limited it.
+//! Activities: concurrent parts on resources, in pieces, with what limited them.
 
 use crate::fair::PartId;
 
-/// What an activity was waiting for, for `limits`.
+/// The resource that an activity waited for, for `limits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     Cpu,
@@ -25,7 +25,7 @@ pub const LIMITS: [(Limit, &str); 7] = [
 ];
 pub type ByLimit = [f64; LIMITS.len()];
 
-/// One part of an activity: so much on one resource. Amounts are those of the whole activity.
+/// One part of an activity: an amount on one resource. Amounts are those of the whole activity.
 #[derive(Clone, Copy, Debug)]
 pub enum Use {
     /// Seconds of the reference processor.
@@ -64,14 +64,14 @@ impl Use {
     }
 }
 
-/// The owner of an activity, which learns of its end: an attempt, and which of its parallel lanes.
+/// The owner of an activity, which is woken at its end: an attempt, and the lane of the activity in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub attempt: u32,
     pub lane: u8,
 }
 
-/// What the loop hands to its driver.
+/// Events that the loop passes to its driver.
 #[derive(Clone, Copy, Debug)]
 pub enum Wake<T> {
     Ended { owner: Owner, limits: ByLimit },

@@ -1,4 +1,5 @@
-//! What is one try of a task? Its state, what it has running, and what all its steps use. `steps.rs` has their order.
+//! A task attempt: its state, its running activities, and what all its steps use. `steps.rs` has the order of the
+//! steps.
 
 use crate::activity::{ByLimit, Limit, Owner, Use};
 use crate::fair::PartId;
@@ -6,7 +7,7 @@ use crate::scenario::{Detail, Input};
 use crate::schedule::Locality;
 use crate::sim::Sim;
 
-/// What an attempt does side by side.
+/// Concurrent activities of an attempt, by lane.
 pub const MAIN: u8 = 0;
 pub const SPILL: u8 = 1;
 pub const MEMORY_MERGE: u8 = 2;
@@ -26,7 +27,7 @@ pub enum Step {
     Ending,
 }
 
-/// A file of intermediate data: where it is, and where it went in page cache and write-back.
+/// A file of intermediate data: its disk, and its positions in page cache and write-back.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     pub disk: u32,
@@ -35,7 +36,7 @@ pub struct File {
     pub disk_position: f64,
 }
 
-/// Seconds by step, in the order in which a task goes through them.
+/// Seconds by step, in the order of the steps of a task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Phases {
     pub start_s: f64,
@@ -60,7 +61,7 @@ pub struct TaskCounters {
     pub cpu_s: f64,
 }
 
-/// What a reduce fetches from one group of nodes.
+/// The data that a reduce fetches from one group of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     pub outputs: u32,
@@ -68,7 +69,7 @@ pub struct Source {
     pub fetched_bytes: f64,
 }
 
-/// A copy that runs.
+/// A running copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fetch {
     pub bytes: f64,
@@ -88,9 +89,9 @@ pub struct Reduce {
     pub sources: Vec<Source>,
     pub turn: usize,
     pub fetches: Vec<Fetch>,
-    /// A bit for each copy that runs.
+    /// One bit for each running copy.
     pub active: u128,
-    /// Uncompressed, come in and not merged.
+    /// Uncompressed bytes that were received and not yet merged.
     pub memory_bytes: f64,
     pub reserved_bytes: f64,
     pub limit_bytes: f64,
@@ -165,7 +166,7 @@ impl Attempt {
     }
 }
 
-/// A finished attempt, for results.
+/// The record of a finished attempt, for the result.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub job: u32,
@@ -199,7 +200,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Start what `self.parts` holds for an attempt.
+    /// Start the parts in `self.parts` for an attempt.
     pub fn run_lane(&mut self, index: u32, lane: u8, pieces: u32) {
         self.add_io_cpu();
         let parts = std::mem::take(&mut self.parts);
@@ -216,7 +217,7 @@ impl Sim<'_> {
         self.parts.clear();
     }
 
-    /// What moving bytes to and from disks costs the nodes that have them in CPU.
+    /// Add the CPU time of disk input and output to the nodes that own the disks.
     fn add_io_cpu(&mut self) {
         for index in 0..self.parts.len() {
             if let Use::Read { disk, bytes, .. } | Use::Write { disk, bytes, .. } = self.parts[index] {
@@ -233,7 +234,7 @@ impl Sim<'_> {
         self.attempts[index as usize].lanes.iter().any(|&(known, _)| known == lane)
     }
 
-    /// Seconds since the last step ended, and from now on those of the next.
+    /// Return the seconds since the last step ended, and start the clock of the next step.
     pub fn step_seconds(&mut self, index: u32) -> f64 {
         let now = self.engine.now;
         let attempt = &mut self.attempts[index as usize];
@@ -242,7 +243,7 @@ impl Sim<'_> {
         seconds
     }
 
-    /// All work is done: commit, report, end of the JVM.
+    /// End the work of an attempt: commit, report, end of the JVM.
     pub fn begin_end(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         attempt.step = Step::Ending;
@@ -254,7 +255,7 @@ impl Sim<'_> {
         self.run_lane(index, MAIN, 1);
     }
 
-    /// Take an attempt out of the running ones, and keep its record if that is wanted.
+    /// Remove an attempt from the running ones, and keep its record if the result has task records.
     pub fn retire(&mut self, index: u32, status: &'static str) {
         let now = self.engine.now;
         let attempt = &mut self.attempts[index as usize];

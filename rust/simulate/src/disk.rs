@@ -1,7 +1,8 @@
-//! The time at which a disk finishes its requests: reads that share it, and the kernel's concurrent write-back.
+//! Compute when a disk finishes its requests: reads that share it, and concurrent write-back of the kernel.
 //!
-//! Two ways, one behaviour. `flows`: readers are fluid, at the rates that the table has for their number, and
-//! write-back drains the dirty pages at its rate. `requests`: each request goes through the device's model.
+//! Two fidelities have the same behaviour. `flows`: readers are fluid, at the rates that the table has for their
+//! number, and write-back writes the dirty pages at its rate. `requests`: each request goes through the model of the
+//! device.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use crate::series::Series;
 use crate::table::{Rates, Table};
 use crate::writeback::WriteBack;
 
-/// What a disk did, for results.
+/// Totals of a disk, for the result.
 #[derive(Debug, Default)]
 pub struct DiskTotals {
     pub read_bytes: f64,
@@ -72,7 +73,7 @@ struct Fluid {
     rates: Rates,
     flushing: bool,
     burst_left_bytes: f64,
-    /// Bytes of contents for each byte that the readers' clock counts: jumps count as bytes there.
+    /// Bytes of content; `counted_bytes` is the same amount on the clock of the readers, where a seek counts as bytes.
     real_bytes: f64,
     counted_bytes: f64,
 }
@@ -80,7 +81,7 @@ struct Fluid {
 struct Requests {
     load: Load,
     parts: Vec<PartId>,
-    /// Where each activity's part has read up to: its next piece starts there.
+    /// Offset up to which the part of each activity has read: its next piece starts there.
     ends: HashMap<(u32, u8), (u32, u64)>,
     step: Step,
     in_flight_writes: f64,
@@ -139,14 +140,14 @@ impl Disk {
         self.settle(now);
     }
 
-    /// Write through the page cache; true when the writer needs not wait.
+    /// Write through the page cache; return true if the writer does not wait.
     pub fn write(&mut self, now: f64, part: PartId, bytes: f64) -> bool {
         let done = self.back.write(now, bytes, part);
         self.settle(now);
         done
     }
 
-    /// A file was deleted whose last byte was written when `position` had been: what is dirty of it needs no device.
+    /// Delete a file whose last byte was written at `position`: its dirty bytes need no device.
     pub fn forget(&mut self, now: f64, bytes: f64, position: f64) {
         self.back.forget(bytes, position);
         self.settle(now);
@@ -164,7 +165,7 @@ impl Disk {
         self.settle(now);
     }
 
-    /// When something ends or changes next.
+    /// Time of the next end or change.
     pub fn next_at(&self, now: f64) -> f64 {
         match &self.service {
             Service::Fluid(fluid) => {
@@ -187,7 +188,7 @@ impl Disk {
         }
     }
 
-    /// Go to `now`: count what was moved, and tell what ended.
+    /// Advance to `now`: count the moved bytes, and return the parts that ended.
     pub fn advance(&mut self, now: f64, alive: impl Fn(PartId) -> bool + Copy, done: &mut Vec<PartId>) {
         let from = self.at;
         self.at = now;
@@ -230,7 +231,7 @@ impl Disk {
         self.settle(now);
     }
 
-    /// After any change: what runs at which rate now.
+    /// Set the rates of all streams after a change.
     fn settle(&mut self, now: f64) {
         let flushing = self.back.flushes(now);
         match &mut self.service {
@@ -254,8 +255,8 @@ impl Disk {
 }
 
 impl Fluid {
-    /// Bytes at the readers' common rate that take as long as these do with their jumps. A jump within a shared disk is paid
-    /// for already, once for each readahead window.
+    /// Return the bytes that take as long at the common rate of the readers as these bytes with their seeks. Seeks
+    /// within a shared disk are already included, one for each readahead window.
     fn counted(&self, bytes: f64, runs: f64) -> f64 {
         if runs <= 1.0 || bytes <= 0.0 {
             return bytes;
@@ -266,7 +267,7 @@ impl Fluid {
         bytes.max(alone_s * shared.min(table.read_bytes_per_s))
     }
 
-    /// Bytes read and written since the last time.
+    /// Bytes read and written since the last call.
     fn moved(&mut self, now: f64, from: f64, dirty_bytes: f64) -> (f64, f64) {
         let served = self.readers.served;
         self.readers.advance(now);

@@ -1,9 +1,10 @@
-//! What happens next? One loop over virtual time: activities use several resources at once, resources are shared fairly.
+//! The loop over virtual time. Activities use several resources at the same time, and resources are shared fairly.
 //!
-//! An activity is a list of parts, each on one resource, that run side by side: a map reads its block from a disk, through
-//! two network interfaces, and computes. It goes through its parts in some pieces; a piece ends when its last part has
-//! ended, as nothing runs far ahead of what it depends on. With many pieces that is the max-min fair share of all
-//! resources together; with one it still keeps every resource's work. Each resource has at most one event in the heap.
+//! An activity is a list of concurrent parts, each on one resource: a map reads its block from a disk and through two
+//! network interfaces, and computes. The activity is divided into pieces. A piece ends when its last part has ended,
+//! because no part runs far ahead of the parts that it depends on. With many pieces the result is the max-min fair
+//! share of all resources; with one piece the work of each resource is still exact. Each resource has at most one event
+//! in the heap.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -46,14 +47,14 @@ impl<T> Ord for Event<T> {
     }
 }
 
-/// A resource's entry in the heap: the order of its only valid event, and the time of that event.
+/// The entry of a resource in the heap: the number of its only valid event, and the time of that event.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     order: u64,
     at: f64,
 }
 
-/// Virtual time ends here: where doubles no longer tell nanoseconds apart.
+/// End of virtual time: later, a double cannot represent nanoseconds.
 pub const HORIZON_S: f64 = 4e6;
 
 const NEVER: Due = Due { order: 0, at: f64::INFINITY };
@@ -75,7 +76,7 @@ struct Cpu {
 pub struct Engine<T> {
     pub now: f64,
     pub events: u64,
-    /// What comes next lies behind the horizon.
+    /// The next event is after the end of virtual time.
     pub is_late: bool,
     order: u64,
     heap: BinaryHeap<Event<T>>,
@@ -149,12 +150,12 @@ impl<T: Copy> Engine<T> {
         &self.links[link as usize].fair
     }
 
-    /// Call the driver back at a time.
+    /// Wake the driver at a time.
     pub fn timer(&mut self, at: f64, timer: T) {
         self.push(at.max(self.now), What::Timer(timer));
     }
 
-    /// Count waiting that no activity stands for.
+    /// Count waiting time that belongs to no activity.
     pub fn waited(&mut self, from: f64, limit: Limit) {
         self.count(from, self.now, limit);
     }
@@ -170,7 +171,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Begin an activity; it tells its owner when it has ended.
+    /// Start an activity. Its owner is woken at its end.
     pub fn start(&mut self, owner: Owner, parts: &[Use], pieces: u32) -> PartId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.activities.push(Activity::default());
@@ -190,7 +191,7 @@ impl<T: Copy> Engine<T> {
         id
     }
 
-    /// Give an activity up. Nothing happens when it has ended.
+    /// Cancel an activity. Without effect if it has ended.
     pub fn cancel(&mut self, id: PartId) {
         let activity = &mut self.activities[id.activity as usize];
         if !activity.lives || activity.generation != id.generation {
@@ -216,7 +217,7 @@ impl<T: Copy> Engine<T> {
                 Use::Read { disk, .. } => {
                     self.with_disk(disk, |disk, now| disk.cancel_read(now, part_id));
                 }
-                // Data written into the cache stays there; no activity waits for it.
+                // Data written to the page cache stays there, and no activity waits for it.
                 Use::Write { .. } | Use::Wait { .. } => {}
             }
         }
@@ -224,7 +225,7 @@ impl<T: Copy> Engine<T> {
         self.settle_done();
     }
 
-    /// A file was deleted: what was dirty of it needs no disk.
+    /// Delete a file: its dirty bytes need no disk.
     pub fn forget(&mut self, disk: u32, bytes: f64, position: f64) {
         self.with_disk(disk, |disk, now| disk.forget(now, bytes, position));
         self.settle_done();
@@ -288,8 +289,8 @@ impl<T: Copy> Engine<T> {
         self.order
     }
 
-    /// A resource's next event: a new one only if it comes sooner than the one that waits. One that comes too soon does
-    /// nothing but ask again.
+    /// Schedule the next event of a resource. A new event is added only if it is earlier than the present one. An event
+    /// that fires too early schedules the next one and does nothing else.
     fn schedule(&mut self, at: f64, due: Due, what: What<T>) -> Due {
         if at >= due.at || at == f64::INFINITY {
             return due;
@@ -322,7 +323,8 @@ impl<T: Copy> Engine<T> {
         self.cpus[node as usize].due = self.schedule(at, due, What::Cpu(node));
     }
 
-    /// The machine's cores among the nodes, by weight, none more than it has threads: max-min by filling up.
+    /// Divide the cores of the machine among the nodes by weight, none more than its number of threads: max-min fair
+    /// shares.
     fn share_pool(&mut self, cores: f64) {
         let mut left = cores;
         let mut open: Vec<u32> = (0..self.cpus.len() as u32).filter(|&n| self.cpu(n).streams() > 0).collect();
@@ -346,7 +348,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Bring a disk to the present, change it, and see when it is due.
+    /// Advance a disk to now, change it, and schedule its next event.
     fn with_disk<R>(&mut self, index: u32, change: impl FnOnce(&mut Disk, f64) -> R) -> R {
         let (activities, now) = (&self.activities, self.now);
         let (disk, due) = &mut self.disks[index as usize];
@@ -379,7 +381,7 @@ impl<T: Copy> Engine<T> {
         self.next_piece(id.activity);
     }
 
-    /// Begin the next piece that takes time, or end the activity.
+    /// Start the next piece that takes time, or end the activity.
     fn next_piece(&mut self, index: u32) {
         loop {
             let activity = &mut self.activities[index as usize];
@@ -417,7 +419,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Put a share of a part onto its resource; false when it is done at once.
+    /// Start a share of a part on its resource; return false if it is done at once.
     fn begin(&mut self, id: PartId, part: &Use, share: f64) -> bool {
         match *part {
             Use::Cpu { seconds, .. } | Use::Wait { seconds, .. } if seconds * share <= INSTANT_S => false,

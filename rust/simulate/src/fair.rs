@@ -1,19 +1,19 @@
-//! When does each of many streams end that share something equally? One number is advanced instead of each stream.
+//! Compute when each of many streams ends that share a resource equally. One number is advanced instead of each stream.
 //!
-//! Fair queueing's virtual clock (Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager 1993): `clock` is what
-//! each stream has got since the clock was set to 0. A stream that wants `amount` ends when the clock is that much
-//! further than at its start, whatever the rate did in between. So a heap holds the streams by their end on that clock, and
-//! a change of the rate touches none of them.
+//! Fair queueing's virtual clock (Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager 1993): `clock` is the
+//! amount that each stream has received since the clock was set to 0. A stream of `amount` ends when the clock has
+//! advanced by `amount` since its start, whatever the rates were. A heap therefore orders the streams by their end on
+//! this clock, and a change of the rate changes no entry.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::series::Shared;
 
-/// Times closer than this are the same: rounding.
+/// Times that differ by less are equal: the difference is rounding.
 pub const INSTANT_S: f64 = 1e-9;
 
-/// Names one part of one activity.
+/// Identifies one part of one activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartId {
     pub activity: u32,
@@ -40,18 +40,18 @@ impl PartialOrd for Stream {
     }
 }
 impl Ord for Stream {
-    /// The earliest end is the greatest, for `BinaryHeap`.
+    /// Order by end, reversed: `BinaryHeap` returns the greatest entry first.
     fn cmp(&self, other: &Stream) -> Ordering {
         other.end.total_cmp(&self.end).then(other.order.cmp(&self.order))
     }
 }
 
-/// Something that its streams share equally.
+/// A resource that its streams share equally.
 #[derive(Debug, Default)]
 pub struct Fair {
     clock: f64,
     at: f64,
-    /// What each stream gets per second.
+    /// Rate of each stream, per second.
     rate: f64,
     streams: u32,
     cancelled: u32,
@@ -71,7 +71,7 @@ impl Fair {
         self.trace.as_ref()
     }
 
-    /// What has been served up to now, which may be later than the last change.
+    /// Amount served until now; `now` may be later than the last change.
     pub fn served_at(&self, now: f64) -> f64 {
         self.served + self.rate * (now - self.at).max(0.0) * f64::from(self.streams)
     }
@@ -80,7 +80,7 @@ impl Fair {
         self.streams
     }
 
-    /// Go to `now` at the rate that held since the last call.
+    /// Advance to `now` at the rate since the last call.
     pub fn advance(&mut self, now: f64) {
         let passed_s = now - self.at;
         if passed_s > 0.0 && self.streams > 0 {
@@ -99,7 +99,7 @@ impl Fair {
         self.rate = rate;
     }
 
-    /// A new stream; call `advance` before, and set the rate after.
+    /// Add a stream. Call `advance` before, and set the rate afterwards.
     pub fn add(&mut self, amount: f64, part: PartId) {
         if self.streams == 0 {
             self.clock = 0.0;
@@ -111,13 +111,13 @@ impl Fair {
         self.streams += 1;
     }
 
-    /// A stream was cancelled; its entry in the heap is dropped later.
+    /// Cancel a stream. Its entry in the heap is removed later.
     pub fn cancel(&mut self) {
         self.streams -= 1;
         self.cancelled += 1;
     }
 
-    /// Seconds until the first stream ends at the present rate; infinite without one.
+    /// Seconds until the first stream ends at the present rate; infinite without streams.
     pub fn next_s(&self) -> f64 {
         match self.heap.peek() {
             Some(first) if self.streams > 0 => ((first.end - self.clock) / self.rate).max(0.0),
@@ -125,7 +125,7 @@ impl Fair {
         }
     }
 
-    /// Take out what has ended; `alive` tells streams from those that were cancelled.
+    /// Remove the streams that have ended; `alive` is false for cancelled streams.
     pub fn finish(&mut self, alive: impl Fn(PartId) -> bool, done: &mut Vec<PartId>) {
         while let Some(first) = self.heap.peek() {
             if self.cancelled > 0 && !alive(first.part) {

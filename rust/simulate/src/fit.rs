@@ -1,4 +1,4 @@
-//! Can this run at all? Data against devices, tasks against containers, before any time is simulated.
+//! Check before the simulation that a scenario can run: data fits onto devices, and tasks into containers.
 
 use crate::scenario::{Failure, Input, Job, NodeType, Output, Scenario};
 
@@ -51,7 +51,7 @@ fn purposes(scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Bytes that each stage of a job takes in, as stored, and puts out: to dfs with its copies, and to intermediate data.
+/// Input and output of each stage of a job, as stored: output to dfs with its copies, and to intermediate data.
 fn flows(job: &Job, written: &mut Vec<(String, f64)>, scenario: &Scenario) -> (f64, f64) {
     let (mut dfs, mut intermediate) = (0.0, 0.0);
     let mut outputs: Vec<(f64, f64)> = Vec::new();

@@ -1,12 +1,14 @@
-//! Which nodes are observed together? Each alone in a small cluster; in a large one those of a rack, or of a type.
+//! Group the nodes that are observed together: each alone in a small cluster; in a large cluster those of a rack, or of
+//! a type.
 
 use std::collections::BTreeMap;
 
 use crate::scenario::{NodeType, Scenario};
 
-/// With more nodes than this, nodes are shown together: devices and totals by type, traces by group.
+/// Maximum number of nodes that are shown separately. In larger clusters, devices and totals are shown by type, and
+/// traces by group.
 pub const NODES_SHOWN: usize = 200;
-/// How many values all traces of a run may have together, unless every node is asked for.
+/// Maximum number of values in all traces of a run, unless every node is requested.
 const VALUES_MAX: usize = 2_000_000;
 const STEPS_MIN: usize = 300;
 const STEPS_MAX: usize = 7200;
@@ -26,7 +28,7 @@ pub struct Groups {
     pub groups: Vec<Group>,
     /// Each node's group.
     pub of_node: Vec<u32>,
-    /// Into how many intervals a run is divided at most.
+    /// Maximum number of intervals of a run.
     pub steps: usize,
 }
 
@@ -55,7 +57,7 @@ impl Groups {
             groups = by(scenario, |_, kind, _| kind.into());
         }
         let types = &scenario.cluster.types;
-        // Four of CPU and link, five of each disk.
+        // Four series of CPU and links, and five of each disk.
         let series: usize = groups.groups.iter().map(|group| 4 + 5 * types[group.kind].devices.len()).sum();
         groups.steps = (VALUES_MAX / series.max(1)).clamp(STEPS_MIN, STEPS_MAX);
         groups
@@ -66,7 +68,7 @@ impl Groups {
     }
 }
 
-/// The type's name; types of one name that are not alike are numbered.
+/// Return the name of a type. Different types with the same name get a number.
 fn type_name(types: &[NodeType], kind: usize) -> String {
     let node_type = &types[kind];
     let devices = |kind: &NodeType| kind.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>();
@@ -82,7 +84,7 @@ fn type_name(types: &[NodeType], kind: usize) -> String {
     }
 }
 
-/// Put nodes together whose name, made of index, type and own name, is the same; they are alike.
+/// Group the nodes for which `name_of` returns the same name, from index, type and name of a node. They are equal.
 fn by(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> String) -> Groups {
     let mut indices: BTreeMap<String, u32> = BTreeMap::new();
     let mut result = Groups { groups: Vec::new(), of_node: Vec::new(), steps: STEPS_MAX };

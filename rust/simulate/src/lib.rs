@@ -1,4 +1,4 @@
-//! How long would these jobs take on that cluster? MapReduce in virtual time: no clock, no I/O, no chance but the seed's.
+//! Simulate MapReduce jobs on a cluster in virtual time: no clock, no I/O, and no randomness except by the seed.
 //!
 //! ```
 //! let mut tables = assay_simulate::Tables::default();
@@ -41,8 +41,8 @@ use assay_spec::json;
 
 pub use table::Tables;
 
-/// Simulate the scenario that a line of JSON describes; the answer is a line of JSON too, whatever is wrong with it.
-/// `clock` tells how long the simulation took, for the one figure that is not deterministic.
+/// Simulate the scenario in a line of JSON; return a line of JSON, also for an invalid scenario. `clock` returns the
+/// seconds since a start, for the only figure that is not deterministic.
 pub fn answer(line: &str, tables: &mut Tables, clock: impl Fn() -> f64) -> String {
     let (id, scenario) = read::read(line);
     let began_s = clock();

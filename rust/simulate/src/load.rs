@@ -1,9 +1,9 @@
-//! What does a disk see when streams share it? Requests of sequential readers and of the kernel's write-back, served by
+//! The load of a disk that streams share: requests of sequential readers and of the write-back of the kernel, served by
 //! the model of `assay-devices` in virtual time.
 //!
-//! A reader asks for one readahead window at a time, in requests of at most the device's size, and for the next one when
-//! it has all of it. Write-back keeps some requests in flight; it takes files by turns, a long piece from each. Streams
-//! begin at places spread over the share of the disk that is used.
+//! A reader requests one readahead window at a time, in requests of at most the maximum size of the device, and the
+//! next window when it has received all of it. Write-back keeps several requests in flight. It writes a long piece of
+//! one file, then one of the next. Streams start at offsets spread over the used share of the disk.
 
 use assay_devices::{Completion, Device, Kind, Model, Ns, Request, Stats};
 use assay_spec::Params;
@@ -11,12 +11,12 @@ use assay_spec::Params;
 use crate::rng::Rng;
 
 pub const NS_PER_S: f64 = 1e9;
-/// What write-back keeps in flight: as much as keeps a device busy, not so much that reads starve.
+/// Number of writes that write-back keeps in flight: enough to keep a device busy, and few enough to let reads through.
 const WRITES_IN_FLIGHT: usize = 8;
-/// Ids of writes have this bit, and their bytes below it; those of reads have their stream above 32 bits.
+/// Bit of the ids of writes; the lower bits are their bytes. Ids of reads have the stream above bit 32.
 const WRITE_BIT: u64 = 1 << 63;
 
-/// What tells one disk's behaviour under load from another's.
+/// Everything that determines the behaviour of a disk under load.
 #[derive(Clone, Debug)]
 pub struct DiskSpec {
     pub params: Params,
@@ -24,27 +24,27 @@ pub struct DiskSpec {
     pub readahead_bytes: f64,
     pub request_bytes: f64,
     pub used_share: f64,
-    /// What write-back takes from one file before it goes to the next.
+    /// Bytes that write-back writes of one file before the next file.
     pub write_turn_bytes: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Reader {
-    /// Not asked for yet.
+    /// Bytes that are not requested yet.
     left_bytes: f64,
     run_bytes: f64,
-    /// Until the next jump.
+    /// Bytes until the next seek.
     run_left_bytes: f64,
     offset: u64,
     in_flight: u32,
-    /// Requests of the last window.
+    /// Number of requests of the last window.
     window_requests: u32,
 }
 
-/// What happened in a step.
+/// The events of a step.
 #[derive(Debug, Default)]
 pub struct Step {
-    /// Readers that have all of theirs, and the offset behind it.
+    /// Readers that have received everything, with the offset after their last byte.
     pub ended: Vec<(u32, u64)>,
     pub written_bytes: f64,
 }
@@ -89,13 +89,13 @@ impl Load {
         self.model.stats()
     }
 
-    /// Anything asked for and not yet done.
+    /// Whether any request is unfinished.
     pub fn is_busy(&self) -> bool {
         self.model.in_flight() > 0
     }
 
-    /// Begin to read `bytes` in contiguous runs of `run_bytes`, where another reader ended or anywhere; the number names it
-    /// when it has ended.
+    /// Start to read `bytes` in contiguous runs of `run_bytes`, at the offset where another reader ended, or at a
+    /// random one; the number identifies the reader at its end.
     pub fn read(&mut self, now: f64, bytes: f64, run_bytes: f64, from: Option<u64>) -> u32 {
         let run_left_bytes = if from.is_some() { run_bytes } else { 0.0 };
         let offset = from.unwrap_or(0);
@@ -115,14 +115,15 @@ impl Load {
         index
     }
 
-    /// Give a reader up: what it has asked for still comes.
+    /// Cancel a reader. Its requests in flight still complete.
     pub fn cancel(&mut self, index: u32) {
         if let Some(reader) = &mut self.readers[index as usize] {
             reader.left_bytes = 0.0;
         }
     }
 
-    /// How much write-back may send from now on, what is in flight not counted; returns what it has not sent at once.
+    /// Set the bytes that write-back may send in addition to those in flight, send as many as possible, and return the
+    /// rest.
     pub fn allow_writes(&mut self, now: f64, bytes: f64) -> f64 {
         self.write_left_bytes = bytes;
         self.send_writes(now);
@@ -133,7 +134,7 @@ impl Load {
         self.model.next_event().map_or(f64::INFINITY, |at| at as f64 / NS_PER_S)
     }
 
-    /// Go to `now`; readers ask on. Write-back sends more by `allow_writes`.
+    /// Advance to `now`. Readers continue; write-back sends more only by `allow_writes`.
     pub fn advance(&mut self, now: f64, step: &mut Step) {
         let mut done = std::mem::take(&mut self.done);
         self.model.advance(ns(now), &mut done);
@@ -165,7 +166,7 @@ impl Load {
         (self.rng.uniform() * room) as u64 / 512 * 512
     }
 
-    /// Send a reader's next window; false when it has everything.
+    /// Request the next window of a reader; return false if it has received everything.
     fn ask(&mut self, now: f64, index: u32) -> bool {
         let mut reader = match self.readers[index as usize] {
             Some(reader) => reader,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use assay_simulate::{answer, Tables};
 
-/// Of the process's interface: results may get more members under the same number.
+/// Version of the interface. Results may get additional members in the same version.
 const VERSION: u32 = 1;
 
 fn main() {

@@ -1,4 +1,4 @@
-//! How does a task work through its input? Segments of reading, computing and writing; spills and merges of a sort.
+//! The work of a task on its input: segments of reading, computing and writing, with the spills and merges of a sort.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,18 @@ use crate::attempt::{File, Step, MAIN, SPILL};
 use crate::scenario::{Input, Output, SortSpec};
 use crate::sim::Sim;
 
-/// How often the sort buffer is emptied for so much output.
+/// Number of spills of the sort buffer for an amount of output.
 pub fn spills_of(sort: &SortSpec, output_bytes: f64) -> u32 {
     let room = sort.buffer_bytes * sort.spill_share;
     ((output_bytes * (1.0 + sort.metadata_share) / room - 1e-9).ceil()).clamp(1.0, 1e6) as u32
 }
 
-/// Cost of merging `segments` equal segments before the last pass: the share of the data that is read and written once
-/// more, and the number of passes. Hadoop's Merger: the first pass takes as many segments as leave all other passes full.
+/// Cost of merging `segments` equal segments before the last pass: the share of the data that is additionally read and
+/// written once, and the number of passes. As in Hadoop's Merger, the first pass merges the number of segments with
+/// which all other passes are full.
 pub fn merge_plan(segments: u32, factor: u32) -> (f64, u32) {
     let mut single = segments;
-    // What was merged comes out in ascending sizes.
+    // Merged files come out in ascending sizes.
     let mut merged: VecDeque<f64> = VecDeque::new();
     let (mut extra, mut passes) = (0.0, 0);
     while single as usize + merged.len() > factor as usize {
@@ -49,7 +50,7 @@ impl Sim<'_> {
         (task as usize * blocks / state.tasks as usize).min(blocks - 1)
     }
 
-    /// Bytes that a task reads, as stored.
+    /// Stored bytes that a task reads.
     fn input_of(&self, job: usize, index: usize, task: u32) -> f64 {
         let state = &self.jobs[job].stages[index];
         if let Some(weight) = state.weights.get(task as usize) {
@@ -68,7 +69,7 @@ impl Sim<'_> {
         matches!(&self.scenario.jobs[job].stages[index].input, Input::Dfs { bytes: None, .. })
     }
 
-    /// Begin to read, compute and write.
+    /// Start to read, compute and write.
     pub fn begin_work(&mut self, index: u32) {
         let attempt = &self.attempts[index as usize];
         let (job, stage, task) = (attempt.job as usize, attempt.stage as usize, attempt.task);
@@ -114,7 +115,7 @@ impl Sim<'_> {
         self.next_segment(index);
     }
 
-    /// One segment: all of its resources side by side.
+    /// Start one segment, with all of its resources at the same time.
     pub fn next_segment(&mut self, index: u32) {
         let attempt = &self.attempts[index as usize];
         let (job, stage, task, node) = (attempt.job as usize, attempt.stage as usize, attempt.task, attempt.node);
@@ -195,7 +196,7 @@ impl Sim<'_> {
         self.send(replica.node, node, bytes);
     }
 
-    /// Over the links from one node to another.
+    /// Send bytes over the links from one node to another.
     pub fn send(&mut self, from: u32, to: u32, bytes: f64) {
         let parts = &mut self.parts;
         self.world.path(from, to, |link| parts.push(Use::Link { link, bytes }));
@@ -204,7 +205,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Write a block down a pipeline of replicas: it runs at the slowest of its disks and links.
+    /// Write a block through a pipeline of replicas, at the rate of the slowest of its disks and links.
     fn write_block(&mut self, index: u32, bytes: f64, replication: u32, remote_cpu_s_per_byte: f64) {
         let attempt = &self.attempts[index as usize];
         let (node, job, stage) = (attempt.node, attempt.job as usize, attempt.stage as usize);
@@ -228,7 +229,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Write intermediate data as `files` files, over the directories by turns.
+    /// Write intermediate data as `files` files, in turn to each directory.
     pub fn write_files(&mut self, index: u32, bytes: f64, files: u32) -> Vec<File> {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.intermediate_write_bytes += bytes;
@@ -253,7 +254,8 @@ impl Sim<'_> {
         made
     }
 
-    /// Read a share of each of some files of the attempt's node, merging them: a jump after each window if there are several.
+    /// Read a share of each file, on the node of the attempt, to merge them. With several files, each window needs a
+    /// seek.
     pub fn read_files(&mut self, index: u32, files: &[File], share: f64) {
         let node = &self.world.nodes[self.attempts[index as usize].node as usize];
         let mut cached = 0.0;
@@ -302,7 +304,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Spills during the map: all but the last.
+    /// Write the spills during the map: all but the last.
     fn begin_early_spills(&mut self, index: u32) {
         let attempt = &self.attempts[index as usize];
         let spills = self.jobs[attempt.job as usize].stages[attempt.stage as usize].spills;
@@ -327,7 +329,7 @@ impl Sim<'_> {
         self.counters.spills += f64::from(files);
     }
 
-    /// All input is gone through: the last spill, or the end.
+    /// Handle the end of the input: the last spill, or the end of the task.
     pub fn work_ended(&mut self, index: u32) {
         let seconds = self.step_seconds(index);
         let attempt = &mut self.attempts[index as usize];
@@ -375,7 +377,7 @@ impl Sim<'_> {
         self.counters.spilled_bytes += stored * rounds;
     }
 
-    /// The output is one file for the reduces.
+    /// Merge the output into one file for the reduces.
     pub fn hand_over(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         attempt.counters.output_bytes = attempt.files.iter().map(|file| file.bytes).sum();
@@ -391,7 +393,7 @@ mod tests {
     fn merging_follows_hadoops_passes() {
         assert_eq!(merge_plan(1, 10), (0.0, 0));
         assert_eq!(merge_plan(10, 10), (0.0, 0));
-        // 11 segments: two are merged first, so that ten are left.
+        // 11 segments: the first pass merges two, and ten remain.
         assert_eq!(merge_plan(11, 10), (2.0 / 11.0, 1));
         // 100 segments: ten passes of ten.
         assert_eq!(merge_plan(100, 10), (1.0, 10));

@@ -1,4 +1,4 @@
-//! What came out? A finished simulation as JSON.
+//! Write the result of a simulation as JSON.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::sim::{JobState, Sim};
 use crate::text::Text;
 use crate::traces;
 
-/// The id that a scenario had, as it was.
+/// Return the id of a scenario unchanged.
 pub fn id_text(id: &Option<Json>) -> String {
     match id {
         Some(Json::Text(text)) => json::quoted(text),
@@ -101,7 +101,7 @@ fn jobs(text: &mut Text, sim: &Sim) {
     text.close(']');
 }
 
-/// Stretches of each job: maps; copying, sorting and reducing of its reduces; what is left at both ends.
+/// Write the phases of each job: maps; shuffle, sort and reduce; overhead before and after them.
 fn phases(text: &mut Text, sim: &Sim) {
     text.open(Some("phases"), '[');
     for (spec, state) in each_job(sim) {
@@ -166,7 +166,7 @@ fn counters(text: &mut Text, sim: &Sim) {
     text.close('}');
 }
 
-/// Task seconds by limit, and shares of those that tasks spent working or starting.
+/// Write task seconds by limit, and their shares of the time in which tasks started or worked.
 fn limits(text: &mut Text, limits: &ByLimit) {
     text.open(Some("limits"), '{');
     let sum: f64 = limits.iter().sum();
@@ -181,7 +181,7 @@ fn limits(text: &mut Text, limits: &ByLimit) {
     text.close('}');
 }
 
-/// Nodes to show: each alone, or each type's together with their number.
+/// Return the nodes to show: each alone, or those of each type together with their number.
 fn shown(sim: &Sim) -> Vec<(String, usize, Vec<u32>)> {
     let all = || (0..sim.world.nodes.len() as u32).map(|index| (index, &sim.world.nodes[index as usize]));
     if sim.world.nodes.len() <= NODES_SHOWN {
@@ -310,7 +310,7 @@ fn task(text: &mut Text, sim: &Sim, record: &Record) {
     text.close('}');
 }
 
-/// The same as columns, for jobs of many tasks: what is the same for all tasks of a stage, and nodes' names, once.
+/// Write the tasks as columns, for jobs with many tasks: names of stages and nodes are written once.
 fn columns(text: &mut Text, sim: &Sim) {
     let specs = &sim.scenario.jobs;
     text.open(Some("task_columns"), '{');

@@ -1,14 +1,15 @@
-//! What do maps leave for reduces, and where? Outputs of a stage by node; nodes of large clusters in groups.
+//! The outputs of maps for reduces, by node; nodes of large clusters are in groups.
 
 use crate::world::NEVER_CACHED;
 
-/// More nodes than this are taken together for fetching, by turns within a group.
+/// Number of nodes above which reduces fetch from groups of nodes. The nodes of a group take turns.
 const GROUPS_MAX: usize = 64;
-/// In very large clusters, fewer groups of more nodes: copies go with the square.
+/// Number of nodes of a very large cluster, and its maximum number of groups. It is smaller, because the number of
+/// copies grows with its square.
 const VERY_LARGE: usize = 2000;
 const GROUPS_OF_VERY_LARGE: usize = 24;
 
-/// The output on a node: bytes by time, and their position in its page cache.
+/// The output on a node: bytes over time, with their positions in its page cache.
 #[derive(Clone, Debug, Default)]
 pub struct NodeOutput {
     pub bytes: f64,
@@ -23,7 +24,7 @@ pub struct Group {
 
 #[derive(Debug)]
 pub struct Outputs {
-    /// Of the whole stage, as stored.
+    /// Stored output of the whole stage.
     pub expected_bytes: f64,
     pub maps: u32,
     pub maps_done: u32,
@@ -59,7 +60,7 @@ impl Outputs {
         self.maps_done += 1;
     }
 
-    /// A node is gone with what it had.
+    /// Remove the output of a lost node.
     pub fn lose(&mut self, node: u32, maps: u32) {
         let output = std::mem::take(&mut self.nodes[node as usize]);
         let group = &mut self.groups[node as usize / self.group_nodes];
@@ -68,7 +69,7 @@ impl Outputs {
         self.maps_done -= maps.min(self.maps_done);
     }
 
-    /// Whether nodes are fetched from one by one.
+    /// Whether reduces fetch from each node separately.
     pub fn is_exact(&self) -> bool {
         self.group_nodes == 1
     }
@@ -77,7 +78,7 @@ impl Outputs {
         self.maps_done >= self.maps
     }
 
-    /// Whose disk serves a fetch from a group: its nodes by turns, one that has something.
+    /// Return the node that serves a fetch from a group: its nodes with output take turns.
     pub fn server(&self, group: usize, turn: usize) -> Option<u32> {
         let first = group * self.group_nodes;
         let count = self.group_nodes.min(self.nodes.len() - first);
@@ -85,7 +86,7 @@ impl Outputs {
         node.map(|node| node as u32)
     }
 
-    /// Where in a node's page cache the data lies that is the middle between two shares of it.
+    /// Return the position in the page cache of a node of the middle between two shares of its output.
     pub fn position(&self, node: u32, from: f64, to: f64) -> f64 {
         let output = &self.nodes[node as usize];
         let wanted = output.bytes * (from + to) / 2.0;

@@ -1,4 +1,4 @@
-//! Which scenario does a JSON text describe? Every error names the field and what is wrong with it.
+//! Read a scenario from JSON. Every error names the field and what is wrong with it.
 
 use assay_spec::{json, Fields, Json};
 
@@ -25,7 +25,7 @@ const TOP_KEYS: [&str; 15] = [
     "jobs",
 ];
 
-/// The scenario, and its id as JSON, which is wanted even when the rest is wrong.
+/// Return the scenario, and its id as JSON. The id is returned also if the rest is wrong.
 pub fn read(text: &str) -> (Option<Json>, Result<Scenario, Failure>) {
     match json::parse(text) {
         Err(why) => (None, Err(Failure::Input(why))),
@@ -89,7 +89,7 @@ fn scenario(document: &Json) -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// Which of `choices` a text is; the first if it is left out.
+/// Return which of `choices` a text is; the first if the text is absent.
 pub fn choice(fields: &Fields, key: &str, choices: &[&str]) -> Result<usize, String> {
     if fields.optional(key).is_none() {
         return Ok(0);
@@ -199,7 +199,7 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
     })
 }
 
-/// 0, or a millisecond at least.
+/// 0, or at least one millisecond.
 fn heartbeat(fields: &Fields, key: &str) -> Result<f64, String> {
     let interval_s = fields.number_or(key, 1.0)?;
     if interval_s > 0.0 && interval_s < 0.001 {

@@ -1,4 +1,5 @@
-//! Which cluster does the scenario describe? Nodes, devices, CPU pool and racks, with what is usual filled in and said.
+//! Read the cluster of a scenario: nodes, devices, CPU pool and racks. Usual values replace absent ones and are listed
+//! as assumptions.
 
 use assay_devices::SeekCurve;
 use assay_spec::{device_model, Fields, Json, Params};
@@ -7,14 +8,14 @@ use crate::scenario::{Cluster, DeviceSpec, NodeType};
 
 const NODES_MAX: u64 = 200_000;
 const DEVICES_MAX: usize = 60;
-/// The largest request that Linux makes by default (BLK_DEF_MAX_SECTORS): HDFS asks 4 MiB ahead, and another stream's request
-/// may come after each.
+/// Maximum request of Linux by default (BLK_DEF_MAX_SECTORS). HDFS reads 4 MiB ahead, and a request of another stream
+/// may follow each request.
 const READAHEAD_BYTES: f64 = 1_310_720.0;
 const READAHEAD_BYTES_MAX: f64 = 67_108_864.0;
 const REQUEST_BYTES: f64 = 524_288.0;
-/// What a disk without a stated size is taken to have.
+/// Assumed size of a disk without a stated size.
 const SIZE_BYTES: u64 = 4_000_000_000_000;
-/// The least share of a node's memory that caches files.
+/// Minimum share of the memory of a node that caches files.
 const CACHE_SHARE_MIN: f64 = 0.05;
 
 pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<String>) -> Result<Cluster, String> {
@@ -30,7 +31,7 @@ pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<Stri
     let mut sorted = names.clone();
     sorted.sort();
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("cluster.nodes: {} is there twice", pair[0]));
+        return Err(format!("cluster.nodes: {} occurs twice", pair[0]));
     }
     let mut pool_cores = None;
     if let Some(pool) = fields.optional("cpu_pool") {
@@ -198,7 +199,7 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
     Ok((1..=count).map(|index| DeviceSpec { dirty_limit_bytes: limit, ..device(named(index)) }).collect())
 }
 
-/// The daemon's model, or plain figures with what is usual inside such a device.
+/// Read a device: the model of the daemon, or its rates with usual internal values.
 fn full_or_plain(
     at: String,
     item: &Json,
@@ -241,7 +242,7 @@ fn full_or_plain(
     Ok(params)
 }
 
-/// Refuse what no device is, and what the model's nanoseconds can't hold.
+/// Refuse values that no device has, or that the nanoseconds of the model cannot represent.
 fn bounded(at: &str, params: &Params) -> Result<(), String> {
     let rate = (1e3, 1e13);
     let time = (0.0, 10.0);
@@ -293,7 +294,7 @@ fn fill_hdd(at: &str, item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) ->
             other => return Err(format!("{at}iops: must be a number above 0, not {other:?}")),
         };
         if iops.is_finite() {
-            // The longest seek by which the mean one, after half a turn, makes them come true.
+            // Full-stroke seek time with which the mean seek plus half a turn gives the stated IOPS.
             let mean_share = SeekCurve::new(0.0, 1.0).mean_s();
             let arm_s = (1.0 / iops - 30.0 / number("rpm", 7200.0) - track_s).max(0.0);
             full_s = track_s + arm_s / mean_share;

@@ -1,4 +1,4 @@
-//! Which jobs does the scenario describe? Stages of tasks, what each reads, computes and writes.
+//! Read the jobs of a scenario: stages of tasks, with what each reads, computes and writes.
 
 use assay_spec::{json, Fields, Json};
 
@@ -8,7 +8,7 @@ use crate::scenario::{CpuCosts, DatasetSpec, Input, Job, Output, ShuffleSpec, So
 const TASKS_MAX: u64 = 4_000_000;
 const JOBS_MAX: usize = 1000;
 const STAGES_MAX: usize = 1000;
-/// Of a container's memory, what its heap usually gets.
+/// Usual share of the memory of a container that is its heap.
 const HEAP_SHARE: f64 = 0.8;
 const SORT_BUFFER_BYTES: f64 = 104_857_600.0;
 
@@ -58,7 +58,7 @@ fn job(at: String, item: &Json, before: &[Job], datasets: &[String], storage: &S
     })
 }
 
-/// A list of names as indices of a list.
+/// Return a list of names as indices of another list.
 fn named(fields: &Fields, key: &str, find: &dyn Fn(&String) -> Option<usize>) -> Result<Vec<usize>, String> {
     let mut indices = Vec::new();
     for item in fields.list(key)? {
@@ -255,7 +255,7 @@ fn shuffle(stage: &Fields, memory_bytes: f64) -> Result<ShuffleSpec, String> {
         "factor",
     ];
     let fields = Fields::new(format!("{}shuffle.", stage.at), stage.optional("shuffle").unwrap_or(&empty), &known)?;
-    // A container that states no memory says nothing of its heap either; a usual one is taken.
+    // A usual heap is assumed for containers without a stated memory.
     let usual_heap = if memory_bytes > 1.0 { HEAP_SHARE * memory_bytes } else { 1e9 };
     Ok(ShuffleSpec {
         slow_start: share(&fields, "slow_start", 0.05)?,

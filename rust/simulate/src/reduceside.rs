@@ -1,25 +1,26 @@
-//! The input of a reduce: parallel copies from the maps' nodes into memory or onto disk, with concurrent merges.
+//! The input of a reduce: parallel copies from the nodes of the maps into memory or to disk, with concurrent merges.
 //!
-//! After Hadoop's MergeManagerImpl: a segment goes into memory unless it is more than a share of the buffer; a buffer that is
-//! filled to `merge_share` is merged onto disk; too many files on disk are merged to one; what is in memory at the end is
-//! written out, unless as many files as can be merged at once are there already.
+//! As in Hadoop's MergeManagerImpl: a segment goes into memory unless it is larger than a share of the buffer. A buffer
+//! that is filled to `merge_share` is merged to disk. If too many files are on disk, some are merged into one. At the
+//! end, the data in memory is written to disk, unless the number of files on disk has reached the maximum of one merge.
 
 use crate::activity::{Limit, Use};
 use crate::attempt::{Fetch, File, Reduce, Source, Step, DISK_MERGE, FETCH, MAIN, MEMORY_MERGE};
 use crate::mapside::merge_plan;
 use crate::sim::{Sim, Timer};
 
-/// How long an event fetcher sleeps when nothing is new (EventFetcher.SLEEP_TIME).
+/// Minimum wait of an event fetcher without new events (EventFetcher.SLEEP_TIME), in seconds.
 const POLL_S: f64 = 1.0;
-/// Nor less than this share of the time since its start, and more of it in a stage of many tasks.
+/// Minimum wait as a share of the time since the start of the shuffle; `LARGE_POLL_SHARE` in stages with more than
+/// `LARGE_TASKS` tasks.
 const POLL_SHARE: f64 = 0.01;
 const LARGE_POLL_SHARE: f64 = 0.05;
 const LARGE_TASKS: u32 = 500;
 /// Maximum number of fetches that are simulated separately; beyond it, fetches are grouped.
 const FETCHES: f64 = 100_000.0;
-/// A fetch takes at most this share of the buffer.
+/// Maximum size of a fetch, as a share of the buffer.
 const FETCH_SHARE: f64 = 0.25;
-/// Disks that one fetch is spread over, where each node is fetched from alone; else fetches take them by turns.
+/// Number of disks that serve one fetch if each node is fetched from separately. Otherwise one disk serves it, in turn.
 const SPREAD: usize = 4;
 const FILES_PER_FETCH: u32 = 50;
 
@@ -80,7 +81,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Start as many copies as may run, and see whether everything is there.
+    /// Start as many copies as are allowed, and check whether the shuffle is complete.
     fn fetch_more(&mut self, index: u32) {
         loop {
             let attempt = &self.attempts[index as usize];
@@ -104,7 +105,7 @@ impl Sim<'_> {
         self.check_shuffled(index);
     }
 
-    /// The next source that has enough, and how much to take.
+    /// Return the next source with enough data, and the number of bytes to fetch.
     fn next_source(&self, index: u32) -> Option<(usize, f64)> {
         let attempt = &self.attempts[index as usize];
         let reduce = attempt.reduce.as_ref()?;
@@ -183,7 +184,7 @@ impl Sim<'_> {
         self.run_lane(index, FETCH + lane as u8, 1);
     }
 
-    /// What serving a fetch costs the node that has the data: its page cache or its disks.
+    /// Add the cost of serving a fetch to the node that has the data: its page cache or its disks.
     fn serve(&mut self, server: u32, bytes: f64, segments: f64, position: f64, (turn, spread): (usize, usize)) {
         let node = &self.world.nodes[server as usize];
         let cached = bytes * node.cache.share(1.0, position);
@@ -224,7 +225,7 @@ impl Sim<'_> {
         self.fetch_more(index);
     }
 
-    /// Merges that run during the copies.
+    /// Start a merge during the copies, if one is due.
     fn start_merge(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         let (node, factor) = (attempt.node, attempt.factor);
@@ -288,7 +289,7 @@ impl Sim<'_> {
         self.fetch_more(index);
     }
 
-    /// Nothing is being copied or merged: wait for more, or continue if that was all.
+    /// Without a running copy or merge, wait for more data, or end the shuffle if all data was copied.
     fn check_shuffled(&mut self, index: u32) {
         let now = self.engine.now;
         let attempt = &self.attempts[index as usize];
@@ -316,7 +317,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Everything is copied: write out what is in memory, where that is due.
+    /// End the shuffle: write the data in memory to disk, if required.
     fn shuffled(&mut self, index: u32) {
         let now = self.engine.now;
         let seconds = self.step_seconds(index);
@@ -346,7 +347,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Merges until what is left can be merged while reducing.
+    /// Merge until the remaining files can be merged while reducing.
     pub fn last_merge_ended(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         attempt.step = Step::Sort;
@@ -369,7 +370,7 @@ impl Sim<'_> {
         let merge_s = self.scenario.jobs[job].stages[stage].cpu.merge_s_per_byte;
         self.parts.push(Use::Cpu { node, seconds: plain * share * merge_s * factor });
         self.delete_files(&files);
-        // Of the data as it lies then, what was merged is new, and the rest is where it was.
+        // Afterwards, the merged share of the data is in new files; the rest stays in the old ones.
         let mut left: Vec<File> =
             files.iter().map(|file| File { bytes: file.bytes * (1.0 - share.min(1.0)), ..*file }).collect();
         left.extend(made.iter().map(|file| File { bytes: bytes * share.min(1.0), ..*file }));

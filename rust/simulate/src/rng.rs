@@ -1,7 +1,7 @@
-//! Where does chance come from? Numbers by seed and key, the same on any machine.
+//! Random numbers by seed and key, the same on every machine.
 //!
-//! Only additions, multiplications and divisions of IEEE doubles are used, which every machine rounds alike; the C
-//! library's logarithm and exponential are not.
+//! Only additions, multiplications and divisions of IEEE doubles are used, because every machine rounds them equally.
+//! The logarithm and exponential of the C library differ between machines.
 
 /// Splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -36,7 +36,8 @@ impl Rng {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
-    /// About normal, mean 0 and deviation 1: the sum of twelve uniform ones less six. Never beyond 6.
+    /// An approximately normal number with mean 0 and deviation 1: the sum of twelve uniform numbers, minus 6. Its
+    /// absolute value is at most 6.
     pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
@@ -50,7 +51,7 @@ impl Rng {
     }
 }
 
-/// The exponential by its series on a halved argument, squared back: within 1e-13 for |x| < 50.
+/// The exponential: its series on a halved argument, squared again. Error below 1e-13 for |x| < 50.
 pub fn exp(x: f64) -> f64 {
     let mut halvings = 0;
     let mut small = x;

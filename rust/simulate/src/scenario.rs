@@ -1,4 +1,4 @@
-//! The scenario to simulate: a cluster, the data in its file system, and jobs. All bytes, seconds, bytes/s, cores.
+//! The scenario to simulate: a cluster, the data in its file system, and jobs. Units: bytes, seconds, bytes/s, cores.
 
 use assay_spec::Params;
 
@@ -21,9 +21,9 @@ pub struct Scenario {
     pub fidelity: Fidelity,
     pub detail: Detail,
     pub trace_interval_s: f64,
-    /// Whether each node is observed alone, however many there are.
+    /// Whether each node is observed separately, also in a large cluster.
     pub trace_nodes: bool,
-    /// Whether tasks are given as columns.
+    /// Whether the result has tasks as columns.
     pub task_columns: bool,
     pub pieces: Option<u32>,
     pub cluster: Cluster,
@@ -33,7 +33,7 @@ pub struct Scenario {
     pub failures: Vec<NodeFailure>,
     pub datasets: Vec<DatasetSpec>,
     pub jobs: Vec<Job>,
-    /// What was filled in, in words.
+    /// Assumed values, as text.
     pub assumptions: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub struct DeviceSpec {
 pub struct Storage {
     pub block_bytes: f64,
     pub replication: u32,
-    /// Round robin instead of as HDFS does.
+    /// Whether blocks are placed round-robin instead of as in HDFS.
     pub balanced: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct DatasetSpec {
 pub struct Job {
     pub name: String,
     pub am_memory_bytes: f64,
-    /// Jobs by index.
+    /// Indices of the jobs that must end first.
     pub after: Vec<usize>,
     pub fixed_s: f64,
     pub stages: Vec<Stage>,
@@ -158,7 +158,7 @@ pub struct Stage {
     pub output: Output,
     pub sort: SortSpec,
     pub shuffle: ShuffleSpec,
-    /// Stages of the same job by index, its inputs not among them.
+    /// Indices of the stages of the same job that must end first, without its inputs.
     pub after: Vec<usize>,
 }
 
@@ -168,7 +168,7 @@ pub enum Input {
     Generated {
         bytes: f64,
     },
-    /// `located`: whether the scheduler knows where the data lies.
+    /// `located`: whether the scheduler knows the location of the data.
     Dfs {
         dataset: String,
         bytes: Option<f64>,
@@ -233,14 +233,14 @@ impl Scenario {
     }
 }
 
-/// What can't be simulated, and whose fault that is.
+/// Why a scenario can't be simulated, and what is at fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The scenario says something wrong.
+    /// The scenario is invalid.
     Input(String),
     /// The data does not fit onto the devices.
     DoesNotFit(String),
-    /// It would never end.
+    /// The simulation would not end.
     Impossible(String),
 }
 

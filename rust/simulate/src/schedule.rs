@@ -1,7 +1,8 @@
-//! Which node runs which task, and when does it start? Containers on heartbeats, as YARN's capacity scheduler does.
+//! Assign tasks to nodes: containers on heartbeats, as in the capacity scheduler of YARN.
 //!
-//! A node that has room is offered work when its heartbeat comes: any number of maps whose block it has, and one container
-//! that could be anywhere (`maximum-off-switch-assignments-per-heartbeat`). The master hears of it at its own heartbeat.
+//! At its heartbeat, a node with free resources gets any number of maps whose block it has, and one container that may
+//! run anywhere (`maximum-off-switch-assignments-per-heartbeat`). The ApplicationMaster learns of them at its next
+//! heartbeat.
 
 use crate::activity::Limit;
 use crate::attempt::Attempt;
@@ -10,7 +11,7 @@ use crate::scenario::Input;
 use crate::sim::{Sim, Timer};
 use crate::world::{CONTROL_SALT, TASK_SALT};
 
-/// Idle nodes that are woken for a new request at least.
+/// Minimum number of idle nodes that are woken for a new request.
 const WOKEN_MIN: usize = 64;
 
 /// The next time that is `phase` after a multiple of the interval.
@@ -47,7 +48,7 @@ impl Sim<'_> {
         for task in (0..self.jobs[job].stages[index].tasks).rev() {
             let block = self.first_block(job, index, task);
             if !located {
-                // What the scheduler sees is another file, of as many copies: its nodes are by chance.
+                // The scheduler sees another file with the same number of copies, so its nodes are random.
                 let copies = self.world.datasets[dataset].replicas(block).len();
                 let first = elsewhere.below(local.len());
                 (0..copies).for_each(|copy| local[(first + copy) % self.world.nodes.len()].push(task));
@@ -60,7 +61,7 @@ impl Sim<'_> {
         self.jobs[job].stages[index].local = local;
     }
 
-    /// Nodes that found nothing to do hear of new requests.
+    /// Wake idle nodes for new requests.
     pub fn wake_idle(&mut self, requests: usize) {
         let count = self.idle.len().min(WOKEN_MIN.max(4 * requests));
         let woken: Vec<u32> = self.idle.drain(..count).collect();
@@ -80,7 +81,7 @@ impl Sim<'_> {
         self.engine.timer(at, Timer::Beat(node));
     }
 
-    /// A container's room is free again.
+    /// Free the resources of a container.
     pub fn release(&mut self, node: u32, memory: f64, cores: f64) {
         let host = &mut self.world.nodes[node as usize];
         host.free_memory += memory;
@@ -104,7 +105,7 @@ impl Sim<'_> {
         })
     }
 
-    /// A node's heartbeat: give it what fits.
+    /// Handle the heartbeat of a node: start the containers that fit.
     pub fn beat(&mut self, node: u32) {
         self.world.nodes[node as usize].beat_pending = false;
         if !self.world.nodes[node as usize].alive {
@@ -124,7 +125,7 @@ impl Sim<'_> {
         if could && !host.beat_pending {
             let interval = self.scenario.engine.node_heartbeat_s;
             self.world.nodes[node as usize].beat_pending = true;
-            // Without heartbeats a node that waits for its own blocks asks now and then.
+            // Without heartbeats, a node that waits for tasks with local blocks asks again after an interval.
             let at = self.engine.now + if instant { 0.1 } else { interval };
             self.engine.timer(at, Timer::Beat(node));
         } else if !could && !host.idle {
@@ -145,7 +146,7 @@ impl Sim<'_> {
         })
     }
 
-    /// Allocate one container; false when nothing more may or can run here now.
+    /// Allocate one container; return false if no further one may or can run here now.
     fn give_one(&mut self, node: u32, anywhere: &mut u32) -> bool {
         for job in 0..self.jobs.len() {
             let spec = &self.scenario.jobs[job];
@@ -185,7 +186,7 @@ impl Sim<'_> {
         if !wanted || spec.memory_bytes > host.free_memory || spec.cores > host.free_cores {
             return false;
         }
-        // Reduces must not take the room that the maps need which they wait for.
+        // Reduces must not occupy the resources of the maps for which they wait.
         if let Input::Stages(sources) = &spec.input {
             let stages = &self.jobs[job].stages;
             if sources.iter().any(|&source| stages[source].pending > 0 && stages[source].running == 0) {
@@ -205,7 +206,8 @@ impl Sim<'_> {
         true
     }
 
-    /// A task for this node: one whose block it has, else any if that is allowed and none has been local for a while.
+    /// Choose a task for this node: one whose block it has, else any task if that is allowed and no local task was
+    /// found for a while.
     fn pick(&mut self, job: usize, index: usize, node: u32, anywhere: bool) -> Option<(u32, Locality)> {
         let wait_s = self.scenario.engine.locality_wait_s;
         let now = self.engine.now;
@@ -236,7 +238,7 @@ impl Sim<'_> {
         None
     }
 
-    /// Whether a task that runs anywhere has its block in the node's rack at least.
+    /// Return the locality of a task, which is the rack if a replica of its block is in the rack of the node.
     fn in_rack(&self, job: usize, index: usize, task: u32, node: u32, locality: Locality) -> Locality {
         let dataset = match self.jobs[job].stages[index].dataset {
             Some(dataset) if locality == Locality::Any => dataset,
@@ -252,7 +254,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Reserve a container, and launch the task when the master has heard of it.
+    /// Reserve a container, and launch the task when the ApplicationMaster learns of it.
     pub fn allocate(&mut self, job: usize, index: usize, task: u32, node: u32, locality: Locality, again: bool) {
         let locality = self.in_rack(job, index, task, node, locality);
         let spec = &self.scenario.jobs[job].stages[index];

@@ -1,5 +1,5 @@
-//! What happened in each interval? Amounts spread over the time in which they were moved. A series has a bound: what is
-//! longer has longer intervals.
+//! Time series: amounts spread over the time in which they were moved. The number of intervals is bounded: a longer
+//! series has longer intervals.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ pub type Shared = Rc<RefCell<Series>>;
 #[derive(Clone, Debug)]
 pub struct Series {
     interval_s: f64,
-    /// How many intervals there may be.
+    /// Maximum number of intervals.
     steps: usize,
     values: Vec<f64>,
 }
@@ -53,7 +53,7 @@ impl Series {
         }
     }
 
-    /// Make each two intervals one.
+    /// Merge each pair of intervals.
     fn halve(&mut self) {
         self.interval_s *= 2.0;
         self.values = self.values.chunks(2).map(|pair| pair.iter().sum()).collect();

@@ -1,12 +1,12 @@
-//! Do shares come out as SimGrid has them? Its end times for the same transfers and computations (3.32, model CM02 without
-//! cross traffic; benchmarks/simulator_speed.py runs it) are here as numbers.
+//! Compare shares with SimGrid: its end times for the same transfers and computations (version 3.32, model CM02 without
+//! cross traffic; benchmarks/simulator_speed.py runs it) are the expected numbers.
 
 use crate::activity::{Owner, Use, Wake};
 use crate::engine::Engine;
 
 const OUT: [f64; 6] = [100.0, 100.0, 100.0, 50.0, 200.0, 100.0];
 const IN: [f64; 6] = [100.0, 50.0, 100.0, 100.0, 100.0, 200.0];
-/// From, to, bytes, and when SimGrid has the transfer end.
+/// From, to, bytes, and the end time in SimGrid.
 const TRANSFERS: [(usize, usize, f64, f64); 24] = [
     (4, 1, 180.0, 15.84),
     (0, 1, 118.0, 11.8),
@@ -91,7 +91,8 @@ fn computations_share_cores_as_in_simgrid() {
 fn a_pool_gives_by_weight_and_wastes_nothing() {
     let mut engine = Engine::new(Some(2.0));
     let (heavy, light) = (engine.add_cpu(4.0, 1.0, 3.0, None), engine.add_cpu(4.0, 1.0, 1.0, None));
-    // Two threads on the heavy node want two cores and get 1.5; the light one's single thread gets 0.5, then a whole one.
+    // Two threads on the heavy node request two cores and get 1.5. The single thread of the light node gets 0.5, then a
+    // whole core.
     let activities = vec![
         vec![Use::Cpu { node: heavy, seconds: 3.0 }],
         vec![Use::Cpu { node: heavy, seconds: 3.0 }],

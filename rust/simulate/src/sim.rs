@@ -1,4 +1,4 @@
-//! How do jobs go through a cluster? The state of a simulation, and the loop that carries it on.
+//! The state of a simulation of jobs on a cluster, and its main loop.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::scenario::{Detail, Failure, Input, Output, Scenario, Stage};
 use crate::table::Tables;
 use crate::world::{World, RUN_SALT, SKEW_SALT};
 
-/// Pieces of a task's work, by how many tasks there are.
+/// Number of pieces of a task's work, by the number of tasks.
 const PIECES: [(usize, u32); 4] = [(500, 8), (20_000, 4), (60_000, 2), (usize::MAX, 1)];
 
-/// What the simulation asks to be reminded of.
+/// Timers of the simulation.
 #[derive(Clone, Copy, Debug)]
 pub enum Timer {
     Submit(u32),
@@ -33,9 +33,9 @@ pub enum Timer {
 #[derive(Debug, Default)]
 pub struct StageState {
     pub tasks: u32,
-    /// Bytes that each task reads, as stored; for a shuffle its share of the data. Empty: all alike.
+    /// Stored bytes that each task reads; for a shuffle, its share of the data. Empty: all tasks are equal.
     pub weights: Vec<f64>,
-    /// Of the whole stage, as stored.
+    /// Stored input of the whole stage.
     pub input_bytes: f64,
     pub ready: bool,
     pub ready_at: f64,
@@ -79,7 +79,7 @@ pub struct JobState {
     pub running: bool,
 }
 
-/// What was moved and done, in bytes and numbers.
+/// Counters: bytes moved, and numbers of events.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     pub dfs_read_bytes: f64,
@@ -117,7 +117,7 @@ pub struct Sim<'a> {
     pub parts: Vec<Use>,
     pub total_memory: f64,
     pub idle: Vec<u32>,
-    /// Which task left output where, kept when nodes fail: outputs, node, task.
+    /// The node on which each task left output, recorded if nodes can fail: outputs, node, task.
     pub made_on: Vec<(usize, u32, u32)>,
     pub failed: Option<Failure>,
     pub end_s: f64,
@@ -165,7 +165,7 @@ impl<'a> Sim<'a> {
         Ok(sim)
     }
 
-    /// Carry all jobs out.
+    /// Run all jobs.
     pub fn run(&mut self) -> Result<(), Failure> {
         let first_s = self.fixed(self.scenario.engine.client_start_s);
         self.engine.waited(0.0, Limit::Fixed);
@@ -232,7 +232,7 @@ impl<'a> Sim<'a> {
         self.lane_ended(owner);
     }
 
-    /// A fixed cost of this run.
+    /// Return a fixed cost, drawn for this run.
     pub fn fixed(&self, seconds: f64) -> f64 {
         seconds * self.fixed_factor
     }
@@ -242,7 +242,7 @@ impl<'a> Sim<'a> {
         self.jobs[job].submit_s = self.engine.now;
         for (index, stage) in spec.stages.iter().enumerate() {
             let state = self.stage_state(job, stage)?;
-            // Who waits for a stage that leaves nothing to copy still waits for its tasks.
+            // A stage that depends on this one waits for its tasks, also without output to copy.
             let bytes = match stage.output {
                 Output::Shuffle { ratio, combiner, compression } => {
                     state.input_bytes * self.expansion_of(job, index) * ratio * combiner * compression
@@ -262,7 +262,7 @@ impl<'a> Sim<'a> {
         Ok(())
     }
 
-    /// How many tasks a stage has, and what each reads.
+    /// Return the number of tasks of a stage, and the bytes that each reads.
     fn stage_state(&mut self, job: usize, stage: &Stage) -> Result<StageState, Failure> {
         let mut state = StageState::default();
         let mut usual_tasks = 1;
@@ -339,7 +339,7 @@ impl<'a> Sim<'a> {
         shuffled * stages[index].expand
     }
 
-    /// The master's container has started: what can begin begins.
+    /// Start the first stages, once the container of the ApplicationMaster runs.
     pub fn job_runs(&mut self, job: usize) {
         self.jobs[job].running = true;
         self.jobs[job].start_s = self.engine.now;
@@ -351,7 +351,8 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// Begin a stage that waits for nothing more, and let a reduce ask for as many containers as it may.
+    /// Start a stage without unfinished dependencies, and request the allowed number of containers for a stage of
+    /// reduces.
     pub fn check_ready(&mut self, job: usize, index: usize) {
         let spec = &self.scenario.jobs[job].stages[index];
         let state = &self.jobs[job].stages[index];
@@ -387,7 +388,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// How many reduces the master asks for while maps are left: RMContainerAllocator's ramp-up.
+    /// Number of reduces that the ApplicationMaster requests while maps remain: the ramp-up of RMContainerAllocator.
     fn reduces_allowed(&self, job: usize, index: usize, sources: &[usize], done_share: f64) -> u32 {
         const RAMP_UP_LIMIT: f64 = 0.5;
         let (specs, stages) = (&self.scenario.jobs[job].stages, &self.jobs[job].stages);
@@ -411,7 +412,7 @@ impl<'a> Sim<'a> {
         allowed.min(f64::from(stages[index].tasks)) as u32
     }
 
-    /// A stage's last task has ended.
+    /// Handle the end of the last task of a stage.
     pub fn stage_ended(&mut self, job: usize, index: usize) {
         self.jobs[job].stages[index].end_s = self.engine.now;
         self.jobs[job].stages_left -= 1;

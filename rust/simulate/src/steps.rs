@@ -1,6 +1,6 @@
-//! Which step of a task follows which? The start of its JVM, its steps by turns and side by side, its end.
+//! The order of the steps of a task: the start of its JVM, consecutive and concurrent steps, and its end.
 //!
-//! This module knows the steps of both sides of the shuffle; neither side knows it.
+//! This module calls the steps of both sides of the shuffle; they do not call it.
 
 use crate::activity::{Limit, Owner, Use};
 use crate::attempt::{Step, DISK_MERGE, MAIN, MEMORY_MERGE, SPILL};
@@ -10,7 +10,7 @@ use crate::sim::{Sim, Timer};
 use crate::world::NEVER_CACHED;
 
 impl Sim<'_> {
-    /// The container is there: the JVM starts.
+    /// Start the JVM in the allocated container.
     pub fn launch(&mut self, index: u32) {
         let attempt = &mut self.attempts[index as usize];
         if !attempt.lives {

@@ -1,8 +1,8 @@
 //! The share of its rate that a disk keeps when several streams share it, tabulated from the request model.
 //!
-//! For each number of readers, with and without concurrent write-back, the load of `load.rs` runs on the device's model
-//! for a while in virtual time; what it moved per second is the table. Between the numbers tried, totals are
-//! interpolated. For a disk with an arm this equals `rate / (1 + rate * positioning / window)`.
+//! For each number of readers, with and without concurrent write-back, the load of `load.rs` runs on the model of the
+//! device for some virtual time. The table holds the bytes per second. Totals for other numbers of readers are
+//! interpolated. For a disk with an arm, the share equals `rate / (1 + rate * positioning / window)`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -14,7 +14,8 @@ use assay_spec::Params;
 use crate::load::{DiskSpec, Load, Step};
 
 const READERS: [u32; 8] = [1, 2, 3, 4, 8, 12, 16, 32];
-/// Windows that the streams of a cell get together, and per stream at least; a stream goes elsewhere after a run of them.
+/// Number of windows of all streams of a cell together, and minimum for each stream. A stream changes its offset after
+/// `RUN_WINDOWS` windows.
 const WINDOWS: f64 = 640.0;
 const WINDOWS_EACH: f64 = 30.0;
 const RUN_WINDOWS: f64 = 80.0;
@@ -29,15 +30,15 @@ pub struct Rates {
 #[derive(Debug)]
 pub struct Table {
     spec: DiskSpec,
-    /// Filled in when first asked for.
+    /// Computed at the first use.
     alone: [Cell<Option<Rates>>; READERS.len()],
     with_writes: [Cell<Option<Rates>>; READERS.len()],
     writes: Cell<Option<Rates>>,
-    /// Rate while flash takes writes into its buffer, as a multiple of the sustained one.
+    /// Rate of writes into the burst buffer of flash, as a multiple of the sustained rate.
     pub burst_factor: f64,
     pub burst_bytes: f64,
     pub sustained_write: f64,
-    /// What a jump of the arm costs.
+    /// Time of a seek with its rotational delay, in seconds.
     pub positioning_s: f64,
     pub read_bytes_per_s: f64,
 }
@@ -109,12 +110,12 @@ impl Table {
     }
 }
 
-/// Run the load of one cell and measure after a start.
+/// Run the load of one cell, and measure after a warm-up.
 fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
     let mut load = Load::new(spec, 1);
     let endless = 1e18;
-    // Streams change their offsets now and then, so that no single pair of offsets decides the table. With a second
-    // stream, the next window needs a seek anyway.
+    // Streams change their offsets at intervals, so that no single pair of offsets determines the table. With two
+    // streams, the next window needs a seek anyway.
     let run = if readers > 1 || writes { RUN_WINDOWS * spec.readahead_bytes } else { endless };
     for _ in 0..readers {
         load.read(0.0, endless, run, None);
@@ -146,7 +147,7 @@ fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
     }
 }
 
-/// Tables by what they are made from; a process makes each once.
+/// Tables by their parameters. A process computes each table once.
 #[derive(Debug, Default)]
 pub struct Tables(HashMap<String, Rc<Table>>);
 
@@ -178,7 +179,8 @@ mod tests {
         let table = Table::of(&hdd(120e6, 655_360.0));
         let single = table.rates(1, false).read;
         assert!((single / 120e6 - 1.0).abs() < 0.02, "{single}");
-        // 10 to 20 readers are published to keep 0.48, and were measured to keep 0.55 to 0.57 (docs/reference/devices.md).
+        // For 10 to 20 readers, the published share is 0.48, and measured ones are 0.55 to 0.57
+        // (docs/reference/devices.md).
         for readers in [10, 16, 20] {
             let kept = table.rates(readers, false).read / single;
             assert!((0.48..0.62).contains(&kept), "{readers} readers keep {kept}");

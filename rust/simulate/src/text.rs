@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use assay_spec::json;
 
-/// JSON text that grows by members and elements.
+/// JSON text to which members and elements are appended.
 pub struct Text(pub String);
 
 impl Text {
@@ -30,7 +30,7 @@ impl Text {
             // Writing to a String can't fail.
             let _ = write!(self.0, "{}", value as i64);
         } else if value.is_finite() {
-            // To the nanosecond or the byte: smaller digits are rounding.
+            // Numbers are written to the nanosecond or byte, because smaller digits are rounding errors.
             let _ = write!(self.0, "{value:.9}");
             while self.0.ends_with('0') {
                 self.0.pop();

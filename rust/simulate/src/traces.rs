@@ -1,4 +1,4 @@
-//! What was observed over time? Counters of each node, or of each group of nodes, at even intervals.
+//! Traces: counters of each node or group of nodes at even intervals.
 
 use crate::activity::{Limit, LIMITS};
 use crate::groups::Group;
@@ -33,7 +33,7 @@ pub fn traces(text: &mut Text, sim: &Sim) {
     text.close(']');
 }
 
-/// The longest interval that any series came to.
+/// Return the longest interval of all series.
 fn interval_s(sim: &Sim) -> f64 {
     let mut longest = sim.scenario.trace_interval_s;
     let mut see = |series: &Series| longest = longest.max(series.interval_s());
@@ -54,7 +54,8 @@ fn interval_s(sim: &Sim) -> f64 {
     longest
 }
 
-/// Groups with their numbers of nodes, and the nodes' groups in the order of nodes: group, how many in a row.
+/// Write the groups with their numbers of nodes, and the group of each node, run-length encoded: group, number of
+/// consecutive nodes.
 fn node_groups(text: &mut Text, sim: &Sim) {
     let groups = &sim.world.groups;
     text.open(Some("node_groups"), '{');
@@ -71,7 +72,7 @@ fn node_groups(text: &mut Text, sim: &Sim) {
     text.close('}');
 }
 
-/// Counters of a group: sums over its nodes, but for the time that disks were busy, which is the mean.
+/// Counters of a group: sums over its nodes; for the busy time of disks, the mean.
 fn of_group(text: &mut Text, sim: &Sim, group: &Group, (interval_s, count): (f64, usize)) {
     let mut trace = |subject: &str, metric: &str, value: &dyn Fn(usize) -> f64| {
         text.open(None, '{');

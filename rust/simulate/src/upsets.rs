@@ -1,20 +1,19 @@
-//! Failed nodes and slow tasks: further attempts, during or after the first.
+//! Failed nodes and slow tasks: additional attempts, during or after the first one.
 
 use crate::attempt::Step;
 use crate::scenario::Output;
 use crate::schedule::Locality;
 use crate::sim::{Sim, Timer};
 
-/// How often running tasks are looked through, and how much longer than the mean one may take (DefaultSpeculator waits 15 s
-/// after a speculation, 1 s otherwise).
+/// Interval between checks of the running tasks in seconds, usually and after a speculation (as in DefaultSpeculator).
 const SPECULATE_S: f64 = 1.0;
 const SPECULATE_AFTER_S: f64 = 15.0;
-/// Of the running tasks, at most this share is speculated, and 10 at least.
+/// Maximum share of the running tasks that are speculated, at least 10 tasks.
 const SPECULATE_SHARE: f64 = 0.1;
 const SPECULATE_MIN: usize = 10;
 
 impl Sim<'_> {
-    /// An attempt has ended well: the other ones of its task are killed.
+    /// Kill the other attempts of a task after one succeeded.
     pub fn kill_others(&mut self, winner: u32) {
         let (job, stage, task) = {
             let attempt = &self.attempts[winner as usize];
@@ -40,7 +39,7 @@ impl Sim<'_> {
         self.release(node, spec.memory_bytes, spec.cores);
     }
 
-    /// A node is gone. What it did ends at once; the cluster learns of it later.
+    /// Fail a node. Its work ends at once; the cluster detects the failure later.
     pub fn node_fails(&mut self, index: usize) {
         let node = self.scenario.failures[index].node;
         if !self.world.nodes[node as usize].alive {
@@ -66,7 +65,8 @@ impl Sim<'_> {
         self.engine.timer(at, Timer::NodeLost(node));
     }
 
-    /// The resource manager has given a node up: its attempts and its maps' outputs are made again elsewhere.
+    /// Handle the loss of a node that the ResourceManager has detected: its attempts, and the outputs of its maps, run
+    /// again elsewhere.
     pub fn node_lost(&mut self, node: u32) {
         self.total_memory -=
             self.scenario.cluster.types[self.world.nodes[node as usize].kind as usize].container_memory_bytes;
@@ -100,8 +100,8 @@ impl Sim<'_> {
         self.wake_idle(usize::MAX / 8);
     }
 
-    /// Maps that run again need room, and reduces that wait for them may have taken it all: the last of these give way, as
-    /// RMContainerAllocator preempts them.
+    /// Preempt the last reduces if maps must run again and reduces that wait for them occupy all containers, as
+    /// RMContainerAllocator does.
     fn make_room(&mut self) {
         for job in 0..self.jobs.len() {
             for stage in 0..self.jobs[job].stages.len() {
@@ -141,7 +141,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Maps whose output was on a node run again while anybody needs it.
+    /// Run maps again whose output was on a lost node, if a reduce still needs it.
     fn redo_outputs(&mut self, job: usize, stage: usize, node: u32) {
         let is_shuffle = matches!(self.scenario.jobs[job].stages[stage].output, Output::Shuffle { .. });
         let needed = self.jobs[job].stages.iter().skip(stage + 1).any(|later| later.done < later.tasks);
@@ -164,7 +164,7 @@ impl Sim<'_> {
         self.made_on.retain(|made| !(made.0 == outputs && made.1 == node));
     }
 
-    /// Look for a task that would end later than a new attempt of it.
+    /// Start a speculative attempt of a task that would end later than a new attempt.
     pub fn speculate(&mut self) {
         let mut next = SPECULATE_S;
         let now = self.engine.now;

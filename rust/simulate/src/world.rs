@@ -1,4 +1,4 @@
-//! Which nodes, disks and links are there, and what lies where? The cluster as the simulation sees it.
+//! The cluster in the simulation: nodes, disks, links, and the location of the data.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,17 +24,20 @@ pub const CONTROL_SALT: u64 = 7;
 
 /// A position that no page cache can have.
 pub const NEVER_CACHED: f64 = -1e300;
-/// What write-back takes from a file in its turn: MIN_WRITEBACK_PAGES, 4 MiB (Linux' fs/fs-writeback.c), of which half is
-/// counted, as the file of its checksums has a separate turn; and no more than the file has dirty. How many files share
-/// what is dirty was chosen by what labs measured (docs/explanation/simulator.md).
+/// Bytes that write-back writes from one file before the next file: MIN_WRITEBACK_PAGES, 4 MiB (Linux,
+/// fs/fs-writeback.c), at most the dirty bytes of the file. Half of it counts, because the file with the checksums has
+/// a separate turn. The number of files that share the dirty bytes was chosen by measurements in labs
+/// (docs/explanation/simulator.md).
 const WRITE_TURN_BYTES: f64 = 2_097_152.0;
 const DIRTY_FILES: f64 = 24.0;
-/// Where writers are held, as a share of the limit, by what the limit is of (Linux' mm/page-writeback.c): a device's own,
-/// between background and limit (`dirty_freerun_ceiling`); a node's, between that and the limit (`dirty_setpoint`).
+/// Dirty bytes at which writers are held, as a share of the limit (Linux, mm/page-writeback.c). For the limit of a
+/// device: the middle of background limit and limit (`dirty_freerun_ceiling`). For the limit of a node: the middle of
+/// that and the limit (`dirty_setpoint`).
 const HELD_DEVICE: f64 = 0.75;
 const HELD_NODE: f64 = 0.875;
 
-/// The page cache of a node as a queue: what was put in longest ago goes first. A position is how much had been put in.
+/// The page cache of a node as a queue: the oldest bytes are evicted first. A position is the number of bytes that had
+/// been added.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     pub capacity_bytes: f64,
@@ -42,13 +45,13 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Put a file's bytes in; returns the position of its end.
+    /// Add the bytes of a file; return the position of its end.
     pub fn insert(&mut self, bytes: f64) -> f64 {
         self.inserted_bytes += bytes;
         self.inserted_bytes
     }
 
-    /// Which share of the bytes that end at `position` is still there.
+    /// Return the share of the `bytes` bytes up to `position` that is still cached.
     pub fn share(&self, bytes: f64, position: f64) -> f64 {
         if bytes <= 0.0 || position <= NEVER_CACHED {
             return 0.0;
@@ -68,7 +71,7 @@ pub struct Replica {
 pub struct Dataset {
     pub name: String,
     pub block_bytes: Vec<f64>,
-    /// Where each block's replicas begin; one more than blocks.
+    /// Index of the first replica of each block; one entry more than blocks.
     first: Vec<u32>,
     replicas: Vec<Replica>,
 }
@@ -100,7 +103,7 @@ pub struct Node {
     pub link_in: u32,
     pub link_out: u32,
     pub disks: Vec<u32>,
-    /// Directories in the order of their round robin, as disks.
+    /// Directories in round-robin order, as disks.
     pub dfs: Vec<u32>,
     pub intermediate: Vec<u32>,
     pub next_dfs: u32,
@@ -120,24 +123,24 @@ pub struct Node {
 
 pub struct World {
     pub nodes: Vec<Node>,
-    /// Links out of and into each rack.
+    /// Outgoing and incoming link of each rack.
     uplinks: Vec<(u32, u32)>,
     pub racks: Vec<Vec<u32>>,
     pub datasets: Vec<Dataset>,
     storing: Vec<u32>,
-    /// For each node its place among those that store, or that of the next one that does.
+    /// For each node its index among the nodes that store data, or the index of the next one.
     storing_index: Vec<u32>,
     placement: Rng,
     next_block: u32,
     balanced: bool,
     pub disk_readahead: Vec<f64>,
     pub disk_node: Vec<u32>,
-    /// Which nodes are observed together.
+    /// The groups of nodes that are observed together.
     pub groups: Groups,
     observed: Vec<GroupTraces>,
 }
 
-/// What the nodes of a group add to.
+/// The series of a group, to which its nodes add.
 struct GroupTraces {
     cpu: Shared,
     link_in: Shared,
@@ -275,7 +278,7 @@ impl World {
         });
     }
 
-    /// Put the datasets where HDFS would have.
+    /// Place the datasets as HDFS does.
     fn load(&mut self, scenario: &Scenario) -> Result<(), Failure> {
         for spec in &scenario.datasets {
             if self.storing.is_empty() {
@@ -303,8 +306,8 @@ impl World {
         Ok(())
     }
 
-    /// Where a block's replicas go: the writer's own disk, a node of another rack, another node of that rack, then any
-    /// (BlockPlacementPolicyDefault of HDFS). Directories are taken by turns.
+    /// Choose the replicas of a block: the disk of the writer, a node of another rack, another node of that rack, then
+    /// any node (BlockPlacementPolicyDefault of HDFS). Directories take turns.
     pub fn place_block(&mut self, writer: Option<u32>, replication: u32, bytes: f64, cached: bool) -> Vec<Replica> {
         let mut chosen: Vec<u32> = Vec::with_capacity(replication as usize);
         let count = self.storing.len();
@@ -365,7 +368,7 @@ impl World {
         }
     }
 
-    /// Links that data crosses from one node to another; none within a node.
+    /// Return the links between two nodes; none within a node.
     pub fn path(&self, from: u32, to: u32, mut use_link: impl FnMut(u32)) {
         if from == to {
             return;
@@ -380,7 +383,7 @@ impl World {
     }
 }
 
-/// Directories by turns, those of one disk not in a row.
+/// Return the directories in round-robin order. Directories of one disk do not follow each other.
 fn directories(devices: &[DeviceSpec], disks: &[u32], count: &dyn Fn(&DeviceSpec) -> u32) -> Vec<u32> {
     let most = devices.iter().map(count).max().unwrap_or(0);
     let round = |turn: u32| devices.iter().zip(disks).filter(move |(device, _)| count(device) > turn).map(|(_, &d)| d);
@@ -406,7 +409,7 @@ fn disk_spec(device: &DeviceSpec) -> DiskSpec {
     }
 }
 
-/// The same device at a factor of its speed.
+/// Return the device with its speed multiplied by a factor.
 fn slower(spec: &DiskSpec, factor: f64) -> DiskSpec {
     let mut spec = spec.clone();
     match &mut spec.params {

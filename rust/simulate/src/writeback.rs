@@ -1,9 +1,9 @@
-//! The time at which a writer into the page cache may continue: Linux' dirty pages of one device.
+//! Compute when a writer to the page cache may continue: the dirty pages of one device in Linux.
 //!
-//! A write is done as soon as no more than the limit is dirty; until then its writer waits, first come, first served.
-//! The kernel writes back when more than the background limit is dirty, when a writer waits, or when the data has been
-//! dirty for too long (Documentation/admin-guide/sysctl/vm.rst: dirty_bytes, dirty_background_bytes,
-//! dirty_expire_centisecs; for one device alone Documentation/ABI/testing/sysfs-class-bdi: max_bytes, strict_limit).
+//! A write is done once the dirty bytes are at or below the limit. Until then its writer waits, in the order of
+//! arrival. The kernel writes back while more than the background limit is dirty, while a writer waits, or when data
+//! has been dirty for too long (Documentation/admin-guide/sysctl/vm.rst: dirty_bytes, dirty_background_bytes,
+//! dirty_expire_centisecs; for a single device Documentation/ABI/testing/sysfs-class-bdi: max_bytes, strict_limit).
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ impl WriteBack {
         }
     }
 
-    /// Take a write; true when its writer needs not wait.
+    /// Add a write; return true if its writer does not wait.
     pub fn write(&mut self, now: f64, bytes: f64, part: PartId) -> bool {
         if self.dirty_bytes <= 0.0 {
             self.dirty_since = now;
@@ -51,7 +51,8 @@ impl WriteBack {
         false
     }
 
-    /// So much has reached the device; tell whose wait is over. `slack_bytes` is what counts as rounding.
+    /// Record that `bytes` have reached the device; return the parts that no longer wait. `slack_bytes`: amount that
+    /// counts as rounding.
     pub fn drain(&mut self, bytes: f64, slack_bytes: f64, alive: impl Fn(PartId) -> bool, done: &mut Vec<PartId>) {
         let bytes = bytes.min(self.dirty_bytes);
         self.given_bytes += bytes;
@@ -74,12 +75,12 @@ impl WriteBack {
         }
     }
 
-    /// All that was ever written: a place in the order of writing.
+    /// Total bytes written so far: a position in the order of writing.
     pub fn position(&self) -> f64 {
         self.taken_bytes
     }
 
-    /// A file was deleted that ends at a place in that order: what is dirty of it is less to do.
+    /// Delete a file that ends at a position in this order: its dirty bytes need not be written.
     pub fn forget(&mut self, bytes: f64, position: f64) -> f64 {
         let bytes = bytes.min(self.dirty_bytes - (self.taken_bytes - position)).max(0.0);
         self.dirty_bytes -= bytes;
@@ -87,7 +88,7 @@ impl WriteBack {
         bytes
     }
 
-    /// Whether the kernel writes back now.
+    /// Whether the kernel is writing back.
     pub fn flushes(&mut self, now: f64) -> bool {
         if self.dirty_bytes <= 0.0 {
             return false;
@@ -100,7 +101,7 @@ impl WriteBack {
         self.emptying || !self.waiting.is_empty() || self.dirty_bytes > self.background_bytes + rounding
     }
 
-    /// Bytes until something changes while it writes back.
+    /// Bytes until the next change during write-back.
     pub fn next_bytes(&self) -> f64 {
         let floor = if self.emptying { 0.0 } else { self.background_bytes };
         let waiting = self.waiting.front().map(|&(threshold, _)| threshold - self.given_bytes);
@@ -108,7 +109,7 @@ impl WriteBack {
         waiting.map_or(rest, |bytes| if rest > 0.0 { bytes.min(rest) } else { bytes }).max(0.0)
     }
 
-    /// When it begins to write back by itself.
+    /// Time at which write-back starts without further writes.
     pub fn expires_at(&self) -> f64 {
         if self.dirty_bytes > 0.0 {
             self.dirty_since + self.expire_s

@@ -1,4 +1,4 @@
-//! Which device is described? The parameters of the models in `assay-devices`, checked.
+//! Read and check the description of a device: the parameters of the models in `assay-devices`.
 
 use assay_devices::{HddParams, Model, SsdParams};
 
@@ -23,7 +23,7 @@ impl Params {
     }
 }
 
-/// Read a model of either kind; `at` is the path to it, with a point behind.
+/// Read the model of a hard disk or of flash; `at`: the path to it, with a trailing point.
 pub fn device_model(at: String, item: &Json, size_bytes: u64) -> Result<Params, String> {
     match item.member("kind") {
         Some(Json::Text(kind)) if kind == "hdd" => Ok(Params::Hdd(hdd(at, item, size_bytes)?)),

@@ -1,4 +1,4 @@
-//! What are an object's members? Typed access; what is missing, unknown or out of range is an error with its path.
+//! Typed access to the members of an object. A missing, unknown or out-of-range member is an error with its path.
 
 use crate::json::Json;
 
@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
         Ok(Fields { at, object })
     }
 
-    /// A member that is there and not null.
+    /// Return a member that exists and is not null.
     pub fn optional(&self, key: &str) -> Option<&'a Json> {
         self.object.member(key).filter(|value| **value != Json::Null)
     }

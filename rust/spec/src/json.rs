@@ -1,5 +1,5 @@
-//! What does a JSON text say? Enough of RFC 8259 for a specification that a program wrote; errors name the byte.
-//! Own lines instead of a crate, so that the daemon builds without a registry: see rust/README.md.
+//! Parse JSON: the part of RFC 8259 that a specification written by a program needs. Errors name the byte. It is
+//! written here and not a crate, so that the daemon builds without a registry: see rust/README.md.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Result<Json, String> {
     Ok(value)
 }
 
-/// A text as a JSON string, quotes included.
+/// Return a text as a JSON string, with its quotes.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -96,7 +96,7 @@ impl Parser<'_> {
             self.space();
             let key = self.string()?;
             if members.iter().any(|(known, _)| *known == key) {
-                return Err(self.wrong(&format!("{} is there twice", quoted(&key))));
+                return Err(self.wrong(&format!("{} occurs twice", quoted(&key))));
             }
             if !self.takes(":") {
                 return Err(self.wrong("a colon is missing"));

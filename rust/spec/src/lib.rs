@@ -1,4 +1,4 @@
-//! What does a specification in JSON say? The reader, an object's members with the path to them, and devices.
+//! Read specifications in JSON: the parser, typed access to the members of an object, and devices.
 //!
 //! Every error names the field and what is wrong with it. Shared by the daemon and the simulator, so that one text
 //! describes the same disk to both.

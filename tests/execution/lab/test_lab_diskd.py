@@ -240,7 +240,7 @@ def change(path: str, value: object) -> Any:
         ("devices", [], "devices: at least one is needed"),
         ("devices.0.name", "a/b", "devices[0].name"),
         ("devices.0.name", ".stats", "devices[0].name"),
-        ("devices.1.name", "worker1.hdd1", "devices[1].name: worker1.hdd1 is there twice"),
+        ("devices.1.name", "worker1.hdd1", "devices[1].name: worker1.hdd1 occurs twice"),
         ("devices.0.size", 1000, "devices[0].size: 1000 is not a positive multiple of 512"),
         ("devices.0.size", 1.5, "devices[0].size: must be a whole number"),
         ("devices.0.image", "/proc/nowhere/x.img", "can't use the image, /proc/nowhere/x.img"),

@@ -6,11 +6,11 @@ use assay_devices::{Completion, Device, Kind, Model, Ns, Request};
 
 pub const SECOND: Ns = 1_000_000_000;
 
-/// Where a client's next request goes.
+/// Offset of the next request of a client.
 pub enum Pattern {
-    /// On and on from here.
+    /// Sequential from this offset.
     Sequential(u64),
-    /// Anywhere in this many first bytes, at multiples of the request's size.
+    /// Random within this number of bytes from the start, at multiples of the request size.
     Random(u64),
 }
 
@@ -19,7 +19,7 @@ pub struct Client {
     pub pattern: Pattern,
     pub bytes: u64,
     pub depth: usize,
-    /// Between a completion and the next request.
+    /// Pause between a completion and the next request.
     pub pause: Ns,
 }
 
@@ -35,7 +35,7 @@ pub fn random(kind: Kind, span: u64, bytes: u64, depth: usize) -> Client {
     Client { kind, pattern: Pattern::Random(span), bytes, depth, pause: 0 }
 }
 
-/// What a run gave: bytes and requests per second over all clients, and how long requests took.
+/// Results of a run: bytes and requests per second over all clients, and the durations of requests.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     pub bytes_per_s: f64,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub completions: Vec<Completion>,
 }
 
-/// xorshift64*, Vigna 2016: tests need the same numbers everywhere.
+/// xorshift64*, Vigna 2016: tests need the same numbers on every machine.
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -57,7 +57,7 @@ impl Numbers {
     }
 }
 
-/// Let the clients work on the device for `duration`; only what completes in it counts.
+/// Run the clients on the device for `duration`; only completions in this time count.
 pub fn drive(device: &mut Model, clients: &mut [Client], duration: Ns) -> Outcome {
     let mut numbers = Numbers(42);
     let mut flying: HashMap<u64, (usize, Ns)> = HashMap::new();

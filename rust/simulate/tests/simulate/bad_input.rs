@@ -1,4 +1,4 @@
-//! What can't be simulated is refused in clear words, and nothing ever panics.
+//! Scenarios that can't be simulated are refused with a clear message, and nothing panics.
 
 use crate::support::{Case, HDD, SSD};
 use assay_simulate::{answer, Tables};
@@ -52,7 +52,7 @@ fn what_is_no_scenario_is_refused() {
     }
 }
 
-/// Each number of a good scenario in turn becomes something else: refused or simulated, never a panic.
+/// Each number of a valid scenario in turn is replaced: the scenario is refused or simulated, never a panic.
 #[test]
 fn no_number_makes_it_panic() {
     let good = Case { bytes: 20e6, maps: 2, reduces: 2, nodes: 2, ..Case::new(SSD) }.json();

@@ -1,4 +1,4 @@
-//! Tests of whole scenarios, as the program answers them.
+//! Tests of whole scenarios with the answers of the program.
 
 mod agreement;
 mod bad_input;

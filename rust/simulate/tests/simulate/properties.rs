@@ -1,9 +1,9 @@
-//! What must hold whatever is simulated: bytes are kept, more is not slower, the same is the same.
+//! Properties of every simulation: no byte is lost, more hardware is not slower, the same seed gives the same result.
 
 use crate::support::{list, number, Case, HDD, SSD};
 
 #[test]
-fn every_byte_goes_its_way_once() {
+fn every_byte_is_moved_and_counted_once() {
     for fidelity in ["flows", "requests"] {
         for model in [HDD, SSD] {
             let case = Case { fidelity, detail: "tasks", ..Case::new(model) };
@@ -20,7 +20,7 @@ fn every_byte_goes_its_way_once() {
             // Read from disks: input that was not cached. Shuffled data fits into the page caches.
             let read = counter("disk_read_bytes");
             assert!((read / case.bytes - 1.0).abs() < 0.05, "{fidelity}: {read} read");
-            // Written: copies and intermediate data, less what was dirty at the end or deleted before.
+            // Written: copies and intermediate data, without the bytes that were dirty at the end or deleted before.
             let most = counter("dfs_replica_write_bytes") + counter("intermediate_write_bytes");
             let written = counter("disk_write_bytes");
             assert!(written <= most * 1.001 && written > 0.9 * most, "{fidelity}: {written} of {most} written");
@@ -43,7 +43,7 @@ fn the_same_scenario_has_the_same_result_and_another_seed_another() {
     assert_ne!(case.seconds(), Case { seed: 2, ..case.clone() }.seconds());
 }
 
-/// Mean over seeds, as a single one has its luck with placement.
+/// Mean over seeds, because the time with a single seed depends on its random placement.
 fn mean_s(case: &Case) -> f64 {
     (1..=6).map(|seed| Case { seed, ..case.clone() }.seconds()).sum::<f64>() / 6.0
 }

@@ -1,4 +1,4 @@
-//! Scenarios for tests, and results read back.
+//! Scenarios for tests, and access to their results.
 
 use assay_simulate::{answer, Tables};
 use assay_spec::{json, Json};
@@ -6,7 +6,7 @@ use assay_spec::{json, Json};
 pub const HDD: &str = r#"{"kind":"hdd","read_bytes_per_s":6e6,"write_bytes_per_s":6e6,"inner_share":0.55,"seek_track_s":0.001,"seek_full_s":0.014,"rpm":7200,"write_cache_bytes":3000000}"#;
 pub const SSD: &str = r#"{"kind":"ssd","read_bytes_per_s":25e6,"write_bytes_per_s":23e6}"#;
 
-/// A small cluster and a sort on it; each member can be said otherwise.
+/// A small cluster with a sort. Each member can be overridden.
 #[derive(Clone)]
 pub struct Case {
     pub nodes: u32,

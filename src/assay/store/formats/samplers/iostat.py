@@ -203,7 +203,7 @@ def _growth(report: Mapping[str, Any], cores: int | None, interval_s: float) -> 
         if not isinstance(name, str) or not name:
             raise FormatError('a device has no name ("disk_device")')
         if name in names:
-            raise FormatError(f"device {name} is there twice")
+            raise FormatError(f"device {name} occurs twice")
         names.add(name)
         _check_units(row)
         devices, values = _disk(row, interval_s)

@@ -194,7 +194,7 @@ def _add(into: Growth, subject: str, metric: str, figure: float | None, factor: 
     if figure is None:
         return
     if (subject, metric) in into:
-        raise FormatError(f"{subject} is there twice")
+        raise FormatError(f"{subject} occurs twice")
     into[subject, metric] = figure * factor
 
 
