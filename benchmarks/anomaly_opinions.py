@@ -2,7 +2,7 @@
 
 Reads ALOJA's ``execs`` table. Labels: all runs are treated as valid, and flags are compared with ALOJA's flag.
 Injected: some of the valid runs are changed: ended after 5 to 15, 5 to 60 or 30 to 120 s, or slowed down 1.3, 2 or 5
-times. Recall counts the changed runs, false alarms the others. The dump contains odd runs already: the row without
+times. Recall counts the changed runs, false alarms the others. The dump already contains outliers: the row without
 changes counts them. The last tables have clusters with different noise, drawn from a formula.
 
 Run it with ``python benchmarks/anomaly_opinions.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown.
@@ -41,7 +41,7 @@ CHANGES: dict[str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[
 
 
 def flagged(table: RunTable) -> dict[str, Mask]:
-    """Return what each opinion calls odd, and what either does."""
+    """Return the outliers of each method, and of either."""
     first, not_done = (np.zeros(len(table), dtype=np.bool_) for _ in range(2))
     anomalies = find_anomalies(table)
     first[anomalies.positions] = True
@@ -61,7 +61,7 @@ def _row(name: str, flags: dict[str, Mask], true: Mask) -> None:
 
 
 def _header(names: list[str]) -> None:
-    print("\n| what | odd runs | " + " | ".join(f"{n}: recall | precision | false alarms" for n in names) + " |")
+    print("\n| what | outliers | " + " | ".join(f"{n}: recall | precision | false alarms" for n in names) + " |")
     print("|---|---|" + "---|" * (3 * len(names)))
 
 

@@ -168,7 +168,7 @@ def regrets(estimate: Floats, truth: Floats, options: Options, split: Split) -> 
 
 
 def outcome(runs: CloudRuns, options: Options, split: Split, method: Method) -> Outcome:
-    """Return how a method does on a split. Measured medians of options that are not left out are known."""
+    """Return the results of a method on a split. Medians of the options that are not left out are known."""
     left = np.flatnonzero(split.left)
     known = np.flatnonzero(~split.left[options.of_run])
     estimates = method(runs, known, options.row[left])

@@ -252,7 +252,7 @@ QUESTIONS: dict[str, Question] = {
 
 
 SLOW = "changes"
-"""Questions that begin so take ten times as long and are asked of a fifth of the repositories."""
+"""Beginnings of the questions that take ten times as long; they are asked of a fifth of the repositories."""
 WITHHELD_AT = 1.3
 """The true gain at which verdicts that are not given are counted."""
 
@@ -314,7 +314,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repositories", type=int, default=500)
-    parser.add_argument("--only", default="", help="only questions that begin so")
+    parser.add_argument("--only", default="", help="Only questions whose name begins with this text.")
     parser.add_argument("--equal", action="store_true", help="only where nothing differs")
     asked = parser.parse_args()
     names = [name for name in QUESTIONS if name.startswith(asked.only)]

@@ -183,7 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repositories", type=int, default=500)
     parser.add_argument("--configurations", type=int, default=60)
-    parser.add_argument("--only", default="", help="only worlds that begin so")
+    parser.add_argument("--only", default="", help="Only worlds whose name begins with this text.")
     asked = parser.parse_args()
     print(
         "| what matters | any factor said to matter that does not | a pair, of each | another is said to matter most "

@@ -127,7 +127,7 @@ def as_run(asked: SimulationRequest, simulated: SimulationResult) -> tuple[Run, 
 
 
 def seen(asked: SimulationRequest, seed: int) -> Seen | None:
-    """Return what is said of a run and what is so; None where nothing can be said."""
+    """Return the stated and the true limit of a run; None where neither can be stated."""
     every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
     details = ["traces", *["duration"] * (len(every) - 1)]
     scenarios = [

@@ -127,7 +127,7 @@ def main() -> None:
     common = {"experiments": options.experiments, "seed": options.seed}
     print(f"{options.experiments} experiments, {options.resamples} resamples, seed {options.seed}\n")
     print("| log ratios | matched groups | Student's t | percentile | BCa |\n|---|---|---|---|---|")
-    for kind in ("normal", "skewed", "one in twenty far off"):
+    for kind in ("normal", "skewed", "one in twenty an outlier"):
         for n in (3, 5, 10, 20, 50, 200):
             shares = over_groups(n, kind=kind, resamples=options.resamples, **common).by_method
             print(f"| {kind} | {n} | " + " | ".join(f"{share:.1%}" for share in shares.values()) + " |")

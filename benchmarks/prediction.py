@@ -318,7 +318,7 @@ def of_dump(table: RunTable, repeats: int) -> None:
 
 
 def corrected(logs: Floats, truth: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Return what is said with each group's median miss taken away: an oracle's, as it has seen the truth."""
+    """Return the predictions without the median error of each group, which only an oracle knows."""
     result = logs.copy()
     for group in np.unique(groups):
         result[groups == group] += np.median((truth - logs)[groups == group])

@@ -75,7 +75,7 @@ SURE = 0.9
 
 @dataclass(frozen=True)
 class World:
-    """What is so in one world: by cluster (row), times by workload in seconds and money over the years."""
+    """The truth in one world: by cluster (row), times by workload in seconds, and money over the years."""
 
     times_s: Array
     bills: Array
@@ -83,8 +83,8 @@ class World:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question with its answer, and what worlds need of it."""
+class AnsweredQuestion:
+    """One question with its answer, and the search from which worlds are drawn."""
 
     question: RecommendRequest
     answer: Recommendation
@@ -92,8 +92,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One answer in one world. ``regret``: what the recommended costs beyond the best, a share; inf: a limit broke."""
+class ScoredAnswer:
+    """One answer in one world. ``regret``: additional cost over the best, a share; inf: a limit was exceeded."""
 
     claimed: float
     best: bool
@@ -111,7 +111,7 @@ class Judged:
 
 
 def drawn_question(rng: Rng) -> tuple[RecommendRequest, PriceBook]:
-    """Return what is asked, with prices."""
+    """Return a random question, with prices."""
     node = float(rng.uniform(2_000, 8_000))
     amounts = {"node": node, "low": node * 0.85, "high": node * 1.3}
     amounts |= {"ssd": float(rng.uniform(100, 1_500)), "port": float(rng.uniform(50, 800))}
@@ -125,8 +125,8 @@ def drawn_question(rng: Rng) -> tuple[RecommendRequest, PriceBook]:
     return question, prices_of(text, "drawn")
 
 
-def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[World]:
-    """Yield worlds of what the answer says is uncertain."""
+def worlds(asked: AnsweredQuestion, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[World]:
+    """Yield worlds, drawn from the uncertainty that the answer states."""
     search, works = asked.search, asked.search.works
     rows, profile = search.rows, search.profile
     option = search.candidates.machines[0].option
@@ -150,7 +150,7 @@ def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[
 
 
 def _doublings(search: ClusterSearch) -> Array:
-    """Return how often data on a worker, and workers, doubled beyond what was learned: rows × workloads."""
+    """Return the doublings of the data per worker, and of the workers, beyond the learned range: rows × workloads."""
     learned, workers = search.profile.learned, search.candidates.workers[search.rows].astype(np.float64)
     beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
     columns = []
@@ -170,8 +170,8 @@ def _rates(book: Priced, rng: Rng) -> Array:
     return rates
 
 
-def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
-    """Hold an answer against one world."""
+def judged(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer:
+    """Compare an answer with one world."""
     search, limits = asked.search, asked.search.constraints
     day_s = world.times_s @ search.per_day
     kept = day_s <= DAY_S
@@ -190,7 +190,7 @@ def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
     alike = winner == hardware_of(chosen.levels)
     runner_up = answer.runner_up is not None and winner == hardware_of(answer.runner_up.levels)
     feasible = bool(np.isfinite(allowed[first]))
-    return Judged(
+    return ScoredAnswer(
         claimed=chosen.hardware_probability,
         best=feasible and alike,
         too_close=answer.too_close,
@@ -211,7 +211,7 @@ def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
     )
 
 
-def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[Judged] | None]:
+def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[ScoredAnswer] | None]:
     """Yield the judgements of each question in ``worlds_each`` worlds; None where nothing was recommended."""
     rng, profile, catalogue = np.random.default_rng(seed), shipped_profile(), catalogue_of(CATALOGUE)
     every = candidates(catalogue)
@@ -220,28 +220,24 @@ def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[Jud
             question, book = drawn_question(rng)
             answer = recommend(question, catalogue, book, TimeSources(profile), pool)
             search = start_search(question, every, book, profile, pool)
-            asked = Asked(question, answer, search)
+            asked = AnsweredQuestion(question, answer, search)
             if answer.chosen is None:
                 yield None
                 continue
             yield [judged(asked, answer.chosen, world) for world in worlds(asked, pool, worlds_each, rng)]
 
 
-def lines(answers: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, str]]:
-    """Yield what is said, how often it should be so, and how often it is."""
+def lines(answers: Sequence[list[ScoredAnswer] | None]) -> Iterator[tuple[str, str, str]]:
+    """Yield each statement with its stated and its actual frequency."""
     every = [item for answer in answers if answer is not None for item in answer]
-    yield (
-        "something is recommended, of all questions",
-        "–",
-        f"{np.mean([answer is not None for answer in answers]):.1%}",
-    )
+    yield ("questions with a recommendation", "–", f"{np.mean([answer is not None for answer in answers]):.1%}")
     claimed = float(np.mean([item.claimed for item in every]))
     yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([item.best for item in every]):.1%}"
     for low, high in ((0.0, 0.5), (0.5, SURE), (SURE, 1.01)):
         answer = [item for item in every if low <= item.claimed < high]
         if answer:
             mean_claim = float(np.mean([item.claimed for item in answer]))
-            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is said ({len(answer)})"
+            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is stated ({len(answer)})"
             yield name, f"{mean_claim:.1%}", f"{np.mean([item.best for item in answer]):.1%}"
     firm = [item for item in every if not item.too_close]
     if firm:
@@ -263,26 +259,26 @@ def lines(answers: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, st
         yield "too close to call: the best is one of the two named", f"{two:.1%}", f"{named:.1%}"
     yield "extrapolated", "-", f"{np.mean([item.extrapolated for item in every]):.1%}"
     mean_claim = float(np.mean([item.claimed_keep for item in every]))
-    yield "it keeps every limit", f"{mean_claim:.1%}", f"{np.mean([item.kept for item in every]):.1%}"
-    yield "a day's work takes what its interval says", "90.0%", f"{np.mean([item.holds_time for item in every]):.1%}"
+    yield "it meets every limit", f"{mean_claim:.1%}", f"{np.mean([item.kept for item in every]):.1%}"
+    yield "the time of a day's work is in its interval", "90.0%", f"{np.mean([item.holds_time for item in every]):.1%}"
     runs = [held for item in every for held in item.holds_runs]
-    yield "a run takes what its interval says", "90.0%", f"{np.mean(runs):.1%}"
-    yield "it costs what its interval says", "90.0%", f"{np.mean([item.holds_bill for item in every]):.1%}"
+    yield "the time of a run is in its interval", "90.0%", f"{np.mean(runs):.1%}"
+    yield "the cost is in its interval", "90.0%", f"{np.mean([item.holds_bill for item in every]):.1%}"
     regrets = np.array([item.regret for item in every])
     worst = float(np.quantile(regrets, 0.95, method="lower"))
-    shown = "a limit breaks" if math.isinf(worst) else f"{worst:.1%}"
-    yield "beyond the best it costs or takes: mean of those in time", "–", f"{regrets[np.isfinite(regrets)].mean():.1%}"
-    yield "the same, one in twenty is worse than", "–", shown
+    shown = "a limit is exceeded" if math.isinf(worst) else f"{worst:.1%}"
+    yield "regret, mean over the answers that meet every limit", "–", f"{regrets[np.isfinite(regrets)].mean():.1%}"
+    yield "regret, 95th percentile", "–", shown
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--questions", type=int, default=100)
-    parser.add_argument("--worlds", type=int, default=10, help="of each question")
+    parser.add_argument("--worlds", type=int, default=10, help="Worlds of each question.")
     options = parser.parse_args()
     answers = list(judgements(options.questions, options.worlds, seed=9))
-    print("| what is said | said to be so in | is so in |\n|---|---|---|")
+    print("| statement | stated frequency | actual frequency |\n|---|---|---|")
     for cells in lines(answers):
         print("| " + " | ".join(cells) + " |")
 

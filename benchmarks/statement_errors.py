@@ -38,7 +38,7 @@ SCATTER = 0.05
 Rng = np.random.Generator
 Array = NDArray[np.float64]
 Outcome = tuple[bool, float]
-"""Whether any statement of an answer is wrong, and the share of what is true that it says (NaN: there is nothing)."""
+"""Whether any statement of an answer is wrong, and the share of true effects that it states (NaN: none exists)."""
 NO_VALUE = float("nan")
 MAPS, COMPRESS = "mapreduce.tasktracker.map.tasks.maximum", "mapreduce.map.output.compress"
 
@@ -97,7 +97,7 @@ def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
 
 
 def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
-    """The same, but for the first level, which is ``gain`` times as fast: it must stay, the others should go."""
+    """As :func:`of_speedup`, but only the first level is ``gain`` times as fast. It alone should remain."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + effects
@@ -182,7 +182,7 @@ def _tenth_dearer(configurations: RunTable) -> Array:
 
 
 def of_few(rng: Rng, gain: float) -> Outcome:
-    """A plan's three repetitions on three layouts and two workloads: what page one of a report says is the fastest."""
+    """A plan's three repetitions on three layouts and two workloads: the fastest layout by page one of a report."""
     made = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
         for name in ("terasort", "wordcount")
@@ -195,7 +195,7 @@ def of_few(rng: Rng, gain: float) -> Outcome:
 
 
 def of_jobs(rng: Rng, gain: float) -> Outcome:
-    """Two layouts of one price, ten runs of each of three jobs: does a job cost less on the second one?"""
+    """Two layouts of one price, ten runs of each of three jobs: whether a job costs less on the second one."""
     made = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
         for name in ("terasort", "wordcount", "sort")
@@ -210,7 +210,7 @@ def of_jobs(rng: Rng, gain: float) -> Outcome:
 
 
 def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Outcome:
-    """Four layouts of one price; the first is ``gain`` times as fast. Is it named the cheapest without a tie?"""
+    """Four layouts of one price; the first is ``gain`` times as fast: whether it is the cheapest without a tie."""
     codes = np.repeat(np.arange(configurations), runs)
     cheapest = decision_on_costs(codes, times(rng, -np.log(gain) * (codes == 0)), rng).cheapest
     sure = cheapest is not None and not cheapest.ties
@@ -228,7 +228,7 @@ def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5)
 
 
 def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
-    """The same; the first run ends ``gain`` times too soon, as one that did nothing."""
+    """As :func:`of_anomalies`, but the first run ends ``gain`` times too soon, as a run that did nothing."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.2, configurations), runs)
     logs[0] -= np.log(gain)
@@ -256,7 +256,7 @@ def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 10
 
 
 def _of_kind(table: RunTable, kind: Kind, gain: float) -> Outcome:
-    """Hold the flags of one kind against the truth: the first run is odd, or none is."""
+    """Compare the flags of one kind with the truth: the first run is an outlier, or none is."""
     flagged = set(find_anomalies(table).of_kind(kind).tolist())
     return bool(flagged - ({0} if gain > 1 else set())), float(0 in flagged) if gain > 1 else NO_VALUE
 
@@ -283,7 +283,7 @@ QUESTIONS: dict[str, tuple[Callable[[Rng, float], Outcome], tuple[float, ...]]] 
 
 
 def rates(name: str, *, repositories: int, seed: int) -> Iterator[tuple[float, float, float]]:
-    """Yield for each effect the share of repositories with a wrong statement, and of what is true that is said."""
+    """Yield for each effect the share of repositories with a wrong statement, and of true effects stated."""
     ask, gains = QUESTIONS[name]
     rng = np.random.default_rng(seed)
     for gain in gains:
@@ -296,10 +296,10 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repositories", type=int, default=500)
-    parser.add_argument("--only", default="", help="only questions that begin so")
+    parser.add_argument("--only", default="", help="Only questions whose name begins with this text.")
     asked = parser.parse_args()
     repositories = asked.repositories
-    print("| question | true effect | any statement wrong | what is true is said |\n|---|---|---|---|")
+    print("| question | true effect | any statement wrong | true effect is stated |\n|---|---|---|---|")
     for name in (name for name in QUESTIONS if name.startswith(asked.only)):
         for gain, wrong, power in rates(name, repositories=repositories, seed=3):
             print(f"| {name} | {gain:g} | {wrong:.1%} | {'–' if np.isnan(power) else f'{power:.1%}'} |", flush=True)

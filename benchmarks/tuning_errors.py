@@ -51,7 +51,7 @@ def equal(rng: Rng, at: Array) -> Array:
 
 
 def one_gain(gain: float, rng: Rng, at: Array) -> Array:
-    """Return log times of which one name's levels, on the side where the plan's own is not, are faster."""
+    """Return log times in which some levels of one name, not including the plan's level, are faster."""
     column = at[:, int(rng.integers(at.shape[1]))]
     edges = np.unique(column)
     edge = float(rng.choice((edges[1:] + edges[:-1]) / 2))
@@ -106,7 +106,7 @@ class Judged:
 
 
 def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Judged:
-    """Return what a tuning of this surface says."""
+    """Return the result of a tuning of this surface."""
     defaults = tuner.space.levels(0)
     over = {dimension.name: list(dimension.levels) for dimension in tuner.space.dimensions}
     described = {"workload": "terasort", "over": over, "defaults": defaults, "budget": BUDGET, "pairs": PAIRS}
@@ -191,7 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--surfaces", type=int, default=500)
     parser.add_argument("--strategy", type=Strategy, default=Strategy.BAYESIAN, choices=list(Strategy))
-    parser.add_argument("--only", default="", help="only surfaces that begin so")
+    parser.add_argument("--only", default="", help="Only surfaces whose name begins with this text.")
     asked = parser.parse_args()
     print(
         "| surface | wrong: faster or slower, and is not | rightly called faster | nothing faster found | ends unsaid "

@@ -35,12 +35,12 @@ NOISES = ("log-normal", "unequal", "skewed", "outliers", "drift", "first run", "
 
 
 def order_of(n: int) -> NDArray[np.bool_]:
-    """Return for each run in its turn whether it is of the candidate: A B, B A, A B, …"""
+    """Return for each run, in the order of execution, whether it is of the candidate: A B, B A, A B, …"""
     return np.array([bool(block % 2) ^ bool(turn) for block in range(n) for turn in range(2)])
 
 
 def noise_of(kind: str, rng: np.random.Generator, candidate: NDArray[np.bool_]) -> Array:
-    """Return what is added to each run's log time."""
+    """Return the noise that is added to the log time of each run."""
     runs = len(candidate)
     scatter: Array = rng.normal(0, SCATTER, runs)
     match kind:

@@ -54,7 +54,7 @@ class Explained:
 
 
 def explained(first: SimulationRequest, other: SimulationRequest, cause: str, rng: np.random.Generator) -> Explained:
-    """Return what is said of a pair; the second of them has the cause."""
+    """Return the stated reasons for a pair of runs; the second run has the cause."""
     sides = []
     for label, asked in (("A", first), ("B", other)):
         longer = math.exp(rng.normal(0, SCATTER))

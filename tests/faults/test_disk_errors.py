@@ -107,7 +107,7 @@ FAILING_STEPS = {
 
 @needs_simulator
 @pytest.mark.parametrize(("number", "part", "calls"), FAILING_STEPS.values(), ids=FAILING_STEPS)
-def test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing(
+def test_a_disk_error_ends_the_call_with_a_message_and_loses_nothing(
     disturbed: Disturbed, number: int, part: str, calls: int
 ) -> None:
     disturbed.layer.fail(number, part, calls)

@@ -127,7 +127,7 @@ def maven_repository() -> Iterator[str]:
         thread.join()
 
 
-def test_a_wheel_is_for_its_platform_and_tells_its_commit(installed: Installed) -> None:
+def test_a_wheel_is_for_its_platform_and_states_its_commit(installed: Installed) -> None:
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     assert installed.wheel.name == f"assay-{__version__}-py3-none-{platform}.whl"
     assert installed.run("--version") == f"assay {installation().version}\n"

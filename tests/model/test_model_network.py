@@ -19,7 +19,7 @@ from assay.text.codes import network_text
         ("rack", None),
     ],
 )
-def test_a_name_tells_the_kind_of_a_network_by_its_beginning(name: str, kind: NetworkKind | None) -> None:
+def test_the_beginning_of_a_name_states_the_kind_of_a_network(name: str, kind: NetworkKind | None) -> None:
     assert network_kind_of_name(name) is kind
 
 

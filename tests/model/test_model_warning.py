@@ -40,7 +40,7 @@ def test_the_code_decides_and_not_the_words() -> None:
 
 
 @pytest.mark.parametrize("warnings", [["words", 3], [{"code": "no such", "words": ""}], {"a": 1}, "words"])
-def test_damaged_warnings_are_an_error_in_words(warnings: object) -> None:
+def test_damaged_warnings_are_an_error_with_a_message(warnings: object) -> None:
     stored = json.loads(encode_run(make_run(1)))
     with pytest.raises(RepositoryError, match="damaged"):
         decode_run(json.dumps(stored | {"warnings": warnings}).encode())

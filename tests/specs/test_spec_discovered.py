@@ -57,7 +57,7 @@ def test_discover_and_check_say_the_same_of_a_survey(tmp_path: Path, changes: di
     assert "guessed" not in line or link.message in text
 
 
-def test_alike_hosts_become_one_type_and_the_first_is_guessed_to_lead(tmp_path: Path) -> None:
+def test_equal_hosts_become_one_type_and_the_first_is_assumed_to_be_the_master(tmp_path: Path) -> None:
     cluster, text, notes = written(tmp_path, [survey(f"w{n}") for n in range(1, 5)])
     assert cluster.master.name == "master"
     assert cluster.master.address is not None
@@ -129,7 +129,7 @@ def test_a_mount_in_which_the_user_may_not_write_is_a_note(tmp_path: Path) -> No
     assert notes == ["w1: alice may not write to /data1; let root make it a folder there"]
 
 
-def test_the_users_words_are_stronger_than_guesses(tmp_path: Path) -> None:
+def test_options_of_the_user_override_guesses(tmp_path: Path) -> None:
     cluster, text, _ = written(tmp_path, [survey("w1"), survey("w2")], DiscoveryOptions("rack", "w2", "bench/assay"))
     assert (cluster.name, cluster.master.address and cluster.master.address.host) == ("rack", "w2")
     assert cluster.workers[0].type.devices[0].directory == "/data1/bench/assay"

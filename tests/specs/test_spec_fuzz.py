@@ -125,7 +125,7 @@ def damaged(draw: st.DrawFn, text: str) -> str:
 @pytest.mark.parametrize("name", list(FILES))
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_damaged_file_loads_or_is_refused_in_words(folder: Path, name: str, data: st.DataObject) -> None:
+def test_a_damaged_file_loads_or_is_refused_with_a_message(folder: Path, name: str, data: st.DataObject) -> None:
     text = data.draw(st.composite(lambda draw: damaged(draw, TEXTS[name]))())
     check(folder, name, text.encode("utf-8"))
 
@@ -145,7 +145,9 @@ JUNK = st.recursive(
 @pytest.mark.parametrize("name", list(FILES))
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_value_in_any_place_loads_or_is_refused_in_words(folder: Path, name: str, data: st.DataObject) -> None:
+def test_any_value_in_any_place_loads_or_is_refused_with_a_message(
+    folder: Path, name: str, data: st.DataObject
+) -> None:
     document = YAML(typ="safe", pure=True).load(TEXTS[name])
     path = data.draw(st.sampled_from(_paths(document)[1:]))
     holder = document
@@ -160,5 +162,5 @@ def test_any_value_in_any_place_loads_or_is_refused_in_words(folder: Path, name:
 @pytest.mark.parametrize("name", list(FILES))
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
-def test_arbitrary_bytes_are_refused_in_words(folder: Path, name: str, content: bytes) -> None:
+def test_arbitrary_bytes_are_refused_with_a_message(folder: Path, name: str, content: bytes) -> None:
     check(folder, name, content)

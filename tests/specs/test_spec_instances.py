@@ -94,7 +94,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_read_or_refused_in_words(text: str) -> None:
+def test_any_text_is_read_or_refused_with_a_message(text: str) -> None:
     for whole in (text, f"{HEADER}\n{text}"):
         with contextlib.suppress(SpecificationError):
             parse_instances(whole, "t.csv")

@@ -93,7 +93,7 @@ USERS = (
         (
             "execution/engines/hadoop/deployment/test_engines_restart.py::test_unchecked_output_is_not_called_wrong",
             "workloads/test_workloads_failed_checker.py::"
-            "test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing",
+            "test_a_check_that_could_not_run_states_its_error_and_has_no_result",
         ),
     ),
 )
@@ -334,7 +334,7 @@ STORING = (
     Claim(
         "a repository that is read-only, in `assay run`",
         "exit code 6, the system's words and what to do; nothing lost when it is mended",
-        (f"{DISK}test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing[a repository that is read-only]",),
+        (f"{DISK}test_a_disk_error_ends_the_call_with_a_message_and_loses_nothing[a repository that is read-only]",),
     ),
     Claim(
         "a file system without locks (`ENOLCK`)",

@@ -33,7 +33,7 @@ def test_settings_are_listed_by_name_without_missing_ones() -> None:
     assert settings_text({"network": "ETH", "terasort.maps": "none"}) == "Network Ethernet"
 
 
-def test_far_ends_of_an_interval_that_tells_nothing_are_bounds() -> None:
+def test_the_ends_of_an_uninformative_interval_are_bounds() -> None:
     assert format_interval(0.0000001, 56135012.0) == "under 0.01 to over 100"
     assert format_interval(0.002, 40.0) == "under 0.01 to 40"
     assert format_interval(80.0, 160.0) == "80 to 160"

@@ -38,7 +38,7 @@ def validate(name: str, check: Outcome | None) -> ValidationResult:
 
 
 @pytest.mark.parametrize(("name", "program"), [("terasort", "TeraValidate"), ("sort", "SortValidator")])
-def test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing(name: str, program: str) -> None:
+def test_a_check_that_could_not_run_states_its_error_and_has_no_result(name: str, program: str) -> None:
     judged = validate(name, FAILED)
     assert judged.failed_checker is FAILED
     [broken] = [check for check in judged.checks if not check.passed]

@@ -33,7 +33,7 @@ RUNS = [
 ]
 
 
-def test_a_typical_set_is_taken_rather_than_the_most_striking() -> None:
+def test_a_typical_group_is_shown_rather_than_the_most_extreme() -> None:
     assert example_pair(table_of(RUNS), "layout", "HD2", "SS2", np.zeros(7, dtype=bool)) == (2, 3)
 
 

@@ -102,7 +102,7 @@ def test_bscs_table_2(take: str) -> None:
     assert [row.label for row in view.rows if row.on_pareto_front] == ["SS2 IB"]
 
 
-def test_bscs_answer_flips_where_infiniband_costs_1_21_usd_an_hour() -> None:
+def test_the_break_even_price_of_bscs_infiniband_is_1_21_usd_an_hour() -> None:
     table, runs = bsc_table()
     (view,) = cost_effectiveness_of_table(
         table,

@@ -123,7 +123,7 @@ def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
         assert (result.time_low_s[code], result.time_high_s[code]) == pytest.approx((expected.low, expected.high))
 
 
-def test_a_price_range_scatters_costs_and_not_times_and_all_configurations_alike() -> None:
+def test_a_price_range_varies_the_costs_of_all_configurations_equally_and_no_times() -> None:
     shared = price("node", "2", "1", "4")
     durations, codes = np.array([100.0, 100.0, 50.0, 50.0]), np.array([0, 0, 1, 1])
     book = priced([rate((shared, 1)), rate((shared, 2))])

@@ -229,7 +229,7 @@ def test_the_newest_baseline_of_the_cluster_is_taken_from_the_runs(tmp_path: Pat
         (["--hdfs", ","], "a device is needed"),
     ],
 )
-def test_a_wrong_option_is_refused_in_words(tmp_path: Path, options: list[str], words: str) -> None:
+def test_a_wrong_option_is_refused_with_a_message(tmp_path: Path, options: list[str], words: str) -> None:
     cluster = tmp_path / "cluster.yaml"
     cluster.write_text(CLUSTER)
     done = assay("layout", "plan", cluster, *options)

@@ -80,7 +80,7 @@ def test_runs_with_a_trace_are_known_without_reading_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_api_tells_causes_coverage_and_precision(tmp_path: Path) -> None:
+def test_the_api_has_causes_coverage_and_precision(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     causes = client.get("/api/v1/causes").json()
     assert causes["not_valid"] == sum(cause["runs"] for cause in causes["causes"]) > 0

@@ -41,7 +41,7 @@ def test_the_aggregate_is_between_zero_and_the_sum_of_all_rates(moved: list[Tran
 
 
 @given(TRANSFERS, st.floats(1, 1000))
-def test_when_it_happened_does_not_matter_much(moved: list[Transfer], later: float) -> None:
+def test_the_aggregate_hardly_depends_on_the_start_time(moved: list[Transfer], later: float) -> None:
     whole = float(round(later))
     shifted = [Transfer(t.start_s + whole, t.end_s + whole, t.moved_bytes) for t in moved]
     before, after = gated_aggregate(moved), gated_aggregate(shifted)
@@ -96,7 +96,7 @@ def test_measured_streams_are_taken_second_by_second_of_their_clock() -> None:
 
 
 def test_bytes_in_seconds_with_too_few_streams_do_not_count() -> None:
-    """Four containers in seconds 0 and 1, one in seconds 2 to 5: what goes then is no rate of the cluster."""
+    """Four containers in seconds 0 and 1, one in seconds 2 to 5: its bytes do not count as a rate of the cluster."""
     crowd = [CountedStream(0.0, 2.0, 0, (100, 100)) for _ in range(3)]
     throughput = gated_aggregate([*crowd, CountedStream(0.0, 6.0, 0, (100, 100, 900, 900, 900, 900))])
     assert throughput is not None

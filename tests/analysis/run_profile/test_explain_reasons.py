@@ -98,7 +98,7 @@ def test_a_different_amount_with_equal_work_is_not_called_other_work() -> None:
 
 
 @needs_simulator
-def test_the_benchmark_of_reasons_tells_more_data_from_faster_disks() -> None:
+def test_the_benchmark_of_reasons_distinguishes_more_data_from_faster_disks() -> None:
     module = benchmark("why_errors")
     [more] = module.pairs("data", 1, seed=1)
     [same] = module.pairs("nothing", 1, seed=1)

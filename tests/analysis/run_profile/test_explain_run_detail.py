@@ -193,7 +193,7 @@ def test_metrics_of_a_run_end_in_their_units() -> None:
     )
 
 
-def test_a_run_of_which_nothing_is_known_is_given_nothing() -> None:
+def test_a_run_without_facts_gets_no_assumed_facts() -> None:
     detail = run_detail(make_run(), [], Trace())
     assert (detail.breakdown.duration_s, detail.breakdown.phases, detail.jobs) == (60.0, (), ())
     assert (detail.devices, detail.nodes, detail.imbalances, detail.requested) == ((), (), {}, ())

@@ -55,13 +55,13 @@ def known(runs: Sequence[Run]) -> RepositoryModel:
         ([replace(run, duration_s=0.0) for run in few()], "0 valid runs are too few"),
     ],
 )
-def test_too_little_to_learn_from_is_refused_in_words(of: list[Run], words: str) -> None:
+def test_too_few_runs_to_learn_from_are_refused_with_a_message(of: list[Run], words: str) -> None:
     with pytest.raises(SpecificationError, match=words) as raised:
         learn(table_of(of))
     assert raised.value.hint
 
 
-def test_sound_runs_raise_no_doubt() -> None:
+def test_plausible_runs_are_not_flagged() -> None:
     assert known(few()).notices == ()
 
 
@@ -107,7 +107,7 @@ def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_aske
     assert "no run has network ETH; measured levels: IB" in predicted.reasons[0]
 
 
-def test_runs_that_are_alike_in_all_that_varies_are_not_explained() -> None:
+def test_runs_with_equal_factors_are_not_explained() -> None:
     both = known(few())
     alike = both.table.subset(np.flatnonzero(both.table.columns["layout"].codes == 0))
     assert "layout" in explain(both.model, alike).alike
@@ -129,7 +129,7 @@ def test_a_cluster_that_cannot_be_characterised_is_refused_with_the_reason(
         characterise(repository, "c8", 0.1)
 
 
-def test_a_cluster_with_too_few_configurations_to_leave_some_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_cluster_with_too_few_configurations_to_leave_some_out_is_refused_with_a_message(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path)
     few_rows = [
         replace(run, run_id=f"{90_000 + 10 * copy + n:032d}", duration_s=run.duration_s * (1.0 + copy / 50))
@@ -143,7 +143,7 @@ def test_a_cluster_with_too_few_configurations_to_leave_some_is_refused_in_words
 
 
 @pytest.mark.parametrize("budget", ["", "0runs", "-3runs", "many", "2 parsecs", "0h"])
-def test_a_budget_that_is_none_is_refused_in_words(budget: str) -> None:
+def test_an_invalid_budget_is_refused_with_a_message(budget: str) -> None:
     with pytest.raises(SpecificationError, match="is not a budget"):
         budget_of(budget)
 

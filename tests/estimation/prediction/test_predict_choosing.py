@@ -19,14 +19,14 @@ def doubts(scale: list[float], trees: int = 200, seed: int = 1) -> np.ndarray:
     return deviations
 
 
-def test_the_most_doubtful_candidate_comes_first_and_doubt_shrinks() -> None:
+def test_the_most_uncertain_candidate_comes_first_and_uncertainty_decreases() -> None:
     chosen = most_informative(doubts([0.1, 2.0, 0.3, 1.0]), None, runs=4)
     assert chosen.order == (1, 3, 2, 0)
     assert list(chosen.uncertainty) == sorted(chosen.uncertainty, reverse=True)
     assert chosen.uncertainty[-1] < 0.1
 
 
-def test_one_run_tells_of_all_that_trees_agree_about() -> None:
+def test_one_run_informs_about_all_candidates_with_correlated_trees() -> None:
     alike = doubts([1.0])
     drawn = np.concatenate([alike, alike, alike, doubts([1.1], seed=2)])
     assert most_informative(drawn, None, runs=2).order[0] in (0, 1, 2)
@@ -40,7 +40,7 @@ def test_the_target_decides_the_choice() -> None:
     assert most_informative(drawn, None, runs=1).order == (4,)
 
 
-def test_a_budget_of_time_is_kept_and_counts_what_a_second_tells() -> None:
+def test_a_budget_of_time_is_kept_and_the_gain_per_second_decides() -> None:
     drawn, expected_s = doubts([1.0, 1.2, 1.0]), np.array([10.0, 1000.0, 20.0])
     chosen = most_informative(drawn, None, expected_s=expected_s, budget_s=35.0)
     assert set(chosen.order) == {0, 2}
@@ -49,7 +49,7 @@ def test_a_budget_of_time_is_kept_and_counts_what_a_second_tells() -> None:
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=12), st.integers(0, 20))
-def test_no_candidate_comes_twice_and_doubt_never_grows(scale: list[float], runs: int) -> None:
+def test_no_candidate_comes_twice_and_uncertainty_never_increases(scale: list[float], runs: int) -> None:
     chosen = most_informative(doubts(scale), None, runs=runs)
     assert len(set(chosen.order)) == len(chosen.order) == min(runs, len(scale))
     assert all(a >= b - 1e-9 for a, b in zip(chosen.uncertainty, chosen.uncertainty[1:], strict=False))

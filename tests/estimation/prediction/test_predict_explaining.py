@@ -52,7 +52,7 @@ def test_combinations_have_their_times_and_mark_the_unmeasured(model: TimeModel,
     assert measured["SSD", "IB"].expected_s == pytest.approx(mean_s, rel=0.2)
 
 
-def test_runs_that_are_all_alike_explain_nothing(model: TimeModel, table: RunTable) -> None:
+def test_runs_that_are_all_equal_explain_nothing(model: TimeModel, table: RunTable) -> None:
     with pytest.raises(SpecificationError, match="too few to learn from"):
         explain(model, table.subset(np.arange(5)))
     with pytest.raises(SpecificationError, match="the maximum is 10"):

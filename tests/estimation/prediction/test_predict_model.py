@@ -61,7 +61,7 @@ def test_the_same_table_and_seed_give_the_same_model(table: RunTable, model: Tim
 
 
 def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
-    """One configuration far off, many times over: what is said of it comes from the others."""
+    """One configuration with many outliers: its prediction comes from the other configurations."""
     odd = [configured(900 + n, "sort", "HDD", "IB", 7, 12, duration_s=50_000.0) for n in range(30)]
     both = learn(table_of([*learning_runs(), *odd]))
     assert both.medians.max() == pytest.approx(np.log(50_000.0))
@@ -135,7 +135,7 @@ def test_a_model_of_other_runs_or_of_another_version_is_refused(model: TimeModel
 
 @settings(max_examples=examples(30), deadline=None)
 @given(st.data())
-def test_a_damaged_model_is_refused_in_words(model: TimeModel, data: st.DataObject) -> None:
+def test_a_damaged_model_is_refused_with_a_message(model: TimeModel, data: st.DataObject) -> None:
     content = bytearray(encode_model(model, FROM))
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] ^= data.draw(st.integers(1, 255))

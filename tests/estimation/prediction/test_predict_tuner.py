@@ -130,7 +130,7 @@ def test_a_factor_that_cannot_be_varied_is_refused_with_the_reason(over: tuple[s
     assert words in f"{raised.value}"
 
 
-def test_workload_factor_budget_and_hopeless_spaces_are_refused_in_words() -> None:
+def test_workload_factor_budget_and_hopeless_spaces_are_refused_with_a_message() -> None:
     plan = load_plan(PLAN)
     for asked, words in (
         (TuningRequest(OVER, "wordcount", 10), "workload"),
@@ -336,7 +336,7 @@ def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: 
     assert tuning.tuner.space.candidate_of(dict(first.configuration.levels)) == int(np.argmin(estimate))
 
 
-def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_prediction_for_unknown_levels_is_refused_with_a_message(tmp_path: Path) -> None:
     asked = TuningRequest(OVER, "terasort", 8, warm=WarmStart.PREDICTION)
     other = repository_of(tmp_path / "other", 40, workload="wordcount", workload_parameters={"program": "wordcount"})
     few = repository_of(tmp_path / "few", 5)

@@ -23,7 +23,7 @@ JOB_S, PAUSE_S, GAP_S = 2.5, 6.0, 3.0
 
 
 def stopped_meanwhile(folder: Path, job_s: float, pause_s: float, limit_s: float) -> Any:
-    """Return what a process says of a job, in the middle of which it was stopped (SIGSTOP) and went on (SIGCONT)."""
+    """Return what a process reports about a job during which it was stopped (SIGSTOP) and continued (SIGCONT)."""
     script = f"touch {folder}/began; sleep {job_s}"
     command = [sys.executable, str(TESTS / "support" / "timed_child.py"), str(folder), script, str(limit_s), str(GAP_S)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -69,7 +69,7 @@ def test_a_pause_of_assay_beyond_the_jobs_end_changes_no_time_and_the_run_is_not
 
 
 @pytest.mark.slow
-def test_a_pause_within_the_job_spoils_nothing(paused: dict[str, Any]) -> None:
+def test_a_pause_within_the_job_changes_nothing(paused: dict[str, Any]) -> None:
     _, duration_s, _, status, cause, _ = paused["within the job"]
     assert duration_s >= 2 * PAUSE_S
     assert (status, cause) == ("valid", None)
@@ -105,7 +105,7 @@ TOKEN = "token"
 
 
 async def compared(script: str, env: dict[str, str] | None = None) -> tuple[Any, Any]:
-    """Return what becomes of a script alone, and timed, without the line of times."""
+    """Return the result of a script alone, and of the timed script without the line of times."""
     host = LocalTransport("here")
     command = ["sh", "-c", script]
     plain = await host.run(command, timeout_s=30, check=False, env=env)
@@ -129,7 +129,7 @@ async def compared(script: str, env: dict[str, str] | None = None) -> tuple[Any,
         "yes | head -1; printf 'no line end' >&2",
     ],
 )
-async def test_a_timed_program_gets_and_gives_what_it_does_alone(script: str) -> None:
+async def test_a_timed_program_has_the_same_input_and_output_as_alone(script: str) -> None:
     plain, with_times = await compared(script, {"LC_ALL": "", "LANG": "", "NAME": "a=b\nc"})
     assert with_times == plain
 

@@ -250,7 +250,7 @@ async def test_a_file_that_cannot_be_read_or_written_is_an_error_that_names_it(n
         await node.write_file(str(tmp_path / "file" / "below"), b"x")
 
 
-async def test_a_full_disk_is_an_error_in_words(node: Transport) -> None:
+async def test_a_full_disk_is_an_error_with_a_message(node: Transport) -> None:
     with pytest.raises(HostError, match="No space left"):
         await node.run(["sh", "-c", "cat >/dev/full"], stdin=b"x", timeout_s=10)
 

@@ -59,7 +59,7 @@ async def test_hosts_and_jump_hosts_by_either_version_of_ip(sshd: LoopbackSshd, 
 @pytest.mark.parametrize(
     "jump", ["127.0.0.1:70000", "[::1]:70000", "127.0.0.1:ssh", "alice@", "[::1", "[127.0.0.1]:22"]
 )
-async def test_a_jump_host_that_is_none_is_refused_in_words(sshd: LoopbackSshd, jump: str) -> None:
+async def test_a_jump_host_that_is_none_is_refused_with_a_message(sshd: LoopbackSshd, jump: str) -> None:
     with pytest.raises(HostError, match="is not a") as caught:
         await connect_ssh("worker3", dataclasses.replace(sshd.address, jump=jump))
     assert caught.value.where == f"jump {jump}"

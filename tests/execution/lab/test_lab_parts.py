@@ -211,7 +211,7 @@ def test_a_lock_tells_its_holder_and_dies_with_it(tmp_path: Path) -> None:
     assert lock_holder(path) is None
 
 
-def test_a_lab_that_goes_while_its_lock_is_taken_is_an_error_in_words(
+def test_a_lab_that_goes_while_its_lock_is_taken_is_an_error_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when another terminal's ``lab down`` ends between reading the lab's description and taking its lock."""
@@ -263,7 +263,7 @@ def test_a_cluster_of_real_hosts_is_no_lab(tmp_path: Path) -> None:
     assert labs(tmp_path) == []
 
 
-def test_a_missing_or_failing_program_is_an_error_in_words() -> None:
+def test_a_missing_or_failing_program_is_an_error_with_a_message() -> None:
     with pytest.raises(LabError, match="is not installed"):
         run(["assay-no-such-program"])
     with pytest.raises(LabError, match="No such file"):

@@ -27,7 +27,7 @@ def test_kinds_of_work_that_differ_widen_the_interval() -> None:
     assert speed.speed / speed.low == pytest.approx(1.503, abs=0.002)
 
 
-def test_a_host_that_tells_no_time_is_named() -> None:
+def test_a_host_without_a_readable_clock_is_named() -> None:
     with pytest.raises(HostError, match=r"n: core_work.*sort"):
         speed_of("n", {name: [0.0 if name == "sort" else 1.0] for name in REFERENCE_S})
 

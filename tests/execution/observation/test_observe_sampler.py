@@ -240,7 +240,7 @@ async def test_a_node_without_python_is_an_error_with_a_hint(monkeypatch: pytest
     assert caught.value.hint
 
 
-async def test_the_footer_tells_what_the_sampler_cost() -> None:
+async def test_the_footer_states_the_cost_of_the_sampler() -> None:
     sampler = await Sampler.start(LocalTransport(NODE), SamplerOptions(interval_s=0.02))
     await asyncio.sleep(0.5)
     footer = next(line for line in lines_of(await sampler.stop()) if "end" in line)

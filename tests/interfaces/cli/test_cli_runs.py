@@ -118,7 +118,7 @@ def test_runs_are_filtered(stored: Path, option: str, value: str, count: int) ->
     assert len(json.loads(assay("runs", "--json", option, value, "--repository", stored).stdout)) == count
 
 
-def test_filters_that_match_nothing_say_what_there_is(stored: Path) -> None:
+def test_filters_without_a_match_list_the_levels(stored: Path) -> None:
     result = assay("runs", "--layout", "HS5", "--repository", stored)
     assert (result.returncode, result.stdout) == (
         0,
@@ -168,7 +168,7 @@ def test_a_near_name_says_what_was_meant(stored: Path, words: tuple[str, ...], e
 
 
 @pytest.mark.parametrize("command", [["runs"], ["show", "x"], ["verify"]])
-def test_without_a_repository_every_command_ends_in_words(tmp_path: Path, command: list[str]) -> None:
+def test_without_a_repository_every_command_ends_with_a_message(tmp_path: Path, command: list[str]) -> None:
     result = assay(*command, "--repository", tmp_path / "none")
     assert result.returncode == 6
     assert result.stderr.startswith(f"assay: {tmp_path / 'none'}: there is no repository here\n  → ")
@@ -198,7 +198,7 @@ def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
     assert "origin" in plain[0]
 
 
-def test_a_table_that_is_wider_than_the_terminal_tears_no_word_and_no_figure() -> None:
+def test_a_table_wider_than_the_terminal_splits_no_word_and_no_number() -> None:
     """Values that all rows share are printed once; columns that do not fit are on a second line with their names."""
     program = (
         "from assay.interfaces.cli.common import print_table\n"
@@ -223,7 +223,7 @@ def test_a_table_that_is_wider_than_the_terminal_tears_no_word_and_no_figure() -
     ]
 
 
-def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None:
+def test_show_prints_how_the_run_ended_and_its_metrics(stored: Path) -> None:
     result = assay("show", full_run().run_id[:36], "--repository", stored)
     assert result.returncode == 0, result.stderr
     for expected in (
@@ -268,7 +268,7 @@ def hybrid(tmp_path: Path) -> Path:
     return repository.root
 
 
-def test_show_fits_80_columns_and_tells_of_time_tasks_disks_and_nodes(hybrid: Path) -> None:
+def test_show_fits_80_columns_and_prints_time_tasks_disks_and_nodes(hybrid: Path) -> None:
     shown = assay("show", "0", "--repository", hybrid).stdout
     lines = [" ".join(line.split()) for line in shown.splitlines()]
     for expected in (
@@ -312,7 +312,7 @@ def test_show_as_json_is_complete(hybrid: Path) -> None:
     assert {use["purpose"] for use in shown["detail"]["by_purpose"]} == {"hdfs", "intermediate", "shared"}
 
 
-def test_a_run_of_which_little_is_known_says_so(stored: Path) -> None:
+def test_a_run_with_few_facts_is_described_as_such(stored: Path) -> None:
     parts = assay("show", make_run(2).run_id, "--tasks", "--counters", "--repository", stored).stdout
     assert "This run has no task attempts on record." in parts
     assert "This run has no counters on record." in parts
@@ -364,7 +364,7 @@ def test_a_long_environment_is_cut_short(tmp_path: Path) -> None:
     assert "key41" not in shown
 
 
-def test_verify_is_content_with_what_is_intact(stored: Path) -> None:
+def test_verify_accepts_an_intact_repository(stored: Path) -> None:
     result = assay("verify", "--repository", stored)
     assert (result.returncode, result.stdout) == (0, "Every bundle is intact.\n")
     assert json.loads(assay("verify", "--json", "--repository", stored).stdout) == []
@@ -387,7 +387,7 @@ def test_verify_lists_damage_and_ends_with_code_6(stored: Path) -> None:
     assert "1 problem in 1 bundle" in table.stderr
 
 
-def test_phase_bars_stand_where_the_phases_are() -> None:
+def test_phase_bars_are_at_the_times_of_the_phases() -> None:
     first, second = phase_bars((Phase("map", 0, 5), Phase("reduce", 5, 10)), 10)
     assert first == "map    │" + "█" * 24 + " " * 24 + "│       5.0 s  (0.0 – 5.0 s)"
     assert second == "reduce │" + " " * 24 + "█" * 24 + "│       5.0 s  (5.0 – 10.0 s)"

@@ -63,7 +63,7 @@ def test_where_accepts_the_title_of_a_workload_too(stored: Path) -> None:
     assert "4 runs read" in result.stdout
 
 
-def test_a_filter_that_fits_nothing_says_what_there_is_without_reading_the_runs(
+def test_a_filter_without_a_match_lists_the_levels_without_reading_the_runs(
     stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Repository, "runs", lambda *_, **__: pytest.fail("runs were read"))

@@ -31,7 +31,7 @@ def test_no_cost_per_performance_without_a_gain() -> None:
     assert known.cost_per_performance == pytest.approx(known.price_ratio / 2)
 
 
-def test_a_book_without_devices_and_an_unknown_baseline_are_refused_with_what_there_is() -> None:
+def test_a_book_without_devices_and_an_unknown_baseline_are_refused_with_the_valid_choices() -> None:
     with pytest.raises(SpecificationError, match="no device in price book 'sandisk-2014'"):
         storage_view(price_book())
     with pytest.raises(SpecificationError, match="has no device 'tape'") as refused:

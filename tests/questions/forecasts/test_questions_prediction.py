@@ -52,7 +52,7 @@ def test_short_names_are_accepted_and_defaults_are_listed(repository: Repository
         ("workload=sort,workload=sort", "named twice"),
     ],
 )
-def test_conditions_that_mean_nothing_are_refused_in_words(repository: Repository, where: str, why: str) -> None:
+def test_conditions_that_mean_nothing_are_refused_with_a_message(repository: Repository, where: str, why: str) -> None:
     with pytest.raises(SpecificationError, match=why):
         predict_configuration(repository, [where])
 
@@ -83,7 +83,7 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
     assert json.loads(output_of("--json", "--where", "workload=sort"))["level"] == 0.9
 
 
-def test_a_wide_interval_has_no_time_in_words(repository: Repository) -> None:
+def test_a_wide_interval_has_no_time_in_its_sentence(repository: Repository) -> None:
     answer = predict_configuration(repository, ["workload=sort"])
     assert answer.expected_s is not None
     assert answer.is_precise
@@ -103,7 +103,7 @@ def test_important_factors_are_shown_as_a_table_and_as_json(repository: Reposito
     assert answer["explained"]["factors"][0]["share"]["value"] > 0.2
 
 
-def test_two_opinions_are_one_list_with_who_says_so(repository: Repository) -> None:
+def test_outliers_of_two_methods_are_one_list_with_the_method(repository: Repository) -> None:
     arguments = ["--second-opinion", "--repository", str(repository.root)]
     result = CliRunner().invoke(anomalies, arguments, catch_exceptions=False)
     assert result.exit_code == 0

@@ -109,7 +109,9 @@ def test_a_batch_without_one_good_row_fails(repository: Repository, tmp_path: Pa
         ("workload,maps\n", "has no rows to predict"),
     ],
 )
-def test_a_table_that_is_none_is_refused_in_words(repository: Repository, tmp_path: Path, text: str, why: str) -> None:
+def test_an_invalid_table_is_refused_with_a_message(
+    repository: Repository, tmp_path: Path, text: str, why: str
+) -> None:
     file = tmp_path / "none.csv"
     file.write_text(text)
     with pytest.raises((SpecificationError, FormatError), match=why):
@@ -154,7 +156,7 @@ def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None
         ("workload", "the request's body is not a valid JSON object", None),
     ],
 )
-def test_a_request_that_is_no_batch_is_refused_in_words(
+def test_an_invalid_batch_request_is_refused_with_a_message(
     repository: Repository, body: object, why: str, where: str | None
 ) -> None:
     answer = client_of(repository.root).post("/api/v1/predict", json=body)
@@ -178,7 +180,7 @@ def test_separators_and_empty_cells_of_a_table_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_was_not_run(tmp_path: Path) -> None:
+def test_hardware_of_an_imported_table_predicts_the_time_on_an_unmeasured_cluster_size(tmp_path: Path) -> None:
     speeds = {"m4.xlarge": (4, 1.0), "r4.2xlarge": (8, 1.1), "c4.4xlarge": (16, 1.3)}
     noise = random.Random(3)
     lines = ["job,seconds,machine,nodes,vcpu,data"]

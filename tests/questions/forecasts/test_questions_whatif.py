@@ -324,7 +324,7 @@ def test_an_impossible_question_is_refused_with_the_reason(
 
 
 @needs_simulator
-def test_a_plan_runs_in_virtual_time_and_every_view_shows_it(measured: Path, tmp_path: Path) -> None:
+def test_a_simulated_plan_is_marked_as_simulated_in_every_view(measured: Path, tmp_path: Path) -> None:
     target = str(tmp_path / "simulated")
     learned = ("--learn-from", str(measured), "--where", "layout=HD2")
     plan = ("run", str(EXAMPLE), "--simulate", "--only", "terasort", *learned, "--repository", target)
@@ -387,7 +387,7 @@ def test_an_assumed_compression_is_listed_also_if_the_profile_states_it() -> Non
         assert (text in scenario_of(asked).assumptions) is listed
 
 
-def test_a_campaign_on_hosts_is_not_gone_on_with_by_simulation() -> None:
+def test_a_profile_needs_a_simulation() -> None:
     result = _asked("run", str(EXAMPLE), "--profile", "x.yaml")
     assert "--simulate" in str(result.exception)
 
@@ -408,8 +408,8 @@ def test_shares_of_the_time_add_up() -> None:
 
 
 @pytest.mark.parametrize("count", [8, 16])
-def test_so_few_draws_have_the_spread_that_they_stand_for(count: int) -> None:
-    """Drawn plainly, eight of the usual seed had three quarters of it, and every answer has the same ones."""
+def test_a_few_draws_have_the_intended_spread(count: int) -> None:
+    """Eight unscaled draws with the usual seed have three quarters of the spread, in every answer."""
     profile = shipped_profile().of_engine("hadoop")
     drawn = list(draws(profile, count, 1))
     assert (drawn[0].cpu, drawn[0].disks, drawn[0].links, drawn[0].fixed) == (1.0, 1.0, 1.0, 1.0)
@@ -425,7 +425,7 @@ def test_so_few_draws_have_the_spread_that_they_stand_for(count: int) -> None:
 
 
 def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_corrected() -> None:
-    """A run that waits for disks was measured: its CPU's doubt is another's own, whatever both have in common."""
+    """A measured run that waits for disks does not reduce the uncertainty about the CPU of a run limited by CPU."""
     disks, cpu = {"hdd": 1.0}, {"cpu": 1.0}
     alone = correction(disks, cpu, 0.3)
     doubted = correction(disks, cpu, 0.3, drawn=DrawCovariance(0.0, 0.01, 0.0))
@@ -437,7 +437,7 @@ def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_correct
 
 
 @needs_simulator
-def test_the_benchmark_of_what_if_holds_answers_against_worlds() -> None:
+def test_the_benchmark_of_what_if_compares_answers_with_known_truths() -> None:
     module = benchmark("whatif_errors")
     [judged] = module.judgements("terasort", "HD2", ("layout", "SS2"), 1, 3)
     estimate = judged.answer

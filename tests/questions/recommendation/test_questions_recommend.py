@@ -331,7 +331,7 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     assert result.chosen is not None
     every = candidates(catalogue)
     search = module.start_search(question, every, prices, shipped_profile(), pool)
-    asked = module.Asked(question, result, search)
+    asked = module.AnsweredQuestion(question, result, search)
     [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
     assert world.times_s.shape == (len(search.rows), 2)
     levels = [search.candidates.levels(int(row)) for row in search.rows]

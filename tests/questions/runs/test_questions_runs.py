@@ -43,7 +43,7 @@ def test_an_unknown_name_is_an_error_with_the_choices(repository: Repository, tm
         selected(Repository.create(tmp_path / "empty").table(), [])
 
 
-def test_a_page_has_the_newest_first_and_what_tells_runs_apart_before_the_rest(repository: Repository) -> None:
+def test_a_page_has_the_newest_runs_first_and_columns_that_differ_before_the_others(repository: Repository) -> None:
     page = run_page(repository, repository.table(), RunPageRequest(limit=5))
     assert (len(page.runs), page.of, page.offset) == (5, len(repository.table()), 0)
     times = [row.started_at or "" for row in page.runs]

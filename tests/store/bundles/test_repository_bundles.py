@@ -119,7 +119,7 @@ def small_trace() -> Trace:
 @pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(run=runs, attempts=st.lists(tasks, max_size=4))
-def test_every_run_comes_back_as_it_was_published(run: Run, attempts: list[TaskAttempt]) -> None:
+def test_every_run_is_read_back_unchanged(run: Run, attempts: list[TaskAttempt]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository.create(Path(folder) / "r")
         repository.publish(run, tasks=attempts)
@@ -213,7 +213,7 @@ def test_values_json_cannot_hold_are_refused_and_nothing_is_stored(
 @pytest.mark.parametrize(
     "name", ["../escape", "/etc/passwd", "run.json", "SHA256SUMS", "logs/x", ".hidden", "", "a\nb"]
 )
-def test_a_file_cannot_leave_its_bundle_or_stand_for_another(repository: Repository, name: str) -> None:
+def test_a_file_cannot_leave_its_bundle_or_replace_another(repository: Repository, name: str) -> None:
     with pytest.raises(RepositoryError):
         repository.publish(make_run(1), files={name: b""})
     assert list((repository.root / "bundles").iterdir()) == []

@@ -76,7 +76,7 @@ def test_status_of_a_running_campaign_has_run_phase_and_end(going: CampaignJourn
     assert status_of(going.folder, began + 500.0).left_s == 0.0
 
 
-def test_the_command_prints_it_in_words_and_as_json(going: CampaignJournal) -> None:
+def test_the_command_prints_it_as_text_and_as_json(going: CampaignJournal) -> None:
     shown = invoke("campaign", "status", "--repository", root(going)).output
     assert "running (process" in shown
     assert "5 of 18 runs done, 1 failed" in shown

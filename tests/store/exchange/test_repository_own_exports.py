@@ -144,7 +144,7 @@ def test_a_cell_that_assay_cannot_have_written_skips_its_row(name: str, text: st
     assert words in output
 
 
-def test_a_run_id_that_is_there_twice_is_taken_once(tmp_path: Path) -> None:
+def test_a_duplicate_run_id_is_imported_once(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     header, row = done("export", "csv", "--repository", tmp_path / "r").splitlines()
     (tmp_path / "runs.csv").write_text(f"{header}\n{row}\n{row}\n")

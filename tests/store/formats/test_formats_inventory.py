@@ -38,7 +38,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return folder / name
 
 
-def test_ranges_stand_for_hosts_with_their_zeros() -> None:
+def test_ranges_expand_to_hosts_with_leading_zeros() -> None:
     assert expanded("w[08:11].x") == ["w08.x", "w09.x", "w10.x", "w11.x"]
     assert expanded("w[1-3]") == ["w1", "w2", "w3"]
     assert expanded("r[a:b]-[1:2]") == ["ra-1", "ra-2", "rb-1", "rb-2"]
@@ -147,7 +147,7 @@ def test_an_invalid_inventory_is_refused_with_its_name(tmp_path: Path, text: str
         read_inventory(written(tmp_path, name, text))
 
 
-def test_damaged_inventories_end_in_words(tmp_path: Path) -> None:
+def test_damaged_inventories_end_with_a_message(tmp_path: Path) -> None:
     for text in (INI, YAML):
         for damaged in mutations(text.encode(), count=40):
             path = tmp_path / "damaged.yml"

@@ -121,7 +121,7 @@ async def test_a_program_that_fails_is_an_outcome_with_its_error_lines(running: 
     assert await engine.health_check() is None
 
 
-async def test_a_program_of_another_engine_is_refused_in_words(running: Running) -> None:
+async def test_a_program_of_another_engine_is_refused_with_a_message(running: Running) -> None:
     program = replace(running.subject.fails("/assay/output/other"), engine="another")
     with pytest.raises(EngineError, match="a program of another"):
         await running.engine.run(program, running.subject.base, timeout_s=LIMIT_S, label="job", show=print)

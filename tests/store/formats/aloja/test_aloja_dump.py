@@ -141,7 +141,7 @@ def test_devices_that_stand_on_others_are_counted_once(tmp_path: Path) -> None:
     assert "disk:dev253-0" in alone.subject
 
 
-def test_of_two_sources_the_one_that_covers_more_is_taken(tmp_path: Path) -> None:
+def test_the_source_that_covers_more_is_used(tmp_path: Path) -> None:
     trace = first(tmp_path, dump().replace("'w2'", "'w1'")).trace
     assert trace is not None
     assert "disk:all" not in trace.subject
@@ -214,7 +214,7 @@ def test_tasks_of_the_preparation_and_of_other_times_are_left_and_counted(tmp_pa
         (task(20, "MAP", "53:30", "54:00").replace("16:53:30", "16:53:99"), "invalid date"),
     ],
 )
-def test_an_unsound_task_is_left(tmp_path: Path, row: str, why: str) -> None:
+def test_an_invalid_task_is_skipped(tmp_path: Path, row: str, why: str) -> None:
     runs, left = parted(read(tmp_path, dump(f"INSERT INTO `JOB_tasks` VALUES {row};\n")))
     assert len(runs[FIRST].tasks) == 3
     assert len(left) == 1
@@ -231,7 +231,7 @@ def test_an_unsound_task_is_left(tmp_path: Path, row: str, why: str) -> None:
         ("NULL,'-1',0.000,0.000,0.000,0.000,0.000,100.000", "no date"),
     ],
 )
-def test_an_unsound_sample_is_left(tmp_path: Path, figures: str, why: str) -> None:
+def test_an_invalid_sample_is_skipped(tmp_path: Path, figures: str, why: str) -> None:
     _, left = parted(read(tmp_path, dump(f"INSERT INTO `SAR_cpu` VALUES (9,1,'w1',1.000,{figures});\n")))
     assert len(left) == 1
     assert why in left[0].why

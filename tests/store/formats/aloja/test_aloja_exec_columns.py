@@ -253,7 +253,7 @@ def test_ends_of_lines_as_windows_has_them_take_no_line_apart_alone(
     assert alone == []
 
 
-def test_a_line_that_no_row_has_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+def test_a_line_too_long_for_a_row_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text(f"{NARROW}\n{'1,' * LINE_BYTES_MAX}\n")
     (only,) = FORMAT.read([Source(path, "runs.csv")])

@@ -183,7 +183,7 @@ def test_a_start_and_an_end_that_contradict_the_duration_are_a_warning(tmp_path:
     assert words_of(run.warnings) == ("its start and its end are 600 s apart, but its duration is 900 s",)
 
 
-def test_a_folder_that_tells_something_else_than_the_row_is_a_warning(tmp_path: Path) -> None:
+def test_a_folder_that_contradicts_its_row_gives_a_warning(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(bench="sort", net="ETH")))
     assert words_of(run.warnings) == ("the folder's name has another benchmark and another network or disk",)
 
@@ -298,7 +298,7 @@ def test_a_folder_made_on_azure_is_not_joined_to_a_cluster_elsewhere(tmp_path: P
     assert only(tmp_path / "alone", table(row(exec=marked))).cluster == "aloja-9-az"
 
 
-def test_a_newer_folders_name_tells_the_clusters_name(tmp_path: Path) -> None:
+def test_the_name_of_a_newer_folder_has_the_name_of_the_cluster(tmp_path: Path) -> None:
     name = "20150310_101500_IB_HS2_bHiBench2_S0_D3_cloud-02/terasort"
     run = only(tmp_path, table(row(exec=name, id_cluster="2")), clusters_csv=CLUSTERS)
     assert (run.cluster, run.environment["cluster"]["workers"], run.warnings) == ("cloud-02", 3, ())
@@ -478,7 +478,7 @@ def dump() -> list[ImportedRun | SkippedItem]:
     return list(FORMAT.read([Source(path, path.name)]))
 
 
-def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[ImportedRun | SkippedItem]) -> None:
+def test_all_of_alojas_dump_is_imported_with_its_labels(dump: list[ImportedRun | SkippedItem]) -> None:
     runs = [item.run for item in dump if isinstance(item, ImportedRun)]
     assert len(runs) == len(dump) == 5907
     assert Counter(run.status for run in runs) == {RunStatus.VALID: 4542, RunStatus.INVALID: 1365}

@@ -60,7 +60,7 @@ def write_later(parent: Path, config: str = CONFIG) -> Path:
         (LATER, "net=IB disk=SS2 bench_type=HiBench2", "m1000-01"),
     ],
 )
-def test_a_name_tells_what_is_in_it(name: str, values: str, cluster: str) -> None:
+def test_a_file_name_states_its_content(name: str, values: str, cluster: str) -> None:
     configuration = FolderName.of(name).configuration()
     assert configuration is not None
     assert configuration.values == dict(pair.split("=") for pair in values.split())
@@ -96,7 +96,7 @@ def test_any_folder_name_gives_a_configuration_or_none(name: str) -> None:
     assert FolderName.of(name).contradiction({}) is None
 
 
-def test_the_log_tells_each_benchmarks_time(tmp_path: Path) -> None:
+def test_the_log_has_the_time_of_each_benchmark(tmp_path: Path) -> None:
     runs, left = read(write_folder(tmp_path))
     assert left == []
     assert list(runs) == ["prep_terasort", "terasort"]
@@ -192,7 +192,7 @@ def test_without_a_log_the_job_histories_tell_the_time(tmp_path: Path) -> None:
     assert {item.job_id for item in runs["terasort"].tasks} == {"job_201405131650_0002"}
 
 
-def test_a_failed_job_is_a_failed_run_where_only_its_history_tells(tmp_path: Path) -> None:
+def test_a_job_that_failed_according_to_its_history_alone_is_a_failed_run(tmp_path: Path) -> None:
     folder = tmp_path / NAME / "sort" / "history"
     folder.mkdir(parents=True)
     (folder / "job_201405131650_0002_1_ann_sort").write_text(history(status="FAILED"))

@@ -340,7 +340,7 @@ def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
     assert run.parameters["iperf3.protocol"] == ("UDP" if options else "TCP")
 
 
-def test_a_test_of_which_the_receiver_got_nothing_measures_no_link(tmp_path: Path) -> None:
+def test_a_link_test_without_received_data_measures_nothing(tmp_path: Path) -> None:
     received = {"seconds": 0.001, "bytes": 0, "bits_per_second": 0.0}
     sent = {"seconds": 0.001, "bytes": 65536, "bits_per_second": 524_288_000.0}
     end = {"sum_sent": sent, "sum_received": received}

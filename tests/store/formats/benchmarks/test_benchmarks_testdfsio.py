@@ -115,7 +115,7 @@ def test_a_field_given_twice_is_refused() -> None:
     st.integers(1, 10**6),
     st.lists(st.floats(0, 1e9, allow_nan=False), min_size=5, max_size=5),
 )
-def test_every_block_comes_back_as_it_was_printed(operation: str, files: int, numbers: list[float]) -> None:
+def test_every_block_is_read_back_unchanged(operation: str, files: int, numbers: list[float]) -> None:
     labels = (
         "Total MBytes processed",
         "Throughput mb/sec",

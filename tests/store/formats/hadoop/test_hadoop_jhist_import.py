@@ -170,7 +170,7 @@ def test_workloads_have_the_names_that_plans_use(name: str, mapper: str, workloa
     assert workload_of(name, mapper) == workload
 
 
-def test_a_jar_in_the_jobs_name_tells_hadoops_version(tmp_path: Path) -> None:
+def test_a_jar_in_the_job_name_gives_the_version_of_hadoop(tmp_path: Path) -> None:
     run = only(read(tmp_path, {HISTORY: samples.binary(job("hadoop-mapreduce-client-jobclient-3.3.6-tests.jar"))})).run
     assert run.engine_version == "3.3.6"
 
@@ -231,7 +231,7 @@ def test_impossible_times_are_skipped(tmp_path: Path, key: str, ms: int, why: st
     assert why in left.why
 
 
-def test_the_same_job_twice_is_taken_once(tmp_path: Path) -> None:
+def test_a_duplicate_job_is_imported_once(tmp_path: Path) -> None:
     runs, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
     assert isinstance(runs, ImportedRun)
     assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 repeats the one in a/{HISTORY}")
@@ -246,7 +246,7 @@ def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: 
     assert "parameters are not known" in runs.run.warnings[0].words
 
 
-def test_a_configuration_alone_is_left(tmp_path: Path) -> None:
+def test_a_configuration_alone_is_skipped(tmp_path: Path) -> None:
     damaged, alone = read(tmp_path, {"job_1700_0002_conf.xml": CONF, HISTORY: samples.binary(job())[:-9]})
     assert isinstance(damaged, SkippedItem)
     assert isinstance(alone, SkippedItem)

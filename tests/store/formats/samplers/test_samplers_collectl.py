@@ -104,7 +104,7 @@ def test_times_in_utc_seconds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("title", "row"), [(SCREEN_3, ROW_3), (SCREEN_4, ROW_4)], ids=["collectl 3", "collectl 4"])
-def test_the_screen_without_times_tells_its_interval(title: str, row: str, tmp_path: Path) -> None:
+def test_output_without_times_states_its_interval(title: str, row: str, tmp_path: Path) -> None:
     block = title.format(times="") + f"sda   {row}nvme0n1 {row}" * 2
     result = imported_run(FORMAT, WAITING + block + "\n" + block, tmp_path)
     assert (result.run.duration_s, result.run.started_at, result.run.environment) == (8, "", {})

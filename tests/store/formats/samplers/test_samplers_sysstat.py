@@ -173,7 +173,7 @@ def test_a_gap_adds_nothing_and_is_reported(tmp_path: Path) -> None:
     assert any("restarts of the host between the samples: 1" in warning.words for warning in result.run.warnings)
 
 
-def test_sadf_tells_no_start_when_the_zone_is_unknown(tmp_path: Path) -> None:
+def test_sadf_gives_no_start_if_the_zone_is_unknown(tmp_path: Path) -> None:
     local, named = sadf_sample(10, disk=[DISK_11]), sadf_sample(10, disk=[DISK_11])
     local["timestamp"]["utc"] = 0
     del named["timestamp"]["utc"]

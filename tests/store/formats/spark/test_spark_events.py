@@ -131,7 +131,7 @@ def test_parameters_are_what_was_set_and_matters(tmp_path: Path) -> None:
         ("h:7077", None),
     ],
 )
-def test_of_the_master_only_its_kind_gets_in(master: str, kind: str | None) -> None:
+def test_only_the_kind_of_the_master_is_stored(master: str, kind: str | None) -> None:
     assert spark_parameters({"spark.master": master}).get("spark.master") == kind
 
 
@@ -211,7 +211,7 @@ def test_sums_below_zero_give_no_metric(tmp_path: Path) -> None:
     assert words_of(run.warnings) == ("the tasks' gc_s add up to -0.09: left out",)
 
 
-def test_old_logs_without_what_came_later_are_read(tmp_path: Path) -> None:
+def test_old_logs_without_later_fields_are_read(tmp_path: Path) -> None:
     events = [
         {"Event": "SparkListenerApplicationStart", "App Name": "old", "Timestamp": samples.START_MS, "User": "ann"},
         {"Event": "SparkListenerJobStart", "Job ID": 0, "Stage IDs": [0]},
@@ -260,7 +260,7 @@ def test_a_rolled_log_is_one_application(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["events_1_app-1", "events_2_app-1"])
-def test_a_rolled_log_with_a_file_missing_is_left(tmp_path: Path, missing: str) -> None:
+def test_a_rolled_log_without_one_of_its_files_is_skipped(tmp_path: Path, missing: str) -> None:
     files = rolled()
     del files[FOLDER + missing]
     assert "was expected: one is missing or repeated" in why(read(tmp_path, files))
@@ -280,7 +280,7 @@ def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Pa
     assert "compacted" in run.run.warnings[0].words
 
 
-def test_the_same_application_twice_is_taken_once(tmp_path: Path) -> None:
+def test_a_duplicate_application_is_imported_once(tmp_path: Path) -> None:
     runs, left = read(tmp_path, {"a": LOG, "b": LOG})
     assert isinstance(runs, ImportedRun)
     assert left == SkippedItem("b", "app-1 repeats the one in a")

@@ -130,7 +130,7 @@ def test_durations_carry_their_unit(field: str, cell: str, duration_s: float, tm
     assert [item.run.duration_s for item in imported_runs(read)] == [duration_s]
 
 
-def test_a_decimal_comma_is_taken_where_the_table_shows_that_it_is_one(tmp_path: Path) -> None:
+def test_a_decimal_comma_is_accepted_where_the_table_shows_that_it_is_one(tmp_path: Path) -> None:
     mapping = {"job": "workload", "t": "duration_s"}
     shown = table(tmp_path, "job;t\nsort;1,250\nsort;12,5\n", mapping)
     unclear = table(tmp_path, "job;t\nsort;1,250\nsort;12\n", mapping)
@@ -170,7 +170,7 @@ def test_an_open_quote_ends_the_table_with_a_warning(tmp_path: Path) -> None:
     assert left(read)[0].where == "results.log:3"
 
 
-def test_a_quote_that_is_closed_late_tells_how_many_lines_it_took(tmp_path: Path) -> None:
+def test_the_error_for_a_late_closing_quote_states_its_number_of_lines(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\n"sort,5\nsort,6\nsort",7,8\nsort,9\n', {"job": "workload", "t": "duration_s"})
     assert [item.where for item in left(read)] == ["results.log:2"]
     assert "continues for 3 lines: a quote" in left(read)[0].why
@@ -220,7 +220,7 @@ def test_rows_far_wider_than_the_header_are_left_and_not_kept(tmp_path: Path) ->
     assert left(read)[0].why == "has 100001 cells, the header 2"
 
 
-def test_an_unknown_column_is_named_with_what_there_is(tmp_path: Path) -> None:
+def test_an_unknown_column_is_named_with_the_known_columns(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="did you mean 'time'"):
         table(tmp_path, "job,time\nsort,5\n", {"job": "workload", "tim": "duration_s"})
 
@@ -259,7 +259,7 @@ def test_published_rows_need_a_source(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-def test_every_table_comes_back_as_it_was_written(
+def test_every_table_is_read_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, float, str]]
 ) -> None:
     text = "job\tt\tdisks\n" + "".join(f"{job}\t{duration_s!r}\t{layout}\n" for job, duration_s, layout in rows)

@@ -211,7 +211,7 @@ def test_a_text_without_tables_is_refused() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(), st.none() | st.text(st.characters(codec="utf-8"))), min_size=1))
-def test_any_text_comes_back_as_it_went_in(pairs: list[tuple[int, str | None]]) -> None:
+def test_any_text_is_read_back_unchanged(pairs: list[tuple[int, str | None]]) -> None:
     def written(text: str | None) -> str:
         if text is None:
             return "NULL"

@@ -204,7 +204,7 @@ async def test_a_cluster_that_restarts_between_runs_is_waited_for(
     assert ("no NameNode is active" in shown[0]) == ("gone" in wrong)
 
 
-async def test_one_that_stays_away_is_an_error_in_words(
+async def test_one_that_stays_away_is_an_error_with_a_message(
     theirs: tuple[Theirs, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.execution.engines.hadoop.deployment.attached.BACK_TIMEOUT_S", 0.1)
