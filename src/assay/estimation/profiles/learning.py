@@ -78,7 +78,7 @@ class ObservedRun:
     """A measured run with its task attempts and its trace."""
 
     run: Run
-    tasks: tuple[TaskAttempt, ...] = ()
+    tasks: Sequence[TaskAttempt] = ()
     trace: Trace | None = None
 
 

@@ -35,7 +35,7 @@ def log_profile(
     """Return the profile of the runs under the name ``workload``. Raises SpecificationError if none can be used."""
     observed = [
         ObservedRun(
-            replace(run, workload=workload, data_bytes=data_bytes_of(run), jobs=run.jobs or _jobs(tasks)), tuple(tasks)
+            replace(run, workload=workload, data_bytes=data_bytes_of(run), jobs=run.jobs or _jobs(tasks)), tasks
         )
         for run, tasks in logs
     ]
@@ -64,13 +64,13 @@ def log_profile(
 
 def _jobs(tasks: Sequence[TaskAttempt]) -> tuple[Job, ...]:
     """Return the jobs of an application from the times of their tasks."""
-    times: dict[str, list[float]] = {}
+    spans: dict[str, tuple[float, float]] = {}
     for task in tasks:
-        times.setdefault(task.job_id, []).extend((task.start_s, task.end_s))
-    spans = sorted((min(ends), max(ends), job_id) for job_id, ends in times.items())
+        first_s, last_s = spans.get(task.job_id, (math.inf, -math.inf))
+        spans[task.job_id] = min(first_s, task.start_s, task.end_s), max(last_s, task.start_s, task.end_s)
     return tuple(
         Job(job_id=job_id, name="", status="succeeded", submit_s=first, launch_s=None, finish_s=last, maps=0, reduces=0)
-        for first, last, job_id in spans
+        for job_id, (first, last) in sorted(spans.items(), key=lambda span: (span[1], span[0]))
     )
 
 

@@ -4,7 +4,7 @@ A format rarely records everything. A fact that it does not record is absent her
 mapping), never guessed. ``Run.sources`` names the source of each figure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any
@@ -28,7 +28,8 @@ class ImportedRun:
     where: str
     """``file:line`` or ``file: entry``, for messages."""
     run: Run
-    tasks: tuple[TaskAttempt, ...] = ()
+    tasks: Sequence[TaskAttempt] = ()
+    """Of a large log, a sequence that makes each attempt when it is read."""
     trace: Trace | None = None
     memory_bytes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Kind of process (``map``, ``reduce``, ``executor``) to the peak memory of each, where the file records it."""

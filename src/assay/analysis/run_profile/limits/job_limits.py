@@ -8,11 +8,15 @@ The shares add up to 1: idle is capacity without a task; CPU and garbage collect
 of the tasks' time is waiting: for disks, the network, a lock or a core of a machine that others use too.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median
 
+import numpy as np
+
+from assay.analysis.statistics.arrays import Floats
 from assay.model import Run, TaskAttempt
 
 SKEW_MIN = 2.0
@@ -70,23 +74,22 @@ class JobShares:
 
 def job_shares(run: Run, tasks: Sequence[TaskAttempt]) -> JobShares:
     """Return the shares of a run with at least one task attempt."""
-    busy_s = sum(max(0.0, task.end_s - task.start_s) for task in tasks)
+    attempts = _attempt_times(tasks, staged=bool(run.stages))
+    busy_s = float(np.maximum(0.0, attempts.end_s - attempts.start_s).sum())
     stated = sum(executor.cores or 0 for executor in run.executors)
-    slots = stated or _concurrent(tasks)
+    slots = stated or _concurrent(attempts)
     capacity_s = max(slots * run.duration_s, busy_s)
-    cpu_s = [task.cpu_s for task in tasks if task.cpu_s is not None]
-    collection_s = [task.gc_s for task in tasks if task.gc_s is not None]
     idle = 1 - busy_s / capacity_s
-    cpu = min(sum(cpu_s), busy_s) / capacity_s if cpu_s and sum(cpu_s) > 0 else None
-    collection = min(sum(collection_s), busy_s) / capacity_s if collection_s else None
+    cpu = min(attempts.cpu_s, busy_s) / capacity_s if attempts.cpu_s and attempts.cpu_s > 0 else None
+    collection = None if attempts.collection_s is None else min(attempts.collection_s, busy_s) / capacity_s
     waiting = None if cpu is None else max(0.0, 1 - idle - cpu - (collection or 0.0))
-    without = 1 - _covered_s(tasks) / run.duration_s
-    skew = _skew(tasks, staged=bool(run.stages))
+    without = 1 - _covered_s(attempts) / run.duration_s
+    skew = _skew(attempts.times_s)
     shares = {JobLimit.CPU: cpu, JobLimit.COLLECTION: collection, JobLimit.WAITING: waiting}
     return JobShares(
         duration_s=run.duration_s,
-        tasks=len({task.task_id for task in tasks}),
-        nodes=len({task.node for task in tasks if task.node}),
+        tasks=attempts.tasks,
+        nodes=attempts.nodes,
         slots=slots,
         slots_stated=stated > 0,
         idle_share=idle,
@@ -115,34 +118,66 @@ def _limit(
     return JobLimit.SKEW if straggling >= idle / 2 else JobLimit.FEW_TASKS
 
 
-def _concurrent(tasks: Sequence[TaskAttempt]) -> int:
-    """Return the largest number of attempts at one time."""
-    changes = sorted([(task.start_s, 1) for task in tasks] + [(task.end_s, -1) for task in tasks])
-    running = most = 0
-    for _, change in changes:
-        running += change
-        most = max(most, running)
-    return max(1, most)
+@dataclass(frozen=True, slots=True)
+class _AttemptTimes:
+    """What the shares need of all attempts, read in one pass: large logs make each attempt when it is attempts."""
+
+    start_s: Floats
+    """By start."""
+    end_s: Floats
+    cpu_s: float | None
+    collection_s: float | None
+    times_s: Mapping[str, "array[float]"]
+    """Group of tasks to the times of the attempts that succeeded."""
+    tasks: int
+    nodes: int
 
 
-def _covered_s(tasks: Sequence[TaskAttempt]) -> float:
-    """Return the seconds in which at least one attempt ran."""
-    covered_s, until_s = 0.0, float("-inf")
-    for start_s, end_s in sorted((task.start_s, task.end_s) for task in tasks):
-        covered_s += max(0.0, end_s - max(start_s, until_s))
-        until_s = max(until_s, end_s)
-    return covered_s
-
-
-def _skew(tasks: Sequence[TaskAttempt], *, staged: bool) -> TaskSkew | None:
-    groups: dict[str, list[float]] = {}
+def _attempt_times(tasks: Sequence[TaskAttempt], *, staged: bool) -> _AttemptTimes:
+    start_s, end_s = array("d"), array("d")
+    times_s: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+    cpu_s = collection_s = None
+    task_hashes, nodes = array("q"), set()  # hashes of 64 bits: two of 10 million tasks share one with P < 1e-5
     for task in tasks:
+        start_s.append(task.start_s)
+        end_s.append(task.end_s)
+        task_hashes.append(hash(task.task_id))
+        nodes.add(task.node)
+        if task.cpu_s is not None:
+            cpu_s = (cpu_s or 0.0) + task.cpu_s
+        if task.gc_s is not None:
+            collection_s = (collection_s or 0.0) + task.gc_s
         if task.status == "succeeded":
             group = f"stage {task.task_id.partition('.')[0]}" if staged else f"{task.kind} tasks"
-            groups.setdefault(group, []).append(task.end_s - task.start_s)
+            times_s[group].append(task.end_s - task.start_s)
+    order = np.argsort(start_s, kind="stable")
+    return _AttemptTimes(
+        start_s=np.asarray(start_s)[order],
+        end_s=np.asarray(end_s)[order],
+        cpu_s=cpu_s,
+        collection_s=collection_s,
+        times_s=times_s,
+        tasks=len(np.unique(np.asarray(task_hashes))),
+        nodes=len(nodes - {""}),
+    )
+
+
+def _concurrent(attempts: _AttemptTimes) -> int:
+    """Return the largest number of attempts at one time. An attempt that ends at a time makes room for a start."""
+    ended = np.searchsorted(np.sort(attempts.end_s), attempts.start_s, side="right")
+    return max(1, int((np.searchsorted(attempts.start_s, attempts.start_s, side="right") - ended).max()))
+
+
+def _covered_s(attempts: _AttemptTimes) -> float:
+    """Return the seconds in which at least one attempt ran."""
+    until_s = np.concatenate(([-np.inf], np.maximum.accumulate(attempts.end_s)[:-1]))
+    return float(np.maximum(0.0, attempts.end_s - np.maximum(attempts.start_s, until_s)).sum())
+
+
+def _skew(times_s: Mapping[str, "array[float]"]) -> TaskSkew | None:
     skews = [
-        TaskSkew(group, len(times_s), median(times_s), max(times_s))
-        for group, times_s in groups.items()
-        if len(times_s) >= _TASKS_MIN
+        TaskSkew(group, len(times), float(np.median(times)), max(times))
+        for group, times in times_s.items()
+        if len(times) >= _TASKS_MIN
     ]
     return max(skews, key=lambda skew: skew.longest_s - skew.median_s, default=None)

@@ -9,7 +9,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Number = Annotated[int, Meta(ge=-(2**62), le=2**62 - 1)]
+"""An amount: two of them add up to a number of 64 bits."""
+Index = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number that Spark counts up, such as a stage's: Java's ``int``."""
 TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
 WORDS_MAX: Final = 300
 """Maximum length of a stored reason of failure, in characters."""
@@ -86,9 +89,9 @@ class JobProperties(Struct):
 class JobStart(Struct):
     """A job is submitted."""
 
-    job_id: Number = _named("Job ID")
+    job_id: Index = _named("Job ID")
     submitted_ms: TimeMs | None = _named("Submission Time", None)
-    stage_ids: list[Number] = msgspec.field(name="Stage IDs", default_factory=list)
+    stage_ids: list[Index] = msgspec.field(name="Stage IDs", default_factory=list)
     properties: JobProperties | None = _named("Properties", None)
 
 
@@ -108,7 +111,7 @@ class JobResult(Struct):
 class JobEnd(Struct):
     """A job ends."""
 
-    job_id: Number = _named("Job ID")
+    job_id: Index = _named("Job ID")
     result: JobResult = _named("Job Result")
     completed_ms: TimeMs | None = _named("Completion Time", None)
 
@@ -116,11 +119,11 @@ class JobEnd(Struct):
 class StageInfo(Struct):
     """An attempt of a stage."""
 
-    stage_id: Number = _named("Stage ID")
-    attempt: Number = _named("Stage Attempt ID", 0)
+    stage_id: Index = _named("Stage ID")
+    attempt: Index = _named("Stage Attempt ID", 0)
     name: str = _named("Stage Name", "")
-    tasks: Number = _named("Number of Tasks", 0)
-    parents: list[Number] = msgspec.field(name="Parent IDs", default_factory=list)
+    tasks: Index = _named("Number of Tasks", 0)
+    parents: list[Index] = msgspec.field(name="Parent IDs", default_factory=list)
     submitted_ms: TimeMs | None = _named("Submission Time", None)
     completed_ms: TimeMs | None = _named("Completion Time", None)
     failure: str | None = _named("Failure Reason", None)
@@ -136,9 +139,9 @@ class TaskInfo(Struct):
     """A task attempt."""
 
     task_id: Number = _named("Task ID")
-    index: Number = _named("Index")
+    index: Index = _named("Index")
     launch_ms: TimeMs = _named("Launch Time")
-    attempt: Number = _named("Attempt", 0)
+    attempt: Index = _named("Attempt", 0)
     host: str = _named("Host", "")
     executor_id: str = _named("Executor ID", "")
     finish_ms: TimeMs = _named("Finish Time", 0)
@@ -149,9 +152,9 @@ class TaskInfo(Struct):
 class TaskStart(Struct):
     """A task attempt begins."""
 
-    stage_id: Number = _named("Stage ID")
+    stage_id: Index = _named("Stage ID")
     info: TaskInfo = _named("Task Info")
-    stage_attempt: Number = _named("Stage Attempt ID", 0)
+    stage_attempt: Index = _named("Stage Attempt ID", 0)
 
 
 class ShuffleRead(Struct):
@@ -222,10 +225,10 @@ class ExecutorPeaks(Struct):
 class TaskEnd(Struct):
     """A task attempt ends."""
 
-    stage_id: Number = _named("Stage ID")
+    stage_id: Index = _named("Stage ID")
     reason: Reason = _named("Task End Reason")
     info: TaskInfo = _named("Task Info")
-    stage_attempt: Number = _named("Stage Attempt ID", 0)
+    stage_attempt: Index = _named("Stage Attempt ID", 0)
     type: str = _named("Task Type", "")
     metrics: Metrics | None = _named("Task Metrics", None)
     executor: ExecutorPeaks | None = _named("Task Executor Metrics", None)

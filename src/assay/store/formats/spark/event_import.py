@@ -194,8 +194,7 @@ def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarnin
             f"{application.missing_ends} tasks that succeeded are not in the log (Spark drops events when it can't "
             "keep up): the metrics are too low",
         )
-    backwards = sum(task.end_s < task.start_s or task.start_s < 0 for task in application.tasks)
-    if backwards:
+    if backwards := application.tasks.backwards():
         words = f"{backwards} task attempts end before they start, or start before the application: clocks differed"
         yield CodedWarning(WarningCode.CLOCK, words)
 

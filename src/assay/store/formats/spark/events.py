@@ -10,7 +10,7 @@ readable. If a needed key is missing or has another type, the log is rejected wi
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,7 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from assay.foundation.errors import FormatError
-from assay.model import Executor, Stage, TaskAttempt
+from assay.model import Executor, Stage
+from assay.store.formats.spark.attempts import FAILED, KILLED, SUCCEEDED, AttemptColumns, AttemptNumbers, Attempts
 from assay.store.formats.spark.event_forms import (
     WORDS_MAX,
     AnyEvent,
@@ -30,19 +31,15 @@ from assay.store.formats.spark.event_forms import (
     JobEnd,
     JobStart,
     LogStart,
-    Metrics,
-    ShuffleRead,
-    ShuffleWrite,
     StageCompleted,
     StageInfo,
     TaskEnd,
     TaskStart,
 )
-from assay.store.formats.spark.stages import executors_of, stages_of
+from assay.store.formats.spark.stages import AttemptSums, all_sums, executors_of, stage_times, stages_of, sums_by_stage
 
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
 _EXPECTED_REMOVALS: Final = ("Executor killed by driver", "Executor decommission")
-_KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
 
 
 @dataclass(slots=True)
@@ -85,8 +82,8 @@ class Application:
     jobs: dict[int, SparkJob]
     """Spark's job number to job, in the order of submission."""
     stages: tuple[Stage, ...]
-    tasks: tuple[TaskAttempt, ...]
-    """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""
+    tasks: Attempts
+    """Every attempt that was started or ended, by Spark's number; ``kind`` is ``shuffle_map`` or ``result``."""
     executor_cores: dict[str, int]
     """Every executor that was added."""
     executors: tuple[Executor, ...]
@@ -131,9 +128,14 @@ class _EventLogReader:
     jobs: dict[int, SparkJob] = field(default_factory=dict)
     job_of_stage: dict[int, int] = field(default_factory=dict)
     stages: dict[tuple[int, int], StageInfo] = field(default_factory=dict)
-    started: dict[int, TaskStart] = field(default_factory=dict)
-    ended: dict[int, TaskEnd] = field(default_factory=dict)
-    resubmitted: set[int] = field(default_factory=set)
+    running: dict[int, TaskStart] = field(default_factory=dict)
+    """Attempts that have not ended, by number."""
+    ended: AttemptNumbers = field(default_factory=AttemptNumbers)
+    resubmitted: dict[int, TaskEnd] = field(default_factory=dict)
+    """Attempts that an executor's loss undid, by number."""
+    attempts: AttemptColumns = field(default_factory=AttemptColumns)
+    sums: defaultdict[tuple[int, int, str], AttemptSums] = field(default_factory=lambda: defaultdict(AttemptSums))
+    first_failure: str = ""
     executor_cores: dict[str, int] = field(default_factory=dict)
     executor_hosts: dict[str, str] = field(default_factory=dict)
     lost: dict[str, LostExecutor] = field(default_factory=dict)
@@ -213,23 +215,43 @@ class _EventLogReader:
         self.stages[event.info.stage_id, event.info.attempt] = event.info
 
     def on_task_start(self, event: TaskStart) -> None:
-        self.started[event.info.task_id] = event
+        if event.info.task_id not in self.ended:
+            self.running[event.info.task_id] = event
 
     def on_task_end(self, event: TaskEnd) -> None:
         """Note an attempt's end. A successful attempt gets a second end if its executor is lost later."""
-        task_id = event.info.task_id
+        number = event.info.task_id
         if event.reason.reason == "Resubmitted":
-            self.resubmitted.add(task_id)
-            self.ended.setdefault(task_id, event)
-        elif task_id in self.ended and task_id not in self.resubmitted:
-            raise _ContradictionError(f"task {task_id} ends a second time")
+            self.resubmitted.setdefault(number, event)
+        elif self.ended.add(number):
+            self._add_ended(event)
+        elif number not in self.resubmitted:
+            raise _ContradictionError(f"task {number} ends a second time")
+
+    def _add_ended(self, event: TaskEnd) -> None:
+        self.running.pop(event.info.task_id, None)
+        if event.reason.reason == "Success":
+            status = SUCCEEDED
         else:
-            self.ended[task_id] = event
+            status = KILLED if event.info.killed or event.reason.reason == "TaskKilled" else FAILED
+        if event.info.failed and not self.first_failure:
+            self.first_failure = event.reason.words()
+        self.attempts.add_ended(event, status)
+        self.sums[event.stage_id, event.stage_attempt, event.info.executor_id].add(event)
+
+    def _close(self, end_ms: int) -> None:
+        """Add the attempts whose ends the log lacks. Those that still ran were killed at the application's end."""
+        for number, event in self.resubmitted.items():
+            if self.ended.add(number):
+                self._add_ended(event)
+        for started in self.running.values():
+            self.attempts.add_unended(started, end_ms)
 
     def application(self, name: str) -> Application:
         if self.start is None:
             raise FormatError("no application starts in this log", where=name, hint="is this the whole log?")
         start, environment = self.start, self.environment
+        self._close(self.end.time_ms if self.end else 0)
         return Application(
             app_id=start.app_id or "",
             attempt_id=start.attempt_id or "",
@@ -241,120 +263,26 @@ class _EventLogReader:
             duration_s=(self.end.time_ms - start.time_ms) / 1000 if self.end else None,
             exit_code=self.end.exit_code if self.end else None,
             jobs=self.jobs,
-            stages=tuple(stages_of(self.stages, self.ended.values(), start.time_ms)),
-            executors=tuple(executors_of(self.executor_cores, self.ended.values())),
-            tasks=tuple(self._tasks(start.time_ms, self.end.time_ms if self.end else None)),
+            stages=tuple(stages_of(self.stages, self.sums, start.time_ms)),
+            executors=tuple(executors_of(self.executor_cores, self.sums)),
+            tasks=self.attempts.attempts(set(self.resubmitted), self.job_of_stage, start.time_ms),
             executor_cores=self.executor_cores,
-            stage_times=self._stage_times(start.time_ms),
+            stage_times=stage_times(self.executor_cores, self.sums, start.time_ms),
             lost=tuple(self.lost.values()),
-            totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
+            totals=dict(all_sums(self.sums).totals),
             missing_ends=self._missing_ends(),
-            first_failure=next((event.reason.words() for event in self.ended.values() if event.info.failed), ""),
+            first_failure=self.first_failure,
             is_streaming=self.is_streaming,
         )
 
-    def _stage_times(self, start_ms: int) -> dict[str, dict[int, tuple[float, float]]]:
-        """Return when each executor ran each stage."""
-        times: dict[str, dict[int, tuple[float, float]]] = {name: {} for name in self.executor_cores}
-        for event in self.ended.values():
-            stages, info = times.setdefault(event.info.executor_id, {}), event.info
-            start_s = (info.launch_ms - start_ms) / 1000
-            end_s = (max(info.finish_ms, info.launch_ms) - start_ms) / 1000
-            first_s, last_s = stages.get(event.stage_id, (start_s, end_s))
-            stages[event.stage_id] = min(first_s, start_s), max(last_s, end_s)
-        return times
-
-    def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[TaskAttempt]:
-        """Yield the attempts by start time. An attempt without an end was killed at the application's end."""
-        for task_id, started in self.started.items():
-            if task_id not in self.ended:
-                last_ms = max(end_ms or 0, started.info.launch_ms)
-                yield self._task(started, "task", "killed", last_ms, start_ms, None)
-            else:
-                yield self._ended(self.ended[task_id], start_ms)
-        for task_id, ended in self.ended.items():
-            if task_id not in self.started:
-                yield self._ended(ended, start_ms)
-
-    def _ended(self, event: TaskEnd, start_ms: int) -> TaskAttempt:
-        if event.info.task_id in self.resubmitted:
-            status = "killed"
-        elif event.reason.reason == "Success":
-            status = "succeeded"
-        else:
-            status = "killed" if event.info.killed or event.reason.reason == "TaskKilled" else "failed"
-        last_ms = event.info.finish_ms or event.info.launch_ms
-        return self._task(event, _KINDS.get(event.type, "task"), status, last_ms, start_ms, event.metrics)
-
-    def _task(
-        self,
-        event: TaskStart | TaskEnd,
-        kind: str,
-        status: str,
-        end_ms: int,
-        start_ms: int,
-        task_metrics: Metrics | None,
-    ) -> TaskAttempt:
-        task_id = f"{event.stage_id}.{event.stage_attempt}.{event.info.index}"
-        metrics = task_metrics or Metrics()
-        read, write = metrics.shuffle_read or ShuffleRead(), metrics.shuffle_write or ShuffleWrite()
-        job_id = self.job_of_stage.get(event.stage_id)
-        return TaskAttempt(
-            job_id="" if job_id is None else str(job_id),
-            task_id=task_id,
-            attempt_id=f"{task_id}.{event.info.attempt}",
-            kind=kind,
-            node=event.info.host,
-            status=status,
-            start_s=(event.info.launch_ms - start_ms) / 1000,
-            end_s=(end_ms - start_ms) / 1000,
-            shuffle_end_s=None,
-            merge_end_s=None,
-            hdfs_read_bytes=metrics.input.read_bytes if metrics.input else 0,
-            hdfs_write_bytes=metrics.output.written_bytes if metrics.output else 0,
-            local_read_bytes=read.local_bytes,
-            local_write_bytes=write.written_bytes + metrics.disk_spilled_bytes,
-            spilled_records=None,
-            cpu_s=None
-            if task_metrics is None or task_metrics.cpu_ns is None
-            else (task_metrics.cpu_ns + task_metrics.deserialize_cpu_ns) / 1e9,
-            gc_s=None if task_metrics is None else task_metrics.gc_ms / 1000,
-        )
-
     def _missing_ends(self) -> int:
-        done = Counter(
-            (event.stage_id, event.stage_attempt) for event in self.ended.values() if event.reason.reason == "Success"
-        )
+        by_stage = sums_by_stage(self.sums)
         complete = ((key, info) for key, info in self.stages.items() if info.failure is None)
-        return sum(max(0, info.tasks - done[key]) for key, info in complete)
+        return sum(max(0, info.tasks - by_stage[key].succeeded) for key, info in complete)
 
 
 class _ContradictionError(Exception):
     """An event that contradicts earlier events."""
-
-
-def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:
-    """Return the sums of the attempts' metrics."""
-    totals: Counter[str] = Counter()
-    for metrics in attempts:
-        totals["run_ms"] += metrics.run_ms
-        totals["gc_ms"] += metrics.gc_ms
-        totals["memory_spilled_bytes"] += metrics.memory_spilled_bytes
-        totals["disk_spilled_bytes"] += metrics.disk_spilled_bytes
-        if metrics.cpu_ns is not None:
-            totals["cpu_ns"] += metrics.cpu_ns + metrics.deserialize_cpu_ns
-        if metrics.shuffle_read:
-            totals["shuffle_read_bytes"] += metrics.shuffle_read.remote_bytes + metrics.shuffle_read.local_bytes
-            totals["shuffle_remote_read_bytes"] += metrics.shuffle_read.remote_bytes
-            totals["shuffle_wait_ms"] += metrics.shuffle_read.wait_ms
-        if metrics.shuffle_write:
-            totals["shuffle_write_bytes"] += metrics.shuffle_write.written_bytes
-            totals["shuffle_write_ns"] += metrics.shuffle_write.time_ns
-        if metrics.input:
-            totals["input_bytes"] += metrics.input.read_bytes
-        if metrics.output:
-            totals["output_bytes"] += metrics.output.written_bytes
-    return dict(totals)
 
 
 _ANY_EVENT: Final = msgspec.json.Decoder(AnyEvent)

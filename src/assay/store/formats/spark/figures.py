@@ -40,8 +40,8 @@ def metrics_of(application: Application) -> tuple[dict[str, float], list[CodedWa
             metrics[metric] = value / divisor
     metrics["jobs"] = len(application.jobs)
     metrics["stages"] = len(application.stages)
-    metrics["tasks"] = len({task.task_id for task in application.tasks})
-    metrics["task_attempts_failed"] = sum(task.status == "failed" for task in application.tasks)
+    metrics["tasks"] = application.tasks.distinct_tasks()
+    metrics["task_attempts_failed"] = application.tasks.statuses()["failed"]
     if application.executor_cores:
         metrics["executors"] = len(application.executor_cores)
     return metrics, warnings
