@@ -152,8 +152,7 @@ def test_an_attempt_takes_tens_of_bytes() -> None:
 
 def test_numbers_of_attempts_are_kept_in_bits() -> None:
     numbers = AttemptNumbers()
-    assert [numbers.add(number) for number in (0, 5, 1023, 1024, 5, 2**62, -1, -1)] == [
-        True, True, True, True, False, True, True, False,
-    ]  # fmt: skip
+    added = [number for number in (0, 5, 1023, 1024, 5, 2**62, -1, -1) if numbers.add(number)]
+    assert added == [0, 5, 1023, 1024, 2**62, -1]
     assert 1024 in numbers
     assert 1 not in numbers

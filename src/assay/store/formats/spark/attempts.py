@@ -127,10 +127,9 @@ class Attempts(Sequence[TaskAttempt]):
 
     def _made(self, rows: slice) -> Iterator[TaskAttempt]:
         nodes, jobs, offset_ms = self._nodes, self._jobs, self._offset_ms
-        for (
-            stage, stage_attempt, partition, attempt, node, kind, status, recorded, launch_ms, end_ms, read_bytes,
-            written_bytes, local_read_bytes, local_written_bytes, cpu_ns, gc_ms,
-        ) in zip(*(column[rows].tolist() for column in self._columns.values()), strict=True):  # fmt: skip
+        for row in zip(*(column[rows].tolist() for column in self._columns.values()), strict=True):
+            stage, stage_attempt, partition, attempt, node, kind, status, recorded, launch_ms, end_ms = row[:10]
+            read_bytes, written_bytes, local_read_bytes, local_written_bytes, cpu_ns, gc_ms = row[10:]
             task_id = f"{stage}.{stage_attempt}.{partition}"
             yield TaskAttempt(
                 jobs.get(stage, ""),
