@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import random
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -25,7 +26,7 @@ from assay.interfaces.cli.main import assay
 RUNS = 10_000
 BYTES_MAX = 5_000_000
 FILTER_MS_MAX = 100.0
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium-headless-shell") or "/usr/bin/chromium"
 TIME_OF_CLICK = """box => new Promise(done => {
     const start = performance.now();
     box.click();

@@ -15,7 +15,8 @@ wanted="openjdk-17-jdk-headless:javac maven:mvn openssh-server:sshd openssh-clie
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 [ "$purpose" = fast ] && wanted=
 if [ "$purpose" = test ]; then
-    wanted="$wanted chromium:chromium prometheus:prometheus sudo:sudo curl:curl openssl:openssl
+    wanted="$wanted chromium-headless-shell:chromium-headless-shell
+            prometheus:prometheus sudo:sudo curl:curl openssl:openssl
             krb5-kdc:krb5kdc krb5-admin-server:kadmin.local krb5-user:kinit"
     # Debian's lint fits Debian's cargo alone; another cargo brings its own.
     case $(command -v cargo || echo /usr/bin/cargo) in

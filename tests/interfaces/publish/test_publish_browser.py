@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from statistics import variance
 from typing import TYPE_CHECKING
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
+RISING_TIMES = """() => {
+    const times = [...document.querySelectorAll('#runs td.share')].map(cell => Number(cell.textContent));
+    return times.length === 16 && times.every((time, i) => i === 0 || times[i - 1] <= time);
+}"""
+"""Whether the list has all runs, ordered by their time."""
+
+
+def wait_for_matching(page: Page, text: str) -> None:
+    """Wait until the page states this number of matching runs. It follows a click on a link asynchronously."""
+    page.locator("#matching", has_text=re.compile(f"^{text}$")).wait_for()
 
 
 @pytest.fixture(scope="module")
@@ -59,23 +70,22 @@ def test_the_first_page_shows_the_decision_of_the_command(browser: Browser, bsc:
 def test_filters_narrow_the_runs_and_a_link_restores_them(browser: Browser, bsc: Path) -> None:
     with watched_page(browser, (bsc.parent / "site").as_uri()) as watched:
         page = watched.open("/runs.html")
-        assert page.locator("#matching").inner_text() == "16 of 16 runs match"
+        wait_for_matching(page, "16 of 16 runs match")
         page.locator('input[value="network=IB"]').check()
         page.get_by_label("2 SSDs (SS2)").check()
         wanted = ("--where", "network=IB", "--where", "layout=SS2")
         ids = [run["run_id"] for run in json.loads(printed("runs", *wanted, "--repository", bsc, "--json"))]
-        assert page.locator("#matching").inner_text() == f"{len(ids)} of 16 runs match"
+        wait_for_matching(page, f"{len(ids)} of 16 runs match")
         shown = [row.get_attribute("title") for row in page.locator("#runs tbody code").all()]
         assert sorted(filter(None, shown)) == sorted(ids)
         link = page.url
         with watched_page(browser, (bsc.parent / "site").as_uri()) as other:
             other.page.goto(link)
-            assert other.page.locator("#matching").inner_text() == f"{len(ids)} of 16 runs match"
+            wait_for_matching(other.page, f"{len(ids)} of 16 runs match")
             other.page.get_by_role("link", name="Remove all").click()
-            assert other.page.locator("#matching").inner_text() == "16 of 16 runs match"
+            wait_for_matching(other.page, "16 of 16 runs match")
             other.page.get_by_role("link", name="Time (s)").click()
-            times = [float(text) for text in other.page.locator("#runs td.share").all_inner_texts()]
-            assert times == sorted(times)
+            other.page.wait_for_function(RISING_TIMES)
             other.check()
         watched.check()
 
@@ -147,7 +157,7 @@ def test_the_list_leads_to_the_page_of_a_run_with_its_timeline(browser: Browser,
         assert page.evaluate(CHART_TEXTS) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("link", name="Explore").click()
-        assert page.locator("#matching").inner_text() == "1 of 1 runs match"
+        wait_for_matching(page, "1 of 1 runs match")
         watched.check()
 
 

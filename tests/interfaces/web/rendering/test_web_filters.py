@@ -109,6 +109,7 @@ def server(root: Path) -> Iterator[str]:
 
 
 def test_a_choice_is_applied_at_once_and_the_link_is_copied(watched: ObservedRun) -> None:
+    watched.page.context.grant_permissions(["clipboard-write"])  # without a window, Chromium asks no user
     page = watched.open("/")
     page.locator(".filters select").first.select_option(label="TeraSort")
     page.wait_for_url("**/?where=workload%3Dterasort")
