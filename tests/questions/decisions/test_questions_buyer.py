@@ -18,11 +18,19 @@ from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import MAP_SLOTS, Run
 from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
+from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS, factors_to_decide
 from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest
-from assay.questions.decisions.sentences.question_sentences import answer_sentence, next_command, next_step, view_of
+from assay.questions.decisions.sentences.cost_sentences import not_compared
+from assay.questions.decisions.sentences.question_sentences import (
+    answer_evidence,
+    answer_sentence,
+    next_command,
+    next_step,
+    view_of,
+)
 from assay.questions.json_values import json_value
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository
@@ -314,7 +322,11 @@ def test_too_few_runs_for_a_verdict_on_costs_are_counted_for_every_option(tmp_pa
     assert answer_sentence(answer).endswith(
         " Which is the cheapest is open: a verdict needs 3 runs of each option, not 2."
     )
-    assert next_step(answer) == "Run Sort once more with each of the 2 options: 3 runs each allow a verdict."
+    assert "join the runs" not in answer_evidence(answer)
+    assert next_step(answer) == (
+        "Run Sort once more with each of the 2 options: set repetitions to 3 in the plan, and repeat assay run. "
+        "A verdict on costs is possible then."
+    )
 
 
 def test_of_two_equally_cheap_options_the_shared_level_is_the_cheapest_and_the_other_stays_open(tmp_path: Path) -> None:
@@ -333,3 +345,44 @@ def test_of_two_equally_cheap_options_the_shared_level_is_the_cheapest_and_the_o
         r"Network: no difference in cost is shown\.$",
         text,
     ), text
+
+
+def test_the_cheapest_names_options_without_a_match_and_why_combinations_need_more_runs(tmp_path: Path) -> None:
+    pairs = [("HD2", "ETH", 200.0), ("SS2", "ETH", 60.0), ("HD2", "IB", 190.0), ("SS2", "IB", 50.0)] * 2
+    runs = [
+        make_run(n, workload="sort", layout=layout, levels={"layout": layout, "network": net}, duration_s=time_s + n)
+        for n, (layout, net, time_s) in enumerate(pairs)
+    ]
+    asked = answers(runs, tmp_path / "few", prices=price_book())
+    assert "Answers on one property, such as storage, join the runs of several" in answer_evidence(asked["cheapest"])
+    first = asked["cheapest"].decisions[0]
+    costless = tuple(replace(o, time=None, cost=None) for o in first.options)
+    names = "2 SSDs (SS2) + Ethernet"
+    text = not_compared(replace(first, options=costless))
+    assert text.startswith("Not compared: ")
+    assert names in text
+    assert text.endswith(", because too few of their runs match those of the others.")
+    assert not_compared(replace(first, options=costless), every=True) == ""
+    many = (costless[0], *costless)
+    assert not_compared(replace(first, options=many)).count("1 more") == 1
+    assert not_compared(replace(first, options=many), every=True).count(" + ") == 4
+
+
+def test_caveats_are_about_the_options_of_the_answer(tmp_path: Path) -> None:
+    """Without its outlier, HD4 is faster, too; the answer is about SS2."""
+    times = {
+        "HD2": [60.0, 60.5, 59.5, 60.2, 59.8, 60.1],
+        "SS2": [20.0, 20.2, 19.8, 20.1, 19.9, 20.0],
+        "HD4": [50.0, 50.4, 49.6, 50.2, 49.8, 300.0],
+    }
+    repository = build_repository(
+        tmp_path / "r",
+        [
+            make_run(n, layout=layout, levels={"layout": layout}, duration_s=time_s)
+            for n, (layout, time_s) in enumerate((layout, time_s) for layout, of in times.items() for time_s in of)
+        ],
+    )
+    decisions = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout"))
+    decision = next(decision for decision in decisions if decision.factor == "layout")
+    assert (decision.leader, decision.ties) == ("SS2", ())
+    assert not any("HD4" in caveat.text for caveat in decision.caveats)

@@ -280,7 +280,7 @@ def test_every_caveat_has_a_number_or_a_name_of_its_runs(tmp_path: Path) -> None
     counted = sum(run.status is RunStatus.VALID for run in runs)
     assert texts[CaveatKind.ONE_CLUSTER].startswith(f"All {counted} runs are of one cluster")
     assert f"no price for 3 of {counted} runs" in texts[CaveatKind.UNPRICED]
-    assert "has 1 matched group and needs 5" in texts[CaveatKind.TESTED_ONLY]
+    assert "has 1 matched group and needs 5. assay run adds them with a plan" in texts[CaveatKind.TESTED_ONLY]
 
 
 @pytest.mark.parametrize(

@@ -165,14 +165,14 @@ class JobCostEffectiveness:
             return ()
         if len(self.rows) == 1:
             return (f"Nothing to compare with: {levels_text(self.rows[0].levels)} is the only row with a price.",)
-        sentence = cheapest_sentence(self.decision, count_others=False) if self.decision else None
+        sentence = cheapest_sentence(self.decision) if self.decision else None
         if sentence is None or self.decision is None:
             return ("Not compared: no two runs of different rows are equal in everything else.",)
         ranked = [row for row in self.rows if row.group is not None]
         if self.further_decisions:
             groups = enumerate((self.decision, *self.further_decisions), start=1)
             return tuple(
-                f"{capitalised(self.group_name(number))}: {cheapest_sentence(distinct, count_others=False)}"
+                f"{capitalised(self.group_name(number))}: {cheapest_sentence(distinct)}"
                 for number, decision in groups
                 if (distinct := without_shared_levels(decision)) is not None
             )

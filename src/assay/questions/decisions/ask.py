@@ -15,7 +15,7 @@ from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, us
 from assay.model import LAYOUT_FACTOR
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
-from assay.questions.decisions.caveats import in_order
+from assay.questions.decisions.caveats import in_order, options_of_answer
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest, OptionResult
@@ -81,21 +81,22 @@ def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, 
 
 
 def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: int) -> Decision:
-    """Return the decision with a caveat where its leader or a verdict differs ``without`` outliers."""
+    """Return the decision with a caveat where its leader, or a verdict on its answer, differs ``without`` outliers."""
     key = (decision.origin, decision.lab_scale, decision.baseline)
     other = next(
         (candidate for candidate in without if (candidate.origin, candidate.lab_scale, candidate.baseline) == key), None
     )
+    named = options_of_answer(decision)
     if other is None:
         text = f"Without {plural(outliers, 'outlier')}, nothing can be compared."
-    elif _verdicts(decision) == _verdicts(other):
+    elif _verdicts(decision, named) == _verdicts(other, named):
         return decision
     else:
         changed = [
             _changed_verdict(decision, option, other, same)
             for option in decision.options
             for same in other.options
-            if option.option == same.option and option.verdict != same.verdict
+            if option.option == same.option and option.option in named and option.verdict != same.verdict
         ]
         more = (
             f"; {plural(len(changed) - 1, 'more verdict changes', 'more verdicts change')}" if len(changed) > 1 else ""
@@ -133,8 +134,8 @@ def _with_implausible(decision: Decision, apart: RunTable, reason: str) -> Decis
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.EXCLUDED, text)]))
 
 
-def _verdicts(decision: Decision) -> tuple[object, ...]:
-    return decision.leader, {option.option: option.verdict for option in decision.options}
+def _verdicts(decision: Decision, options: Sequence[str]) -> tuple[object, ...]:
+    return decision.leader, {option.option: option.verdict for option in decision.options if option.option in options}
 
 
 def _classes(table: RunTable) -> bool:

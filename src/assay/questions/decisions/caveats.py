@@ -10,7 +10,16 @@ import numpy as np
 
 from assay.analysis.comparison.factors.disk_counts import DISK_KIND
 from assay.analysis.comparison.matched import CLUSTER, GROUPS_MIN, MatchedGroups
-from assay.analysis.statistics import ALPHA, InferenceScope, Ints, RunTable, counts_by, has_level, smallest_reachable_p
+from assay.analysis.statistics import (
+    ALPHA,
+    InferenceScope,
+    Ints,
+    RunTable,
+    Verdict,
+    counts_by,
+    has_level,
+    smallest_reachable_p,
+)
 from assay.model import WORKERS_FACTOR, Origin, RunStatus
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest
@@ -29,6 +38,17 @@ _NAMED = 3
 def in_order(caveats: Sequence[Caveat]) -> tuple[Caveat, ...]:
     """Return the caveats, the most harmful first."""
     return tuple(sorted(caveats, key=lambda caveat: _ORDER[caveat.kind]))
+
+
+def options_of_answer(decision: Decision) -> tuple[str, ...]:
+    """Return the options that the answer is about: the leader, the cheapest option and their ties.
+
+    Without a faster option, the answer is about all compared options. Caveats are about these options.
+    """
+    named = [decision.leader, *decision.ties]
+    named += [decision.cheapest.option, *decision.cheapest.ties] if decision.cheapest else []
+    leads = any(o.option == decision.leader and o.verdict is Verdict.FASTER for o in decision.options)
+    return tuple(o.option for o in decision.options if (o.option in named if leads else o.time is not None))
 
 
 def caveats_of(
@@ -74,18 +94,19 @@ def _origin(decision: Decision) -> Iterator[Caveat]:
 
 
 def _scope(decision: Decision, table: RunTable) -> Iterator[Caveat]:
-    tested = [
-        (result.time.groups, workload_title(result.workload))
-        for result in decision.results
-        if result.time and result.time.scope is InferenceScope.TESTED
-    ]
+    of_answer = options_of_answer(decision)
+    times = [(r.time, workload_title(r.workload)) for r in decision.results if r.time and r.option in of_answer]
+    tested = [(time.groups, workload) for time, workload in times if time.scope is InferenceScope.TESTED]
     if tested:
         groups, workload = min(tested)
         text = "Nothing is shown for other settings"
         if groups < GROUPS_MIN:
-            text += f": {workload} has {plural(groups, 'matched group')} and needs {GROUPS_MIN}"
+            text += (
+                f": {workload} has {plural(groups, 'matched group')} and needs {GROUPS_MIN}. assay run adds them with "
+                "a plan that varies one more factor, such as containers"
+            )
         yield Caveat(CaveatKind.TESTED_ONLY, f"{text}.")
-    single = [result.time for result in decision.results if result.time and result.time.groups == 1]
+    single = [time for time, _ in times if time.groups == 1]
     few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
     smallest_p = smallest_reachable_p(few, few)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
@@ -153,7 +174,7 @@ def _excluded_unevenly(decision: Decision, table: RunTable) -> Iterator[Caveat]:
         table = table.subset(np.logical_or.reduce(kinds))
     all_runs = counts_by(table, decision.factor)
     valid = counts_by(table.subset(np.flatnonzero(has_level(table, "status", RunStatus.VALID))), decision.factor)
-    names = [decision.baseline, *(result.option for result in decision.options)]
+    names = [decision.baseline, *options_of_answer(decision)]
     lost = {name: all_runs[name] - valid.get(name, 0) for name in names if all_runs.get(name)}
     shares = {name: number / all_runs[name] for name, number in lost.items()}
     if len(shares) < 2 or max(shares.values()) - min(shares.values()) < UNEVEN_EXCLUSION_MIN:

@@ -35,7 +35,7 @@ from assay.questions.costs.years_of_use import JobCostRequest
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.decision import DecisionRequest
-from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence
+from assay.questions.decisions.sentences.cost_sentences import cheapest_sentence, not_compared
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.text import (
     NO_VALUE,
@@ -312,6 +312,8 @@ def _print_costs_per_run(
             click.secho(
                 answer or "Not compared: no two runs of different hardware are equal in everything else.", bold=True
             )
+            if decisions and (others := not_compared(decisions[0])):
+                click.echo(others)
         _print_jobs([view for view in views if view.rows], output.rows)
     else:
         for index, view in enumerate(views):

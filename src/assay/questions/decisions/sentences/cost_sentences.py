@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
-from assay.analysis.statistics import RUNS_MIN
+from assay.analysis.statistics import RUNS_MIN, Verdict
 from assay.model import Origin
 from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import priced_option
 from assay.questions.decisions.sentences.estimate_text import excludes_one, interval_text, where_text
-from assay.questions.decisions.sentences.option_words import compared_option, option_text, option_verb
-from assay.text import capitalised, column_title, format_ratio, joined, plural, workload_title
+from assay.questions.decisions.sentences.option_words import baseline_text, compared_option, option_text, option_verb
+from assay.text import capitalised, column_title, format_ratio, joined, workload_title
 
 OPTIONS_NAMED = 3
 """Maximum number of options named in one sentence."""
@@ -79,17 +79,13 @@ def price_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
     )
 
 
-def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str | None:
-    """Return which option has the lowest cost per job, or which options are not ruled out; None without prices.
-
-    ``count_others``: also state the number of options without a cost ratio.
-    """
+def cheapest_sentence(decision: Decision) -> str | None:
+    """Return which option has the lowest cost per job, or which options are not ruled out; None without prices."""
     if decision.cheapest is None:
         return None
     cheapest, ties = decision.cheapest.option, decision.cheapest.ties
     costs = {option.option: option.cost for option in decision.options if option.cost}
     where, baseline = _where_text(decision, cheapest), compared_option(decision, decision.baseline)
-    unknown = _not_compared(decision) if count_others else ""
     if ties and (shared := shared_by_leaders(decision)):
         ratios = [costs[name].ratio for name in (cheapest, *ties)]
         figures = " to ".join(dict.fromkeys(f"{format_ratio(end)}×" for end in (min(ratios), max(ratios))))
@@ -107,18 +103,30 @@ def cheapest_sentence(decision: Decision, *, count_others: bool = True) -> str |
             cost = costs[cheapest]
             text += f": {format_ratio(cost.ratio)}× the cost of {baseline} ({interval_text(cost)})"
             text += _cheaper_on(decision, cheapest)
-    start = f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
-    return f"{start}{unknown}"
+    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{capitalised(text)}."
 
 
-def _not_compared(decision: Decision) -> str:
-    """Return the number of options without a cost ratio, with the reasons; empty if there are none."""
+def not_compared(decision: Decision, *, every: bool = False) -> str:
+    """Return the options without a cost ratio, with the reasons; empty if there are none or no prices.
+
+    ``every``: name all options, if :func:`named_options` names only some of them; else empty.
+    """
+    if decision.cheapest is None:
+        return ""
     without = [option for option in decision.options if option.cost is None]
-    unmatched = sum(option.time is None for option in without)
-    unpriced = len(without) - unmatched
-    reasons = [(unmatched, "too few runs match those of the others"), (unpriced, "runs without a price")]
-    known = [reason for number, reason in reasons if number]
-    return f" {plural(len(without), 'option is', 'options are')} not compared: {joined(known)}." if known else ""
+    unmatched = [option.option for option in without if option.time is None]
+    unpriced = [option.option for option in without if option.time is not None]
+    clauses = []
+    for options, reason in (
+        (unmatched, "too few of their runs match those of the others"),
+        (unpriced, "the price book has no price for their runs"),
+    ):
+        names = [baseline_text(decision.factor, option) for option in options]
+        if every and len(names) <= OPTIONS_NAMED:
+            continue
+        if names:
+            clauses.append(f"{joined(names) if every else named_options(names)}, because {reason}")
+    return f"Not compared: {'; '.join(clauses)}." if clauses else ""
 
 
 def _where_text(decision: Decision, option: str) -> str:
@@ -128,11 +136,17 @@ def _where_text(decision: Decision, option: str) -> str:
 
 
 def _cheaper_on(decision: Decision, option: str) -> str:
-    """Return on how many workloads of the mean the option is shown to cost less; empty if on all of them."""
+    """Return on how many workloads of the mean the option is shown to cost less and to be faster.
+
+    Empty if all are shown to cost less.
+    """
     workloads = decision.option(option).workloads
     of_mean = [r for r in decision.results if r.option == option and r.workload in workloads]
     cheaper = sum(result.cost is not None and result.cost.verdict is CostVerdict.CHEAPER for result in of_mean)
-    return f"; shown to cost less on {cheaper} of the {len(of_mean)}" if cheaper < len(of_mean) else ""
+    if cheaper == len(of_mean):
+        return ""
+    faster = sum(result.verdict is Verdict.FASTER for result in of_mean)
+    return f"; a lower cost is shown on {cheaper} of the {len(of_mean)} workloads, a shorter time on {faster}"
 
 
 def _exceptions(decision: Decision, option: str) -> str:
@@ -248,7 +262,8 @@ def cost_headline(decision: Decision) -> str | None:
     if sum(option.cost is not None for option in decision.options) == 1:
         return f"{sentence}{exceptions}"
     leads = cheapest is not None and cheapest.option == chosen.option
+    others = f" {text}" if (text := not_compared(decision)) else ""
     undecided = chosen.cost.verdict not in (CostVerdict.CHEAPER, CostVerdict.DEARER)
     if leads and (undecided or not (cheapest and cheapest.ties)):
-        return f"{cheapest_sentence(decision)}{exceptions}"
-    return f"{sentence}{exceptions} {cheapest_sentence(decision)}"
+        return f"{cheapest_sentence(decision)}{exceptions}{others}"
+    return f"{sentence}{exceptions} {cheapest_sentence(decision)}{others}"

@@ -24,6 +24,7 @@ from assay.questions.decisions.sentences.cost_sentences import (
     OPTIONS_NAMED,
     cost_headline,
     costs_by_storage,
+    not_compared,
     price_sentence,
 )
 from assay.questions.decisions.sentences.estimate_text import (
@@ -314,6 +315,7 @@ def remarks(decision: Decision) -> tuple[str, ...]:
         _left_out(decision, best.option if named else None),
         _disks(decision),
         price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",
+        not_compared(decision, every=True),
     )
     return tuple(filter(None, texts))
 

@@ -15,6 +15,7 @@ from assay.questions.decisions.sentences.cost_sentences import (
     cheapest_sentence,
     cost_headline,
     cost_text,
+    not_compared,
     price_sentence,
     runs_below_minimum,
     shared_by_leaders,
@@ -50,6 +51,11 @@ MEAN_UNDECIDED = "depends on storage, mean not confirmed"
 """Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
 WRITE_PLAN = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
 """The next step where no stored plan can be changed."""
+_JOINED = (
+    "Each option is one combination of hardware. Answers on one property, such as storage, join the runs of several "
+    "combinations, so they can have a verdict already."
+)
+"""Why combinations have too few runs for a verdict where one of their properties has enough."""
 LEVELS_NAMED = 5
 """Maximum number of levels named in a sentence."""
 
@@ -129,7 +135,10 @@ def _runs_for_costs(decision: Decision) -> str | None:
     missing, options = RUNS_MIN - runs, 1 + sum(option.cost is not None for option in decision.options)
     times = "once more" if missing == 1 else f"{missing} more times"
     titles = joined([workload_title(workload) for workload in decision.headline_workloads])
-    return f"Run {titles} {times} with each of the {options} options: {RUNS_MIN} runs each allow a verdict."
+    return (
+        f"Run {titles} {times} with each of the {options} options: set repetitions to {RUNS_MIN} in the plan, and "
+        "repeat assay run. A verdict on costs is possible then."
+    )
 
 
 def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
@@ -194,8 +203,10 @@ def plan_command(answer: QuestionAnswer) -> str | None:
 
 def answer_summary(answer: QuestionAnswer) -> str:
     """Return the answer with interval, runs and cost in one sentence, or why there is none."""
-    if not answer.decisions or answer.question.name == CHEAPEST:
+    if not answer.decisions:
         return answer_sentence(answer)
+    if answer.question.name == CHEAPEST:
+        return " ".join(filter(None, (answer_sentence(answer), not_compared(answer.decisions[0]))))
     return summary(answer.decisions[0])
 
 
@@ -207,13 +218,15 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     if answer.question.name != CHEAPEST:
         return evidence(first)
     option = cheapest_option(first)
+    others = not_compared(first)
     if option is None or option.cost is None or option.time is None:
-        return ""
+        return others
     verdict, runs = option.cost.verdict.value, basis_text(option.time)
     few = option.cost.verdict is CostVerdict.NOT_ENOUGH_RUNS
     ratio = f"{format_ratio(option.cost.ratio)}×" if few else cost_text(option.cost)
     name = capitalised(compared_option(first, option.option))
-    return f"{name}: {verdict}, {ratio}, {runs}, {scope_text(option.time.scope)}."
+    text = f"{name}: {verdict}, {ratio}, {runs}, {scope_text(option.time.scope)}."
+    return " ".join(filter(None, (text, _JOINED if few and " + " in first.factor else "", others)))
 
 
 def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
@@ -224,7 +237,8 @@ def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
     option = cheapest_option(first) if answer.question.name == CHEAPEST else None
     if option is None or option.cost is None:
         return remarks(first)
-    return tuple(filter(None, (price_sentence(first, option.option, option.cost),)))
+    price = price_sentence(first, option.option, option.cost)
+    return tuple(filter(None, (price, not_compared(first, every=True))))
 
 
 def answer_cost(answer: QuestionAnswer) -> str | None:

@@ -114,7 +114,7 @@ def costs_over_years(decision: Decision) -> CostsOverYears | None:
         options=tuple(options[name] for name in shown),
         further=tuple(options[name] for name in order if name not in shown),
         lowest_price=_lowest_price(costs, tuple(options.values()), currency),
-        covers=_covers(decision, costs) + _elsewhere(len(of_all) - len(priced)),
+        covers=_covers(decision, costs) + _elsewhere(decision, [name for name in of_all if name not in priced]),
     )
 
 
@@ -191,9 +191,10 @@ def _setting(decision: Decision, costs: BaselineCosts) -> str:
     return f", {setting_words(prices.setting)}" if prices.setting else ""
 
 
-def _elsewhere(number: int) -> str:
-    """Return how many options are left out because they share no setting with the baseline."""
-    return f" Left out: {plural(number, 'option')} measured in other settings only." if number else ""
+def _elsewhere(decision: Decision, options: list[str]) -> str:
+    """Return the options that are left out because they share no setting with the baseline."""
+    names = named_options([baseline_text(decision.factor, option) for option in options])
+    return f" Left out, because they ran in other settings only: {names}." if options else ""
 
 
 def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
