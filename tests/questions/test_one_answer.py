@@ -435,16 +435,19 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     sentence = cost_headline(decision)
     assert sentence is not None
     assert sentence in page
-    assert "Only runs with network Ethernet, the most common level" in page
+    scope = "Tables of jobs: only runs with network Ethernet. There, a storage layout has one price"
+    assert scope in page
     text = CliRunner().invoke(assay, ["cost", "--years", "3", "--details", *arguments], catch_exceptions=False).output
     assert sentence in text
-    assert "Tables: runs with Network Ethernet, the most common level." in text
+    assert scope in text
     request = DecisionRequest("cheapest", prices=book, years=3)
     cheapest = answer_questions(repository, flags_in(repository).table, request)[-1]
     over_years = view_of(cheapest).over_years
     assert over_years is not None
     assert over_years.answer.startswith("Over 3 years, ")
     assert plain["over_years"] == answer["over_years"] == json_value(over_years)
+    assert page.index(over_years.answer) < page.index(sentence)
+    assert all(cell in page for option in over_years.options for cell in over_years.cells(option))
     for words in (["decide", "cheapest", "--years", "3"], ["cost", "--years", "3"]):
         brief = CliRunner().invoke(assay, [*words, *arguments], catch_exceptions=False).output
         assert brief.startswith(f"{over_years.answer}\n")

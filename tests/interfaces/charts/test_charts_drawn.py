@@ -43,7 +43,7 @@ def _specs(width_px: int) -> dict[str, dict[str, Any]]:
         ),
         "phases": phase_timeline(summaries, palette, width_px),
         "traffic": disk_traffic_areas(sides, palette, width_px),
-        "cost": cost_bars(view.rows, palette, view.titles, width_px),
+        "cost": cost_bars(view.rows, palette, view.titles_of(view.rows).by_workload, width_px),
     }
 
 

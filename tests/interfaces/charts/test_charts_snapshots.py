@@ -30,7 +30,7 @@ from assay.estimation.prediction.explaining import Cell
 from assay.interfaces.charts.cluster import cluster_diagram
 from assay.interfaces.charts.combinations import combinations
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
-from assay.interfaces.charts.costs import cost_bars, storage_costs
+from assay.interfaces.charts.costs import cost_bars, over_years_bars, storage_costs
 from assay.interfaces.charts.drawing.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec, percent_theme
 from assay.interfaces.charts.history import run_history
 from assay.interfaces.charts.network import comparison_network
@@ -46,6 +46,7 @@ from assay.model.runs.phase import Phase
 from assay.questions.clusters.clusters import HistoryPoint
 from assay.questions.clusters.hardware import DeviceRow, NodeRow
 from assay.questions.costs.job_cost import cost_view
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears, OptionOverYears
 from assay.questions.forecasts.tuning import TuningTrial
 from assay.questions.runs.scatter import ScatterPoint, ScatterView
 from builders import make_trace, price_book, study_runs
@@ -115,7 +116,19 @@ def specs() -> dict[str, Spec]:
         ),
         "phase_timeline": phase_timeline(summaries, palette),
         "disk_traffic_areas": disk_traffic_areas(sides, palette),
-        "cost_bars": cost_bars(view.rows, palette, view.titles),
+        "cost_bars": cost_bars(view.rows, palette, view.titles_of(view.rows).by_workload),
+        "over_years_bars": over_years_bars(
+            CostsOverYears(
+                3.0,
+                "USD",
+                "answer",
+                "assumptions",
+                (OptionOverYears("2 SSDs (SS2) + InfiniBand", 58_867.0, 26_011.0, 21_589.0, 31_340.0),),
+                (OptionOverYears("2 hard disks (HD2) + Ethernet", 39_420.0, 39_420.0, None, None),),
+                "lowest",
+                "covers",
+            )
+        ),
         "over_time": one_run.over_time(
             one_run.OverTime(0.0, 40.0, phases, lanes(hybrid_tasks()), "Tasks", (lines,), limits)
         ),

@@ -10,9 +10,14 @@ from typing import Protocol
 from assay.analysis.cost.job_cost import JobCostRow
 from assay.interfaces.charts.drawing.identity import shapes_of
 from assay.interfaces.charts.drawing.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, opacity_scale
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.text import layout_text
 
 HEIGHT_PX = 300
+LABEL_PX = 330
+"""Maximum width of a label of a job, in pixels."""
+_WRAPPED_LABEL = "split(replace(replace(datum.label, ': ', ':\\n'), /(([^,]*, ){1}[^,]*), /g, '$1,\\n'), '\\n')"
+"""Label of a job in lines: its workload, then two settings in each line."""
 
 
 class StoragePoint(Protocol):
@@ -134,9 +139,50 @@ def cost_bars(
             "height": {"step": 22},
             "data": {"values": values},
             "encoding": {
-                "y": {"field": "workload", "type": "nominal", "sort": None, "title": None},
+                "y": {
+                    "field": "workload",
+                    "type": "nominal",
+                    "sort": None,
+                    "title": "Job",
+                    "axis": {"labelExpr": _WRAPPED_LABEL, "labelLimit": LABEL_PX},
+                },
                 "yOffset": {"field": "layout", "type": "nominal", "sort": list(layouts)},
             },
             "layer": [bars, interval],
+        },
+    )
+
+
+def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
+    """Return a bar for the cost of the same work on each option, with its interval."""
+    values = [
+        {"option": option.option, "cost": option.work, "low": option.work_low, "high": option.work_high}
+        for option in (*costs.options, *costs.further)
+    ]
+    x = {"type": "quantitative", "title": f"Cost of the same work over {costs.period} ({costs.currency})"}
+    interval = {
+        "transform": [{"filter": "datum.low !== null"}],
+        "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}},
+    }
+    return chart(
+        f"Cost of the same work over {costs.period} by option, with 95 percent intervals",
+        {
+            "width": width_px,
+            "height": {"step": 40},
+            "data": {"values": values},
+            "encoding": {
+                "y": {
+                    "field": "option",
+                    "type": "nominal",
+                    "sort": None,
+                    "title": None,
+                    "axis": {"labelExpr": "split(datum.label, ' + ')", "labelLimit": LABEL_PX},
+                }
+            },
+            "layer": [
+                {"mark": {"type": "bar", "color": PALETTE[0]}, "encoding": {"x": {"field": "cost", **x}}},
+                interval,
+            ],
         },
     )

@@ -56,9 +56,10 @@ def job_cost_chapter(report: Report, figure: ReportFigure | None) -> Chapter | N
 
 
 def _jobs(cost: CostView) -> list[Block]:
+    titles = cost.titles_of(cost.rows).by_workload
     costs: Rows = [
         (
-            cost.titles[row.workload],
+            titles[row.workload],
             (Level(row.layout),),
             amounts.money(float(row.price), row.currency),
             amounts.money(row.cost_per_job, row.currency),
@@ -68,7 +69,7 @@ def _jobs(cost: CostView) -> list[Block]:
     ]
     times: Rows = [
         (
-            cost.titles[row.workload],
+            titles[row.workload],
             (Level(row.layout),),
             numbers.seconds(row.runtime_s),
             str(row.n),

@@ -125,7 +125,7 @@ def figures_of(report: Report, palette: Mapping[str, str]) -> Figures:
         view = report.job_costs
         cost = ReportFigure(
             "cost-per-job",
-            lambda width: cost_bars(view.rows, palette, view.titles, width),
+            lambda width: cost_bars(view.rows, palette, view.titles_of(view.rows).by_workload, width),
             f"Cost of a job over {view.years:g} years of back-to-back use, with the 95 % interval of the run time.",
             FULL_PX,
         )

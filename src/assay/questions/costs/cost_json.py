@@ -33,8 +33,6 @@ def cost_over_years_json(costs: JobCosts) -> dict[str, Any]:
     for layout, bill in view.bills.items():
         plain["bills"][layout]["total"] = json_value(bill.total)
     plain.pop("summaries")
-    for name in ("titles", "varied_settings", "shared_settings"):
-        plain.pop(name)
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
     return plain | {"narrowed": costs.narrowed, "over_years": json_value(costs.over_years)}

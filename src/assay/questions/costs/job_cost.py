@@ -22,9 +22,9 @@ from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, ClusterFacts, PriceBook, Run
 from assay.model.runs.throughput import GATED_AGGREGATE
 from assay.questions.decisions.decision import CostVerdict, Decision
-from assay.questions.decisions.sentences.option_words import context_of, workload_in_context
+from assay.questions.decisions.sentences.option_words import context_of, parameter_text, workload_in_context
 from assay.store import Repository
-from assay.text import column_title, level_text, workload_title
+from assay.text import workload_title
 
 _Timed = tuple[LevelSummary, Run]
 LAB_NOTE = (
@@ -66,6 +66,16 @@ class CostPerformance:
 
 
 @dataclass(frozen=True, slots=True)
+class JobTitles:
+    """Titles of jobs in a table or chart, with the settings in which these jobs differ."""
+
+    by_workload: dict[str, str]
+    """Title of each row's workload: ``TeraSort: sort factor 10, 12 map slots per worker``."""
+    shared: tuple[str, ...]
+    """Settings that all jobs share, with their levels; empty where jobs differ in no setting."""
+
+
+@dataclass(frozen=True, slots=True)
 class CostView:
     """The cost of a job on each layout."""
 
@@ -80,17 +90,16 @@ class CostView:
     """The limit of a lab's absolute times and costs; None for runs of full size."""
     bills: dict[str, LayoutPrice]
     summaries: tuple[LevelSummary, ...]
-    titles: dict[str, str]
-    """Titles of the rows' workloads, with the settings that differ between rows."""
-    varied_settings: tuple[str, ...]
-    """Names of these settings."""
-    shared_settings: tuple[str, ...]
-    """Settings that all rows share, with their levels; empty where rows differ in no setting."""
     rows: tuple[JobCostRow, ...]
     ratios: tuple[JobCostRatio, ...]
     performance: tuple[CostPerformance, ...]
     unpriced: dict[str, str]
     """Layouts without a price in the book, and why."""
+
+    def titles_of(self, rows: Sequence[JobCostRow]) -> JobTitles:
+        """Return the titles of the workloads of ``rows``."""
+        names = {row.workload for row in rows}
+        return _titles([summary for summary in self.summaries if name_of(summary) in names])
 
     def aggregate_mb_per_s(self, row: JobCostRow) -> float | None:
         """Return the gated aggregate throughput of a row's runs, as in SanDisk's table 4."""
@@ -244,32 +253,22 @@ def _performance(
         )
 
 
-def _titles(summaries: Sequence[LevelSummary]) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
-    """Return the titles of the rows, the names of the settings that differ, and the settings that all rows share.
-
-    The last two are empty where no workload's rows differ in their settings.
-    """
+def _titles(summaries: Sequence[LevelSummary]) -> JobTitles:
+    """Return the titles of jobs. A title has the settings that differ between the jobs, in words."""
     titles = {name_of(summary): workload_in_context(summary.workload, summary.context) for summary in summaries}
     differing = {name_of(summary): summary for summary in summaries if summary.context}
     rows = {name: context_of(summary.context) for name, summary in differing.items()}
     if not rows or not all(rows.values()):
-        return titles, (), ()
+        return JobTitles(titles, ())
     names = list(dict.fromkeys(name for levels in rows.values() for name in levels))
     varied = [name for name in names if len({levels.get(name) for levels in rows.values()}) > 1]
     first = next(iter(rows.values()))
-    alike = tuple(f"{column_title(name)} {_level_title(name, first[name])}" for name in names if name not in varied)
-    titles |= {
-        name: workload_title(
-            differing[name].workload, " · ".join(_level_title(key, levels[key]) for key in varied if key in levels)
-        )
-        for name, levels in rows.items()
-    }
-    return titles, tuple(map(column_title, varied)), alike
-
-
-def _level_title(name: str, level: str) -> str:
-    """Return a level for readers; "none" for a run without this setting."""
-    return "none" if level == str(None) else level_text(name, level)
+    alike = tuple(parameter_text(name, first[name]) for name in names if name not in varied)
+    for name, levels in rows.items():
+        texts = [parameter_text(key, levels[key]) for key in varied if levels.get(key, str(None)) != str(None)]
+        title = workload_title(differing[name].workload)
+        titles[name] = f"{title}: {', '.join(texts)}" if texts else title
+    return JobTitles(titles, alike)
 
 
 def cost_view(
@@ -305,7 +304,6 @@ def cost_view(
     first = answer.baseline if answer else baseline
     if first not in bills:
         first = next(layout for layout in levels_of(runs, LAYOUT_FACTOR) if layout in bills)
-    titles, varied, shared = _titles(summaries)
     capacity_tb = {layout: _capacity_tb(book, counts[layout]) for layout in bills}
     return CostView(
         book=book.name,
@@ -318,9 +316,6 @@ def cost_view(
         note=LAB_NOTE if any(summary.lab_scale is not None for summary in summaries) else None,
         bills=bills,
         summaries=summaries,
-        titles=titles,
-        varied_settings=varied,
-        shared_settings=shared,
         rows=tuple(
             job_cost_rows(
                 {key: runtime for key, runtime in runtimes.items() if key[1] in bills},

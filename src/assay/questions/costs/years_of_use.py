@@ -24,6 +24,7 @@ from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.questions.runs.runs import levels_in, selected
 from assay.store import Repository
+from assay.text import column_title, level_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class JobCostRequest:
     baseline: str | None = None
     exclude_flagged: bool = False
     runs_max: int | None = None
-    """Maximum number of runs to load. If more match, only the cluster with the most runs is priced."""
+    """Maximum number of runs to load. If more match, the tables of jobs cover the workload with the most runs, and if
+    needed, its cluster with the most runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,19 @@ class JobCosts:
     """Factors that prices depend on, with the levels of the runs in the tables."""
     excluded: int
     """Number of runs excluded as outliers."""
+
+    @property
+    def tables_scope(self) -> str:
+        """Which runs the tables of jobs cover, and why; empty if they cover all runs of the answer."""
+        if not self.narrowed:
+            return ""
+        levels = ", ".join(
+            f"{column_title(name).lower()} {level_text(name, level)}" for name, level in self.narrowed.items()
+        )
+        return (
+            f"Tables of jobs: only runs with {levels}. There, a storage layout has one price, and prices depend on it. "
+            "The answer above covers all runs."
+        )
 
 
 def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) -> JobCosts:
@@ -116,9 +131,10 @@ def _narrowed(table: RunTable, request: JobCostRequest) -> dict[str, str]:
     The tables need one price for each layout. Runs on two networks, for example, have two prices.
     """
     narrowed: dict[str, str] = {}
-    if not _readable(table, request) and not any(condition.startswith("cluster=") for condition in request.where):
-        narrowed["cluster"] = most_common(table, "cluster")
-        table = selected(table, [f"cluster={narrowed['cluster']}"])
+    for name in ("workload", "cluster"):
+        if not _readable(table, request) and not any(text.startswith(f"{name}=") for text in request.where):
+            narrowed[name] = most_common(table, name)
+            table = selected(table, [f"{name}={narrowed[name]}"])
     factors = dict.fromkeys(factor for item in request.prices.items for factor in item.when)
     for name in factors:
         if name not in (LAYOUT_FACTOR, *narrowed) and name in table.columns and len(levels_in(table, name)) > 1:

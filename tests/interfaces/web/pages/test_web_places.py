@@ -132,4 +132,4 @@ def test_a_page_opens_with_years_of_lab_runs_with_and_without_scale(tmp_path: Pa
     )
     assert page.status_code == 200
     assert "years of use" in page.text
-    assert "Jobs differ in" in page.text
+    assert re.search(r": [^<]*lab scale 1/20", page.text)

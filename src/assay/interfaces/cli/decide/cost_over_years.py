@@ -13,30 +13,18 @@ from assay.interfaces.cli.repository_runs import read_flagged
 from assay.questions.costs.cost_json import cost_over_years_json
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import JobCostRequest, job_costs
-from assay.text import (
-    NO_VALUE,
-    column_title,
-    count,
-    layout_text,
-    level_text,
-    money,
-    money_interval,
-    rate,
-    ratio,
-    runs_flagged,
-    seconds,
-)
+from assay.text import NO_VALUE, count, layout_text, money, money_interval, rate, ratio, runs_flagged, seconds
 
 
 def _print(view: CostView, limit: int | None) -> None:
     if view.note:
         click.echo(f"{view.note}\n")
-    if view.varied_settings:
-        shared = f"; all have {', '.join(view.shared_settings)}" if view.shared_settings else ""
-        click.echo(f"Jobs differ in {' · '.join(view.varied_settings)}{shared}.\n")
+    titles = view.titles_of(view.rows)
+    if titles.shared:
+        click.echo(f"All jobs have {', '.join(titles.shared)}.\n")
     results = [
         (
-            view.titles[r.workload],
+            titles.by_workload[r.workload],
             layout_text(r.layout),
             seconds(r.runtime_s),
             rate(view.aggregate_mb_per_s(r)),
@@ -48,7 +36,13 @@ def _print(view: CostView, limit: int | None) -> None:
     print_rows(headers, results, limit=limit, title="Results")
     click.echo()
     jobs = [
-        (view.titles[r.workload], layout_text(r.layout), seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs))
+        (
+            titles.by_workload[r.workload],
+            layout_text(r.layout),
+            seconds(r.runtime_s),
+            count(r.jobs_per_day),
+            count(r.jobs),
+        )
         for r in view.rows
     ]
     over = f"Jobs in {view.years:g} years"
@@ -70,7 +64,7 @@ def _print(view: CostView, limit: int | None) -> None:
     click.echo()
     costs = [
         (
-            view.titles[r.workload],
+            titles.by_workload[r.workload],
             layout_text(r.layout),
             money(float(r.price), r.currency),
             count(r.jobs),
@@ -134,11 +128,8 @@ def print_costs_over_years(
         click.echo()
     print_decisions(costs.decisions, rows=limit)
     click.echo()
-    for name, level in costs.narrowed.items():
-        click.echo(
-            f"Tables: runs with {column_title(name)} {level_text(name, level)}, the most common level. Prices "
-            "depend on it, and each layout has one price here."
-        )
+    if costs.tables_scope:
+        click.echo(costs.tables_scope)
     _print(view, limit)
     _print_performance(view, limit)
     for layout, why in view.unpriced.items():

@@ -19,7 +19,7 @@ from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.outliers.anomaly_column import TIME_KINDS
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
-from assay.interfaces.charts.costs import cost_bars, storage_costs
+from assay.interfaces.charts.costs import cost_bars, over_years_bars, storage_costs
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import CostQuestion, JobCostQuestion
@@ -36,6 +36,7 @@ from assay.questions.costs.years_of_use import compared_jobs_first, most_common
 from assay.questions.decisions.buyer import levels_of_factor
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.option_words import context_text
+from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.runs.runs import comparable, levels_in
 from assay.text import levels_text
 
@@ -56,7 +57,9 @@ _NOTHING: dict[str, Any] = {
     "outlier_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
     "job_cost": None,
-    "narrowed": {},
+    "over_years": None,
+    "tables_scope": "",
+    "titles": None,
     "before": {},
     "chart": None,
     "jobs": [],
@@ -160,16 +163,15 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
 def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     """Return the fields with an existing workload and cluster.
 
-    An unknown workload is replaced by the workload with the most runs; in the view of years, if possible, by all
-    workloads. An unknown cluster is dropped.
+    An unknown workload is replaced: in the view of years by all workloads, else by that of the amounts of the question
+    on the page, or the workload with the most runs. An unknown cluster is dropped.
     """
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
     kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
     workload = state.get("workload", "")
-    # A mean over workloads needs all of them.
-    all_workloads = state["view"] == "years" and len(table) <= api_views.RUNS_MAX
-    kept["workload"] = workload if workload in workloads else "" if all_workloads else most_common(table, "workload")
+    years = state["view"] == "years"
+    kept["workload"] = workload if workload in workloads else "" if years else most_common(table, "workload")
     kept["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
     return kept
 
@@ -279,14 +281,17 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
     view = costs.view
     rows = compared_jobs_first(view.rows)
     shown = replace(view, rows=rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    titles = view.titles_of(shown.rows)
     colours = colours_of(view.bills) | palette(context.store.table(), LAYOUT_FACTOR)
     changed = changed_book(book, question.changes)
     return {
         "tco": shown,
+        "over_years": costs.over_years,
         "answer": cost_headline(costs.decisions[0]) if costs.decisions else None,
-        "narrowed": costs.narrowed,
+        "tables_scope": costs.tables_scope,
+        "titles": titles,
         "colours": colours,
-        "drawn": _drawn(shown, colours),
+        "drawn": _drawn(shown, titles.by_workload, colours, costs.over_years),
         "more": len(view.rows) - len(shown.rows),
         "prices": _paid(book, changed, view, costs.priced_levels),
         "currency": view.currency,
@@ -317,8 +322,12 @@ def _has(levels_of_runs: Mapping[str, Sequence[str]], factor: str, levels: Seque
     return factor not in levels_of_runs or UNKNOWN in levels or not set(levels).isdisjoint(levels_of_runs[factor])
 
 
-def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:
-    charts = {"jobs": cost_bars(view.rows, colours, view.titles)} if view.rows else {}
+def _drawn(
+    view: CostView, titles: Mapping[str, str], colours: dict[str, str], over_years: CostsOverYears | None
+) -> dict[str, Any]:
+    charts = {"jobs": cost_bars(view.rows, colours, titles)} if view.rows else {}
+    if over_years is not None:
+        charts["options"] = over_years_bars(over_years)
     if any(row.cost_per_capacity is not None for row in view.performance):
         charts["storage"] = storage_costs(view.performance, view.baseline, colours)
     return charts

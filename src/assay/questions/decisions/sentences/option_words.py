@@ -39,6 +39,7 @@ _CHANGED = {
 """Changes of a cluster or a workload in words; ``{}`` stands for the value."""
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _CLEAR_WITHOUT_NAME = ("data_bytes", "origin", "cluster")
+_COMPRESSION_SWITCHES = parameters_that(Meaning.COMPRESSION_SWITCH)
 _PER_WORKER = (DISKS, CONTAINERS, *parameters_that(Meaning.TASKS_PER_WORKER))
 
 
@@ -157,6 +158,15 @@ def workload_in_context(workload: str, context: str) -> str:
 def _plain_level(name: str, level: str) -> str:
     """Return an option without the name of its factor where the level is clear without it."""
     return level_text(name, level) if name in _CLEAR_WITHOUT_NAME else option_text(name, level)
+
+
+def parameter_text(factor: str, level: str) -> str:
+    """Return a setting in words: ``12 map slots per worker``, ``sort factor 10``, ``map output not compressed``."""
+    text = option_text(factor, level)
+    if factor in _COMPRESSION_SWITCHES:
+        negation = "" if level == "true" else "not "
+        text = column_title(factor).replace(" compressed", f" {negation}compressed")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def option_verb(factor: str, level: str) -> str:
