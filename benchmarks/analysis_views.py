@@ -1,8 +1,8 @@
-"""How long do the views over many runs take: speedups, levels that may be best, findings, anomalies, changes?
+"""Measure the time of the views over many runs: speedups, fastest candidates, findings, anomalies, changes.
 
 Makes tables of synthetic runs in memory (fifteen factors, eight repetitions a configuration, 2 % of runs that died at
 once, 10 % invalid) and prints the median of several calls of each view, in milliseconds, and peak memory.
-Reading a repository and starting a process are not in it.
+Reading a repository and starting a process do not count.
 
 Run it with ``python benchmarks/analysis_views.py``; it prints Markdown.
 """
@@ -68,7 +68,7 @@ VIEWS: dict[str, Callable[[RunTable], object]] = {
     "speedup by layout": lambda table: speedups_of(match(table, "layout")),
     "speedup by layout and network": lambda table: speedups_of(match(*combined_or_named(table, ("layout", "network")))),
     "speedup by layout, over all workloads": lambda table: speedups_of(match(table, "layout"), by=None),
-    "layouts that may be best": lambda table: fastest_levels(match(table, "layout")),
+    "fastest candidates of the layouts": lambda table: fastest_levels(match(table, "layout")),
     "ALOJA's averages by layout": lambda table: aloja(table, "layout"),
     "findings": findings,
     "anomalies": find_anomalies,

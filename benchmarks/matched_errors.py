@@ -152,7 +152,7 @@ def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: i
 
 
 def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, seed: int) -> tuple[float, float]:
-    """Return the share of tables with any wrong verdict, and of levels that are rightly called faster.
+    """Return the share of tables with any wrong verdict, and of levels with the correct verdict "faster".
 
     A verdict for the tested settings is wrong where the level's mean gain in them is the other way round.
     """

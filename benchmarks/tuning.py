@@ -171,7 +171,7 @@ def main() -> None:
         print(
             f"\n**{title}** ({len(some)} configurations; the plan's own takes {times:.2f} times the fastest's time)\n"
         )
-        print("| strategy | runs | slower than the fastest: mean | worst | gain as the search saw it | in truth |")
+        print("| strategy | runs | slower than the fastest: mean | worst | gain expected by the search | true gain |")
         print("|---|---|---|---|---|---|")
         for name, way in searches(scene, optuna=options.optuna).items():
             for budget in BUDGETS:

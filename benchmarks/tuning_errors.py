@@ -194,8 +194,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="Only surfaces whose name begins with this text.")
     asked = parser.parse_args()
     print(
-        "| surface | wrong: faster or slower, and is not | rightly called faster | nothing faster found | ends unsaid "
-        "| interval holds | gain as the search saw it | measured again | in truth | the best there is |"
+        '| surface | wrong verdict | correct verdict "faster" | nothing faster found | no verdict '
+        "| interval holds | gain expected by the search | measured again | true gain | maximum gain |"
     )
     print("|---|" + "---|" * 9)
     for name in (name for name in SURFACES if name.startswith(asked.only)):

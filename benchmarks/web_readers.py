@@ -93,7 +93,7 @@ def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def pages(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the addresses of each page, as :func:`questions` does those of its data."""
+    """Return the addresses of each page; :func:`questions` returns those of its data."""
 
     def get(path: str, *queries: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
         return [("GET", f"/{path}?{urlencode(query)}", "") for query in queries or [[]]]
@@ -163,7 +163,7 @@ def serving(repository: Path, folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def answer_ms(connection: http.client.HTTPConnection, question: tuple[str, str, str]) -> float:
-    """Return how long one answer took; an answer that is none ends the benchmark."""
+    """Return the time of one answer; an answer with an error ends the benchmark."""
     method, address, body = question
     began = time.monotonic()
     headers = {"Accept-Encoding": "gzip"} | ({"Content-Type": "application/json"} if body else {})  # as browsers do
@@ -177,7 +177,7 @@ def answer_ms(connection: http.client.HTTPConnection, question: tuple[str, str, 
 
 @contextmanager
 def reader(port: int) -> Iterator[Callable[[tuple[str, str, str]], float]]:
-    """Connect to the server; yield what asks it a question and tells how long the answer took, in ms."""
+    """Connect to the server; yield a function that asks a question and returns the time of the answer, in ms."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.connect()
     try:
@@ -202,7 +202,7 @@ def together(
                 time.sleep(chance.uniform(0, 1))
                 for _ in range(QUESTIONS):
                     times_s.append(ask(asked[0] if number % 2 else chance.choice(asked)))
-                    time.sleep(chance.uniform(0.5, 1.5))  # people look at what they got
+                    time.sleep(chance.uniform(0.5, 1.5))  # a reader looks at the page
         except BaseException as error:
             failed.append(error)
             ready.abort()
@@ -237,7 +237,7 @@ class Adding:
     seen_s: list[float] = field(default_factory=list)
 
     def run(self) -> None:
-        """Add a run to a configuration that there is."""
+        """Add a run to an existing configuration."""
         chance = random.Random(len(self.seen_s))
         run = foreign_run(
             workload=chance.choice(WORKLOADS),
@@ -263,13 +263,13 @@ class Adding:
 
 
 def listed(connection: http.client.HTTPConnection) -> int:
-    """Return how many runs lists are of."""
+    """Return the number of runs in the lists."""
     connection.request("GET", "/api/v1/runs?limit=1&facets=false")
     return int(json.loads(connection.getresponse().read())["of"])
 
 
 def measured(name: str, asked: Sequence[tuple[str, str, str]], server: tuple[int, int], adding: Adding) -> list[float]:
-    """Let everybody read one page while two runs are added; print what it took and return the answers' times."""
+    """Let all readers read one page while two runs are added; print the times of the answers and return them."""
     port, pid = server
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     first = answer_ms(connection, asked[0])

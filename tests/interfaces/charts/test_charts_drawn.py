@@ -132,7 +132,7 @@ def test_a_logarithmic_axis_has_only_lines_that_are_labelled(values: list[float]
 
 
 def test_numbers_of_lines_to_neighbours_do_not_cover_each_other() -> None:
-    """The thickest of those from one level to two that stand side by side has its number."""
+    """Of the lines from one level to two adjacent levels, only the thickest has a number."""
     levels = tuple(f"L{number}" for number in range(12))
     pairs = (("L3", "L4", 9), ("L3", "L5", 7), ("L0", "L6", 5))
     numbers = comparison_network(LevelNetwork(levels, pairs), {})["layer"][1]["data"]["values"]

@@ -32,7 +32,7 @@ these levels in 10 % of cases. The factor c solves E[2Φ(c·M) - 1] = 0.9, where
 
 
 def conformal_quantile(errors: Floats) -> float:
-    """Return the upper bound of one more error with probability :data:`LEVEL`; infinite for fewer than 9 errors."""
+    """Return the value below which a further error stays with probability :data:`LEVEL`; infinite for under 9."""
     n = len(errors)
     rank = math.ceil((n + 1) * LEVEL)
     return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else math.inf

@@ -88,7 +88,7 @@ class Machine:
         return " + ".join(parts) + (f" ({self.layout.name})" if named else "")
 
     @property
-    def network_words(self) -> str:
+    def network_text(self) -> str:
         """The network with its rate: ``InfiniBand (20 Gbit/s)``, or the rate where it identifies one of the choices."""
         networks = self.option.networks
         words, rate = network_text(self.network), format_bit_rate(networks[self.network])
@@ -151,7 +151,7 @@ class Candidates:
             f"{self.workers[row]} × {option.name} "
             f"({plural(option.cores, 'core')}, {format_memory(machine.memory_bytes)})",
             machine.storage,
-            machine.network_words,
+            machine.network_text,
         ]
         if len(machine.option.containers) > 1:
             parts.append(f"{self.containers[row]} containers")

@@ -259,7 +259,7 @@ MakeProvider = Callable[[Cluster, Mapping[str, "Transport"]], Provider]
 """Makes the provider of an engine on a cluster with these transports, without any action on hosts."""
 
 
-_WORDS = {
+_ACTIONS = {
     ProviderKind.DEPLOYED: "deploy",
     ProviderKind.ATTACHED: "be attached to a running",
     ProviderKind.SIMULATED: "simulate",
@@ -282,9 +282,9 @@ class EngineKind:
         if cluster.simulated:
             kind = ProviderKind.SIMULATED
         if kind not in self.providers:
-            words = _WORDS[kind]
+            action = _ACTIONS[kind]
             raise SpecificationError(
-                f"provider: assay can't {words} {self.rules.name} yet",
+                f"provider: assay can't {action} {self.rules.name} yet",
                 where=f"cluster {cluster.name}",
                 hint=f"possible: {', '.join(self.providers)}; assay installs, starts and stops a deployed engine",
             )

@@ -108,7 +108,7 @@ class VolumeType:
         return next((size for size in self.sizes if size.capacity_bytes >= capacity_bytes), self.sizes[-1])
 
     def _small_max(self, capacity_bytes: float) -> float:
-        """Return the maximum rate that a small volume has in addition."""
+        """Return the lower maximum rate of a small volume; infinite for a larger volume."""
         return self.small_max_bytes_per_s if capacity_bytes <= self.small_bytes else math.inf
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 _SEPARATOR = "\x1f"
 """Separates the texts of one id (ASCII unit separator)."""
-_PARTED = "\x1e"
+_RECORD_SEPARATOR = "\x1e"
 """Separates the columns of many ids (ASCII record separator)."""
 _DASHES_BEFORE = (4, 6, 8, 10)
 """Positions of the dashes in a UUID, in bytes."""
@@ -35,22 +35,22 @@ def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]
     raw[:, 6] = raw[:, 6] & 0x0F | 0x80
     raw[:, 8] = raw[:, 8] & 0x3F | 0x80
     digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-    spelt = np.full((len(raw), 36), ord("-"), dtype=np.uint8)
+    uuid_bytes = np.full((len(raw), 36), ord("-"), dtype=np.uint8)
     at = 0
     for byte in range(16):
         at += byte in _DASHES_BEFORE
-        spelt[:, at], spelt[:, at + 1] = digits[raw[:, byte] >> 4], digits[raw[:, byte] & 0xF]
+        uuid_bytes[:, at], uuid_bytes[:, at + 1] = digits[raw[:, byte] >> 4], digits[raw[:, byte] & 0xF]
         at += 2
-    whole = spelt.tobytes().decode("ascii")
+    whole = uuid_bytes.tobytes().decode("ascii")
     return [whole[begin : begin + 36] for begin in range(0, len(whole), 36)]
 
 
 def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
     """Return texts as bytes: all at once, unless a text contains the separator."""
-    whole = before + f"{after}{_PARTED}{before}".join(texts) + after
-    if whole.count(_PARTED) != len(texts) - 1:
+    whole = before + f"{after}{_RECORD_SEPARATOR}{before}".join(texts) + after
+    if whole.count(_RECORD_SEPARATOR) != len(texts) - 1:
         return [f"{before}{text}{after}".encode("utf-8", "surrogatepass") for text in texts]
-    return whole.encode("utf-8", "surrogatepass").split(_PARTED.encode())
+    return whole.encode("utf-8", "surrogatepass").split(_RECORD_SEPARATOR.encode())
 
 
 class RunIds:

@@ -178,7 +178,7 @@ def test_an_invalid_row_is_skipped_with_its_dependent_rows(tmp_path: Path, old: 
     assert list(runs) == [SECOND]
     assert len(left) == 1
     assert why in left[0].why
-    assert left[0].why.endswith("its rows of other tables are left with it: 121")
+    assert left[0].why.endswith("its rows of other tables are skipped too: 121")
 
 
 def test_a_zero_start_is_not_known_and_then_nothing_can_be_placed(tmp_path: Path) -> None:

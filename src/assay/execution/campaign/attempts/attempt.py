@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from assay.execution.campaign.attempts.before_job import configure, ensure_input, in_use
 from assay.execution.campaign.attempts.health_watch import watching
-from assay.execution.campaign.attempts.recording import FinishedAttempt, recorded
+from assay.execution.campaign.attempts.recording import FinishedAttempt, attempt_record
 from assay.execution.campaign.attempts.run_context import AttemptContext, AttemptState, CompletedRun, RunContext
 from assay.execution.campaign.attempts.sampling import drop_all_caches, publishing, sampling
 from assay.execution.campaign.attempts.validation import CHECK_TIMEOUT_S, reference_answers, validate_run
@@ -58,7 +58,7 @@ async def attempt(
     attempted = FinishedAttempt(run_id, number, started, time.monotonic() - clock, cause)
     # With a million task attempts this takes seconds, which would block the event loop.
     published = await asyncio.to_thread(
-        recorded, planned, workload, workload.data_bytes(size), run_context, context, state, attempted
+        attempt_record, planned, workload, workload.data_bytes(size), run_context, context, state, attempted
     )
     errors = tuple(change.message for observations in state.seen for change in observations.devices)
     return replace(

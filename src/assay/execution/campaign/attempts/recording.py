@@ -41,7 +41,7 @@ class FinishedAttempt:
     cause: AssayError | None
 
 
-def recorded(
+def attempt_record(
     planned: PlannedRun,
     workload: Workload,
     data_bytes: int,

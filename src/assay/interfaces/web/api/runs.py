@@ -86,12 +86,12 @@ def find_run(context: Context, run_id: str) -> Run:
 @router.get("/runs/{run_id}")
 def run(context: ContextOf, run_id: RunId) -> RunParts:
     """Return one run: configuration, phases, checks, metrics, environment, and the names of its files."""
-    whole = close_view(context, run_id)
+    whole = complete_run_of(context, run_id)
     series = names_of(whole.trace)
     return RunParts(run=whole.run, logs=list(whole.logs), files=whole.files, series=series, tasks=len(whole.tasks))
 
 
-def close_view(context: Context, run_id: str) -> CompleteRun:
+def complete_run_of(context: Context, run_id: str) -> CompleteRun:
     """Return a run with its tasks, trace, logs and files, and the results derived from them."""
     repository = context.store.repository
     return context.store.answer(
@@ -102,7 +102,7 @@ def close_view(context: Context, run_id: str) -> CompleteRun:
 @router.get("/runs/{run_id}/detail")
 def detail(context: ContextOf, run_id: RunId) -> RunDetail:
     """Return the run's time by phase, its tasks and devices, and the balance of its nodes."""
-    return close_view(context, run_id).detail
+    return complete_run_of(context, run_id).detail
 
 
 @router.get("/limits")
@@ -114,7 +114,7 @@ def get_workload_limits(context: ContextOf, where: Where = []) -> WorkloadLimits
 @router.get("/runs/{run_id}/limits")
 def limits(context: ContextOf, run_id: RunId) -> Limits:
     """Return the limiting resource over time, and the maximum speedup from a faster one."""
-    run_limits = limits_of_complete_run(close_view(context, run_id))
+    run_limits = limits_of_complete_run(complete_run_of(context, run_id))
     if run_limits is None:
         raise NotFoundError("there are no traces of the run's workers", hint="the limits follow from the traces")
     return run_limits
@@ -134,7 +134,7 @@ def get_task_durations(
     job: Annotated[str | None, Query(max_length=300, description="Id of a job; all jobs when left out.")] = None,
 ) -> TaskDurations:
     """Return task durations by phase and node as histograms, and outlier tasks with the reason."""
-    complete_run = close_view(context, run_id)
+    complete_run = complete_run_of(context, run_id)
     if not complete_run.tasks:
         raise NotFoundError("this run has no task attempts", hint="importing its job history adds them")
     return context.store.answer(
@@ -151,7 +151,7 @@ def trace(
     subject: Annotated[list[str], Query(max_length=100, description="Such as cpu or disk:hdd1.")] = [],  # noqa: B006
     metric: Annotated[list[str], Query(max_length=100, description="Such as read_bytes.")] = [],  # noqa: B006
     start_s: Annotated[float | None, Query(allow_inf_nan=False, description="Start, s from the run's start.")] = None,
-    end_s: Annotated[float | None, Query(allow_inf_nan=False, description="Until then, s of the run.")] = None,
+    end_s: Annotated[float | None, Query(allow_inf_nan=False, description="End, s from the run's start.")] = None,
     windows: Annotated[int, Query(ge=1, le=WINDOWS_MAX, description="Time spans; four points of each are kept.")] = 300,
 ) -> TraceAnswer:
     """Return series of the run's trace: counters as rates, thinned so that every peak stays (M4)."""

@@ -11,7 +11,7 @@ from assay.analysis.comparison.details.side_by_side import Sides
 from assay.analysis.run_profile.reasons import Reasons
 from assay.analysis.statistics import RunTable
 from assay.interfaces.web.api.compare import RunIds, sides
-from assay.interfaces.web.api.runs import close_view
+from assay.interfaces.web.api.runs import complete_run_of
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.questions.comparisons.side_by_side import Of
@@ -87,7 +87,7 @@ def why(context: ContextOf, question: AskedWhy) -> ExamplePair:
 
 def reasons_of(context: Context, sides: Sides) -> Reasons:
     """Return phases, disks and CPUs of one run of each side: the run nearest to the median."""
-    return reasons_between({side.label: close_view(context, side.typical_run_id) for side in sides.sides})
+    return reasons_between({side.label: complete_run_of(context, side.typical_run_id) for side in sides.sides})
 
 
 @router.get("/reasons")

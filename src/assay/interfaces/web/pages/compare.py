@@ -71,7 +71,7 @@ def compare(
         )
     sides = api_compare.sides(context, ids, of)
     colours = _colours(sides.sides, palette(context.store.table(), "layout"))
-    close = [api_runs.close_view(context, side.typical_run_id) for side in sides.sides]
+    close = [api_runs.complete_run_of(context, side.typical_run_id) for side in sides.sides]
     drawn, views, shown = _drawn(sides.sides, close, colours, trace)
     why = reasons_of(context, sides)
     decided = [("by", by), ("baseline", baseline or ""), *(("where", text) for text in where)] if by else []

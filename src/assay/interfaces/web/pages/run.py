@@ -51,7 +51,7 @@ SpanOf = Annotated[Span, Depends(_span)]
 @router.get("/runs/{run_id}")
 def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> Response:
     """Show one run."""
-    close = api_runs.close_view(context, run_id)
+    close = api_runs.complete_run_of(context, run_id)
     if close.run.run_id != run_id:
         return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
     views = views_of([close.trace])
@@ -113,7 +113,7 @@ def tasks(
 @router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
 def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
     """Send the chart of a span of the run, for zooming."""
-    close = api_runs.close_view(context, run_id)
+    close = api_runs.complete_run_of(context, run_id)
     chart = _over_time(context, close, span)
     if chart is None:
         raise NotFoundError("this run has no chart over time", hint="it has no phases, tasks or trace")

@@ -13,8 +13,7 @@ from assay.model.runs.traces.trace import Trace
 
 
 def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float | None:
-    """Return the increase of a counter from ``start_s`` to ``end_s``; None without samples
-    around a part of the interval.
+    """Return the increase of a counter from ``start_s`` to ``end_s``; None if no two samples overlap the interval.
 
     ``points`` are (time, value) in time order. A value below its predecessor means that the counter was reset to 0.
     """

@@ -48,7 +48,7 @@ class CostsOverYears:
     currency: str
     answer: str
     assumptions: str
-    """What the same work is, and where it was measured."""
+    """The definition of the same work, and where it was measured."""
     options: tuple[OptionOverYears, ...]
     """The cheapest options for the same work, then the baseline."""
     further: tuple[OptionOverYears, ...]

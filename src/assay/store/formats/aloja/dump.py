@@ -320,7 +320,7 @@ def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     for number in dump.execs:
         item = _run_of(number, dump, leavings, source.name)
         if isinstance(item, SkippedItem) and (rows := dump.belonging(number)):
-            item = SkippedItem(item.where, f"{item.why}; its rows of other tables are left with it: {rows}")
+            item = SkippedItem(item.where, f"{item.why}; its rows of other tables are skipped too: {rows}")
         yield item
     yield from leavings.items()
     yield from dump.orphans(source.name)

@@ -132,7 +132,7 @@ def _run(application: Application, compacted: bool) -> Run:
     duration_s = application.duration_s
     assert duration_s is not None
     status, cause = _status(application, compacted)
-    totals, odd = ({}, []) if compacted else metrics_of(application)
+    totals, warnings = ({}, []) if compacted else metrics_of(application)
     return foreign_run(
         engine="spark",
         engine_version=application.spark_version,
@@ -146,7 +146,7 @@ def _run(application: Application, compacted: bool) -> Run:
         phases=() if compacted else phases_of(application, duration_s),
         stages=() if compacted else application.stages,
         executors=() if compacted else application.executors,
-        warnings=(*odd, *_warnings(application, compacted)),
+        warnings=(*warnings, *_warnings(application, compacted)),
         environment={
             "job": {"id": application.app_id, "name": application.name[:LENGTH_MAX]},
             **({"java": application.java_version} if application.java_version else {}),
