@@ -323,7 +323,7 @@ def _engine(hadoop: _RunningHadoop, roles: Mapping[str, tuple[str, ...]]) -> Ite
     yield f"  hadoop: {program or '/usr/bin/hadoop'}" + ("" if program else "  # guessed: not on the PATH of logins")
     folder = daemon.configuration or next(iter(edge.clients.configurations), None)
     yield f"  configuration: {folder or '/etc/hadoop/conf'}" + ("" if folder else "  # guessed: not found")
-    yield "  queue: default  # guessed: ask who runs the cluster"
+    yield "  queue: default  # guessed: ask the operators of the cluster"
     yield f"  directory: /user/{edge.user.name}/assay  # guessed"
     if not roles[edge.host]:
         yield "  edge: edge"

@@ -23,7 +23,7 @@ def block(language: str, holding: str = "") -> str:
 
 def line_of(item: ImportedRun | SkippedItem) -> str:
     if isinstance(item, SkippedItem):
-        return f"{item.where}: left: {item.why}\n"
+        return f"rejected: {item.where}: {item.why}\n"
     run = item.run
     named = {k: v for k, v in run.levels.items() if k != "layout"} | run.parameters
     named |= {name: f"{value:g}" for name, value in run.metrics.items()}

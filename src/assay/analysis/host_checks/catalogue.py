@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assay.analysis.host_checks import between, disks, memory, network, processor, system
+from assay.analysis.host_checks import cross_host, disks, memory, network, processor, system
 from assay.analysis.host_checks.check import CrossHostCheck, DescribedHost, HostCheck
 from assay.model import CheckReading, Cluster, HostCheckReport, Node, Survey
 from assay.model.clusters.host_checks import BETWEEN
@@ -15,7 +15,7 @@ HOST_CHECKS: tuple[HostCheck[Any], ...] = (
     *network.CHECKS,
     *system.CHECKS,
 )
-BETWEEN_CHECKS: tuple[CrossHostCheck, ...] = between.CHECKS
+BETWEEN_CHECKS: tuple[CrossHostCheck, ...] = cross_host.CHECKS
 CRITERIA = (*(check.criterion for check in HOST_CHECKS), *(check.criterion for check in BETWEEN_CHECKS))
 
 

@@ -20,9 +20,9 @@ from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_percent, parse_duration
 from assay.model import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
-from assay.questions.forecasts.configuration_asked import factor_named
 from assay.questions.forecasts.decision_summaries import DecisionSummary, decision_summaries
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
+from assay.questions.forecasts.partial_configuration import factor_named
 from assay.questions.runs.runs import selected
 from assay.questions.trust.flags import flags_in
 from assay.store import Repository

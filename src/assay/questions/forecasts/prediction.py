@@ -15,8 +15,8 @@ from assay.estimation.prediction.nearest import nearest
 from assay.estimation.prediction.predict import predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Hardware, Origin
-from assay.questions.forecasts.configuration_asked import CompleteConfiguration, complete_configuration, conditions
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
+from assay.questions.forecasts.partial_configuration import CompleteConfiguration, complete_configuration, conditions
 from assay.specs import load_cluster
 from assay.store import Repository
 from assay.text import interval_s, seconds

@@ -16,8 +16,13 @@ from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.predict import Basis, predict
 from assay.foundation.errors import SpecificationError
 from assay.model import Environment, Origin
-from assay.questions.forecasts.configuration_asked import CompleteConfiguration, conditions, factor_named, levels_named
 from assay.questions.forecasts.model_cache import RepositoryModel
+from assay.questions.forecasts.partial_configuration import (
+    CompleteConfiguration,
+    conditions,
+    factor_named,
+    levels_named,
+)
 from assay.questions.forecasts.prediction import ClusterRequest, configuration_of
 from assay.store.formats.tables.configuration_rows import ConfigurationRow
 from assay.store.formats.tables.mapped_rows import HARDWARE, cluster_name, hardware_of

@@ -409,7 +409,7 @@ def start_search(
             text += f"; the cheapest costs {money(cheapest, book.currency)} over {constraints.years:g} years"
         stages.append(SearchStage("budget", len(rows), text))
     rows = rows[search.in_time(bound_s[rows], _CONSTRAINT_FACTOR_MAX)]
-    stages.append(SearchStage("bounds", len(rows), "can be in time by bytes and CPU cycles alone"))
+    stages.append(SearchStage("bounds", len(rows), "can meet the time limits by bytes and CPU cycles alone"))
     search.rows = rows
     return search
 

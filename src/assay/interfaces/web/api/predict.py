@@ -19,7 +19,6 @@ from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.interfaces.web.state.search_state import SearchState
 from assay.interfaces.web.state.searches import Search
-from assay.questions.forecasts.configuration_asked import conditions
 from assay.questions.forecasts.coverage_map import CoverageMap, coverage_map
 from assay.questions.forecasts.importance import ImportanceView, combined_factors, what_matters_by
 from assay.questions.forecasts.model_cache import RepositoryModel, learned
@@ -32,6 +31,7 @@ from assay.questions.forecasts.next_runs import (
     characterise,
     next_runs_by,
 )
+from assay.questions.forecasts.partial_configuration import conditions
 from assay.questions.forecasts.prediction import Prediction, predict_with
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
 from assay.questions.recommendation.search import Progress

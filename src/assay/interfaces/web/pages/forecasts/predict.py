@@ -14,8 +14,8 @@ from assay.interfaces.web.state.answering import PreparedRoute, Texts, page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.interfaces.web.state.page_cache import cached_page
 from assay.interfaces.web.state.searches import Search
-from assay.questions.forecasts.configuration_asked import first_question
 from assay.questions.forecasts.coverage_map import SETUP
+from assay.questions.forecasts.partial_configuration import first_question
 from assay.questions.forecasts.prediction import prediction_sentence
 from assay.questions.runs.runs import comparable, levels_in
 
