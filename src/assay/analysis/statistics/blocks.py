@@ -46,7 +46,7 @@ class _BlockKind:
     blocks: Ints
     adjust: Floats
     """The matrix that multiplies the residuals of a set's blocks."""
-    sure: Floats
+    determined: Floats
     """The directions in which a set's block alone determines the fit, so that its residual is always zero."""
 
 
@@ -82,7 +82,7 @@ class BlockFit:
         alone = np.zeros(len(first), dtype=np.bool_)
         for kind in self._kinds:
             pulled = _within(weights[:, kind.members])
-            alone |= (np.abs(np.einsum("cpk,pkd->cpd", pulled, kind.sure)) > _EIGENVALUE_MIN).any(axis=(1, 2))
+            alone |= (np.abs(np.einsum("cpk,pkd->cpd", pulled, kind.determined)) > _EIGENVALUE_MIN).any(axis=(1, 2))
             adjusted = np.einsum("cpk,pkl->cpl", pulled, kind.adjust)
             squares = np.einsum("cpk,cpk->cp", adjusted, adjusted)
             spread = np.zeros((len(first), len(kind.members), len(self.effect)))
@@ -128,12 +128,12 @@ def fit_blocks(block: Ints, treatment: Ints, value: Floats, treatments: int) -> 
     scatter = np.zeros_like(normal)
     kinds = []
     for members, kind, count, values in grouped:
-        adjust, sure = _adjustments(members, inverse)
+        adjust, determined = _adjustments(members, inverse)
         residual = np.einsum("bk,bkl->bl", values - _within(effect[members])[kind], adjust[kind])
         pulled = np.zeros((len(residual), treatments))
         np.put_along_axis(pulled, members[kind], residual, axis=1)
         scatter += pulled.T @ pulled
-        kinds.append(_BlockKind(members, count, adjust, sure))
+        kinds.append(_BlockKind(members, count, adjust, determined))
     parts = _parts([row for kind in kinds for row in kind.members], treatments)
     return BlockFit(effect, parts, inverse, scatter, tuple(kinds))
 
@@ -148,9 +148,9 @@ def _adjustments(members: Ints, inverse: Floats) -> tuple[Floats, Floats]:
     """Return, for the blocks of each kind, (I - H) to the power of -1/2, and the directions in which H is 1."""
     hat = _within(np.swapaxes(_within(inverse[members[:, :, None], members[:, None, :]]), 1, 2))
     share, axes = np.linalg.eigh(np.eye(members.shape[1]) - hat)
-    sure = share < _EIGENVALUE_MIN
-    power = np.where(sure, 0.0, 1 / np.sqrt(np.where(sure, 1.0, share)))
-    return np.einsum("pij,pj,pkj->pik", axes, power, axes), axes * sure[:, None, :]
+    determined = share < _EIGENVALUE_MIN
+    power = np.where(determined, 0.0, 1 / np.sqrt(np.where(determined, 1.0, share)))
+    return np.einsum("pij,pj,pkj->pik", axes, power, axes), axes * determined[:, None, :]
 
 
 def _parts(members: Sequence[Ints], treatments: int) -> Ints:

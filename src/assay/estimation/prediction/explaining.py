@@ -121,7 +121,7 @@ class _Background:
 def explain(model: TimeModel, table: RunTable) -> FactorImportance:
     """Return the importance of factors among a table's valid runs.
 
-    Raises SpecificationError if there are too few runs, or if they are all alike.
+    Raises SpecificationError if there are too few runs, or if all factors are constant.
     """
     data = TrainingData.of(table)
     configurations = data.configurations()

@@ -53,10 +53,10 @@ class LabSite:
     check: Callable[[], None]
     """Raises KeyboardInterrupt if the user has cancelled. Called only between complete steps."""
 
-    def begin(self, words: str) -> None:
+    def begin(self, step: str) -> None:
         """Report the next step, unless the user has cancelled."""
         self.check()
-        self.progress(f"lab {self.name}: {words}")
+        self.progress(f"lab {self.name}: {step}")
 
 
 def build(cluster: Cluster, site: LabSite) -> BootedLab:
@@ -88,9 +88,9 @@ def build(cluster: Cluster, site: LabSite) -> BootedLab:
     processes = boot_nodes(nodes, network, site.journal, site.check)
     # Limits are set after the nodes have mounted the disks, because mounting slow disks takes long.
     refused += [
-        words for problems in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in problems
+        problem for problems in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for problem in problems
     ]
-    refused += [words for disk in disks for words in disk.not_emulated]
+    refused += [reason for disk in disks for reason in disk.not_emulated]
     facts = _facts(cluster, settings, network, nodes, emulator.kind)
     facts["disks"] = _emulator_facts(emulator, settings, site)
     never = (*emulator.not_emulated, *NEVER_EMULATED)
@@ -206,16 +206,16 @@ def _overcommitment(
     promised_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
     memory_bytes = sum(memory_limit_bytes(node, settings) for node in cluster.nodes)
     machine_bytes = _machine_bytes()
-    words = []
+    warnings = []
     if promised_bytes > free_bytes:
-        words.append(
+        warnings.append(
             f"the disks hold {format_bytes(promised_bytes)} and the machine has {format_bytes(free_bytes)} free: "
             "writing more than that fails on the nodes with I/O errors"
         )
     if memory_bytes > machine_bytes:
         promised, present = format_bytes(memory_bytes), format_bytes(machine_bytes)
-        words.append(f"the nodes may use {promised} of memory and the machine has {present}")
-    return words
+        warnings.append(f"the nodes may use {promised} of memory and the machine has {present}")
+    return warnings
 
 
 def _reachable(cluster: Cluster, network: LabNetwork, key: Path, known_hosts: Path) -> Cluster:

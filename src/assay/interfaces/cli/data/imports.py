@@ -160,36 +160,36 @@ def _import_job(words: Sequence[str], table: _TableOptions) -> _ImportJob:
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
         format_named(str(missing), known)  # neither a path nor a format: the error lists the formats
-    sources, doubled = _distinct(sources_in(paths))
+    sources, duplicates = _distinct(sources_in(paths))
     if (table.mapping or table.defaults) and not (named and words[0] == TABLE):
         raise SpecificationError("--map and --set apply to tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if named:
         format_ = known.get(words[0]) or table_format(
             _pairs(table.mapping), _pairs(table.defaults), Origin(table.origin)
         )
-        return _ImportJob([(format_, sources)], doubled)
+        return _ImportJob([(format_, sources)], duplicates)
     by_name, unknown = sorted_by_format(sources, known)
-    return _ImportJob([(known[name], files) for name, files in by_name.items()], {**doubled, **unknown})
+    return _ImportJob([(known[name], files) for name, files in by_name.items()], {**duplicates, **unknown})
 
 
 def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
     """Return the files with distinct content, and a message for each duplicate, by name."""
     first: dict[str, str] = {}
     kept: list[Source] = []
-    doubled: dict[str, str] = {}
+    duplicates: dict[str, str] = {}
     for source in sources:
         digest = source.digest()
         # Each job needs its own configuration file, even if another job's is identical.
         if source.name.endswith("_conf.xml"):
             kept.append(source)
         elif digest in first:
-            doubled[source.name if source.name != first[digest] else str(source.path)] = (
+            duplicates[source.name if source.name != first[digest] else str(source.path)] = (
                 f"is the same as {first[digest]}"
             )
         else:
             first[digest] = source.name
             kept.append(source)
-    return kept, doubled
+    return kept, duplicates
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:

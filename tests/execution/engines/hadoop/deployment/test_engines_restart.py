@@ -189,11 +189,11 @@ async def test_a_history_server_that_was_too_early_is_started_again_and_no_other
         (tmp_path / f"{name}.pid").write_text(str(os.getpid()))
     pid.write_text("999999999")
     log.write_text("Caused by: java.net.BindException: Address already in use\n")
-    assert not await daemons.history_server_again()
+    assert not await daemons.restart_history_server()
     log.write_text("Caused by: RemoteException(RetriableException): NameNode still not started\n")
-    assert await daemons.history_server_again()
+    assert await daemons.restart_history_server()
     assert await daemons.dead() == []
-    assert not await daemons.history_server_again()
+    assert not await daemons.restart_history_server()
     os.kill(int(pid.read_text()), signal.SIGKILL)
 
 

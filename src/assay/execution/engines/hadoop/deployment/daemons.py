@@ -232,7 +232,7 @@ class Daemons:
                 if healthy(health, workers):
                     return
             if time.monotonic() - checked_at > 3:
-                if not await self.history_server_again():
+                if not await self.restart_history_server():
                     await self.raise_for_dead()
                 checked_at = time.monotonic()
             if time.monotonic() > deadline:
@@ -244,7 +244,7 @@ class Daemons:
                 )
             await asyncio.sleep(_POLL_S)
 
-    async def history_server_again(self) -> bool:
+    async def restart_history_server(self) -> bool:
         """Restart a history server that ended because the NameNode was still starting. Return whether it was
         restarted."""
         master = self.deployment.cluster.master
@@ -309,11 +309,11 @@ class Daemons:
         dead = await self.dead()
         if dead:
             node, daemon = dead[0].split(": ")
-            words = await self.error_line(node, daemon)
+            message = await self.error_line(node, daemon)
             raise EngineError(
-                f"{', '.join(dead)} exited after the start: {words}",
+                f"{', '.join(dead)} exited after the start: {message}",
                 where=f"{node}: {self._log(daemon)}",
-                hint=_advice(words),
+                hint=_advice(message),
             )
 
     async def error_line(self, node: str, daemon: str) -> str:
@@ -336,12 +336,12 @@ class Daemons:
 
         async def lines(node: str, daemon: str) -> tuple[str, bytes]:
             try:
-                got = await self.transports[node].run(
+                result = await self.transports[node].run(
                     ["tail", "-n", "400", self._log(daemon)], timeout_s=20, check=False
                 )
             except HostError as error:
                 return f"{node}-{daemon}.log", str(error).encode()
-            return f"{node}-{daemon}.log", got.stdout
+            return f"{node}-{daemon}.log", result.stdout
 
         return dict(await asyncio.gather(*(lines(node, daemon) for node, daemon in wanted)))
 
@@ -376,11 +376,11 @@ def health_text(health: ClusterHealth | None, workers: int) -> str:
     return f"{live} of {workers} are live{safe}"
 
 
-def _advice(words: str) -> str:
-    if "already in use" in words or "BindException" in words:
+def _advice(message: str) -> str:
+    if "already in use" in message or "BindException" in message:
         return "another program uses this port on that node: end it, or use other hosts"
-    if "No space left" in words:
+    if "No space left" in message:
         return "the device is full: free space or use a larger one"
-    if "UnsupportedClassVersionError" in words:
+    if "UnsupportedClassVersionError" in message:
         return "this Hadoop needs a newer Java: set java_home in the cluster file"
     return "read that log, fix the cause and run the same command again"
