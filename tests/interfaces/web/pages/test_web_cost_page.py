@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,6 +86,22 @@ def test_origins_of_runs_are_distinguished_in_words(tmp_path: Path) -> None:
     assert "2 GB (100 MB in the lab, 1/20), measured" in text
     assert "100 GB (5 GB in the lab, 1/20), measured" in text
     assert "0.05" not in text
+
+
+def test_links_of_a_card_lead_to_its_answer(client: TestClient) -> None:
+    """The cost of a run and over years begin with the card's question, on its workload and filters, before all rows."""
+    (view,) = [view for view in client.get("/api/v1/questions").json() if view["name"] == "storage"]
+    card = client.get("/").text.partition('data-question="storage"')[2].partition("</section>")[0]
+    links = [unescape(link) for link in re.findall(r'href="(/cost[^"]*)"', card)]
+    assert links == [
+        f"/cost?question=storage&workload={view['amounts']['workload']}",
+        "/cost?view=years&question=storage",
+    ]
+    for link, sentence in zip(links, (view["amounts"]["per_job"], view["amounts"]["over_years"]), strict=True):
+        page = unescape(client.get(link).text)
+        assert page.index(view["question"]) < page.index(sentence) < page.index('id="results"')
+        assert page.count("<h1") == 1
+    assert view["cost"] in unescape(client.get(links[1]).text)
 
 
 def test_a_price_that_was_changed_is_never_folded_away() -> None:

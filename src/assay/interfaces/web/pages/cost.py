@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.outliers.anomaly_column import TIME_KINDS
+from assay.analysis.statistics import RunTable
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.charts.costs import cost_bars, over_years_bars, storage_costs
@@ -33,9 +34,12 @@ from assay.questions.costs.changed_prices import changed_book, items_by_name, pr
 from assay.questions.costs.cost_rows import CostEffectivenessRow, JobCostEffectiveness, SwitchingPriceRow
 from assay.questions.costs.job_cost import CostView
 from assay.questions.costs.years_of_use import compared_jobs_first, most_common
-from assay.questions.decisions.buyer import levels_of_factor
+from assay.questions.decisions.answers import answer_question
+from assay.questions.decisions.buyer import levels_of_factor, question_named
+from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.option_words import context_text
+from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.runs.runs import comparable, levels_in
 from assay.text import levels_text
@@ -56,6 +60,7 @@ ROWS_OF_YEARS_MAX = 12
 _NOTHING: dict[str, Any] = {
     "outlier_kinds": tuple(TIME_KINDS),
     "row_where": row_where,
+    "card": None,
     "job_cost": None,
     "over_years": None,
     "tables_scope": "",
@@ -152,7 +157,7 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         if context.book is None and page_state.book_text is None:
             return {**_NOTHING, "asked": page_state}
         results = _job_costs(context, page_state) if page_state.state["view"] == "run" else _years(context, page_state)
-        return {**_NOTHING, **results, "asked": page_state}
+        return {**_NOTHING, **results, "card": _card(context, page_state), "asked": page_state}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
     except AssayError as error:
@@ -163,8 +168,8 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
 def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
     """Return the fields with an existing workload and cluster.
 
-    An unknown workload is replaced: in the view of years by all workloads, else by that of the amounts of the question
-    on the page, or the workload with the most runs. An unknown cluster is dropped.
+    An unknown workload is replaced: in the view of years by all workloads, else by the workload with the most runs.
+    An unknown cluster is dropped.
     """
     table = context.store.table()
     workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
@@ -182,6 +187,23 @@ def _where(page_state: CostPageState) -> list[str]:
         for name in ("workload", "cluster", DEVICE_CLASS)
         if page_state.state.get(name)
     ]
+
+
+def _card(context: Context, page_state: CostPageState) -> QuestionView | None:
+    """Return the answer to the question whose card leads to this page, with the prices and filters of the page."""
+    question = question_named(page_state.state.get("question", ""))
+    if question is None:
+        return None
+    book = api_views.book_of(context, page_state.book_text, {})
+    where, years = _where(page_state), page_state.state["years"] if page_state.state["view"] == "years" else None
+    prices = changed_book(book, changes := page_state.changed_in(book))
+    request = DecisionRequest(where=tuple(where), prices=prices, years=None if years is None else float(years))
+
+    def make(table: RunTable) -> QuestionView:
+        return view_of(answer_question(context.store.repository, table, question, request))
+
+    key = ("card", question.name, tuple(where), years, tuple(changes.items()), page_state.book_text)
+    return context.store.answer(key, make)
 
 
 def job_text(job_cost: JobCostEffectiveness) -> str:

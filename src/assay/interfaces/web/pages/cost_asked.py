@@ -17,7 +17,19 @@ from assay.questions.costs.changed_prices import prices_in
 
 PRICE = "price."
 YEARS = "3"
-_NAMES = ("view", "workload", "job", "cluster", DEVICE_CLASS, "by", "take", "years", "rounding", "unflagged")
+_NAMES = (
+    "view",
+    "question",
+    "workload",
+    "job",
+    "cluster",
+    DEVICE_CLASS,
+    "by",
+    "take",
+    "years",
+    "rounding",
+    "unflagged",
+)
 _DEFAULTS = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
 _FIELD_CHARACTERS_MAX = 300
 """Maximum length of a field or a price name, in characters."""

@@ -31,6 +31,8 @@ class CostAmounts:
     break_even: str
     prices: str
     """The price book with its date."""
+    workload: str
+    """The workload of the job: that with the most matched runs."""
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -77,9 +79,10 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     ]
     job, of_job = max(results, key=lambda pair: pair[0].runs)
     known = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
+    most = ", the workload with the most matched runs," if len(results) > 1 else ""
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
-        f"A job of {workload_title(job.workload)} costs {money(job.cost, currency)} "
+        f"A job of {workload_title(job.workload)}{most} costs {money(job.cost, currency)} "
         f"({known}mean of {plural(job.runs, 'matched run')}) on {baseline}, and {on_option} on {name}."
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
@@ -100,7 +103,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     if prices.equal:
         over_years = f"{what}: {money(price, currency)} with both.{work}"
         break_even = f"The price of a cluster is the same with {name}, so there is no break-even price."
-        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
     of_option = _price_range(prices.option, currency)
     over_years = (
         f"{what}: {money(price, currency)} with {baseline}{_hardware_text([prices.baseline])}, "
@@ -108,7 +111,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     )
     if decision.storage_effects is not None:
         break_even = "The effect depends on the storage, so there is no single break-even price."
-        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+        return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
     over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
@@ -117,7 +120,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
         break_even = (
             f"Open: the break-even price of the cluster with {name} is {limit} over {years}; it costs {of_option}."
         )
-    return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency))
+    return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
 
 
 def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:
