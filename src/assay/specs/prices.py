@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import Money
 from assay.model import Amortisation, DeviceKind, Energy, Exchange, LineItem, PriceBook
-from assay.model.clusters.price_book import PARTS, PERIODS_H, UNITS
+from assay.model.clusters.price_book import EXTRAS, PARTS, PERIODS_H, UNITS, ExtraPrice
 from assay.specs.document import Document, Problems, document_of, read_document
 from assay.specs.fields import (
     ByteRate,
@@ -143,6 +143,15 @@ class LineItemSection(Section):
         return self
 
 
+class ExtraPriceSection(Section):
+    """The price of storage that outlives the job, or of data that leaves the provider."""
+
+    price: Price
+    """Price per GB and month of storage, or per GB of egress."""
+    source: Text | None = None
+    """Source of this price; the book's when absent."""
+
+
 class PriceFile(Section):
     """A price book."""
 
@@ -164,6 +173,8 @@ class PriceFile(Section):
     """Maintenance per year, as a share of the purchase price."""
     energy: EnergySection | None = None
     """The price of electricity, for items with a power."""
+    extras: dict[Annotated[str, choice("extra cost", EXTRAS)], ExtraPriceSection] = Field(default_factory=dict)
+    """Prices of storage and egress, which are paid only where a question switches them on."""
     items: list[LineItemSection] = Field(min_length=1)
     """Priced items."""
 
@@ -288,6 +299,10 @@ def _book_of(document: Document) -> PriceBook:
         energy = Energy(kwh, file.energy.pue, low, high)
     if file.currency in file.exchange:
         problems.add(("exchange", file.currency), f"{file.currency} is the book's own currency")
+    extras = {
+        name: ExtraPrice(reader.amount(("extras", name, "price"), extra.price), extra.source)
+        for name, extra in file.extras.items()
+    }
     problems.raise_if_any()
     return PriceBook(
         name=file.prices,
@@ -303,6 +318,7 @@ def _book_of(document: Document) -> PriceBook:
         amortisation=_amortisation(file.amortisation),
         maintenance=file.maintenance,
         energy=energy,
+        extras=extras,
     )
 
 

@@ -120,13 +120,15 @@ class Forecasts:
         jobs: int | None = None,
         learn: bool = False,
         where: Where = (),
+        extra_costs: str = "",
     ) -> Answer[Recommendation]:
         """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
         ``workloads``: texts ``NAME:SIZE[:HOW OFTEN[:OPTIONS]]``. ``minimize``: ``price``, ``job`` or ``time``.
         ``jobs``: number of simulators. ``learn``: learn the simulation profile from the measured runs of this
         repository that match ``where``, and predict times from its runs on instance types; otherwise the profile
-        shipped with assay applies.
+        shipped with assay applies. ``extra_costs``: data kept, data sent and idle time per day,
+        ``storage=2TB,egress=50GB,idle=3h``.
         """
         from assay.estimation.simulator.pool import SimulatorPool
         from assay.execution.planning.plan_files.hardware_file import load_catalogue
@@ -149,6 +151,7 @@ class Forecasts:
             seed=whole(seed, 0, SEED_MAX, "seed"),
             learn=learn,
             where=conditions(where),
+            extra_costs=text(extra_costs, "extra_costs"),
         )
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
         sources = sources_from(ProfileRequest((), self._store.root if learn else None, request.where))

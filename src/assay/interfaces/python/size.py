@@ -27,12 +27,13 @@ def size_from_logs(
     simulations: int = 300,
     seed: int = 1,
     jobs: int | None = None,
+    extra_costs: str = "",
 ) -> Answer[SizeAnswer]:
     """Return what limits the job in ``logs`` and the memory that it needs; with hardware and prices, the best shapes.
 
     ``logs``: MapReduce histories or Spark event logs of one job, or folders with them. ``budget``: a price per hour,
     ``$20/h``. ``interruptions``: share of spot workers that are taken away per hour, ``5%/h``. ``jobs``: number of
-    simulators.
+    simulators. ``extra_costs``: data kept, data sent and idle time per day, ``storage=2TB,egress=50GB,idle=3h``.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue
@@ -49,6 +50,7 @@ def size_from_logs(
         text(interruptions, "interruptions"),
         whole(simulations, 1, 100_000, "simulations"),
         whole(seed, 0, SEED_MAX, "seed"),
+        text(extra_costs, "extra_costs"),
     )
     described = read_job_logs([file_path(log, "logs") for log in logs])
     if catalogue is None or prices is None:

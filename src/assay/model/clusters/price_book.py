@@ -20,6 +20,10 @@ YEAR_H = 8760
 PRICE_AGE_MAX = datetime.timedelta(days=365)
 """Maximum age of prices without a warning, where hardware is chosen by them."""
 UNKNOWN = "unknown"
+KEPT_STORAGE, EGRESS = "storage", "egress"
+EXTRAS = (KEPT_STORAGE, EGRESS)
+"""Priced extras of a rented cluster: storage that outlives the job, per GB and month, and data sent out, per GB. A GB
+has 10^9 bytes."""
 PARTS = ("nodes", "devices", "network")
 """Priced parts of a cluster."""
 
@@ -49,6 +53,14 @@ class Exchange:
     rate: Decimal
     date: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraPrice:
+    """The price of one of :data:`EXTRAS`, in the book's currency."""
+
+    amount: Decimal
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +130,8 @@ class PriceBook:
     amortisation: Amortisation | None = None
     maintenance: Decimal = Decimal(0)
     energy: Energy | None = None
+    extras: Mapping[str, ExtraPrice] = field(default_factory=dict)
+    """Prices of :data:`EXTRAS`, which are paid only where a question switches them on."""
 
     def age_warning(self, today: datetime.date) -> str | None:
         """Return a warning with the date if the prices are more than a year old on ``today``; else None."""

@@ -49,6 +49,8 @@ class InstanceChoiceRequest:
     volumes: str = ""
     volume_price: str = ""
     """Price of the volumes per GiB and month: ``$0.08``. Empty: the price book has none."""
+    extra_prices: Mapping[str, str] | None = None
+    """Price of storage that outlives the job, per GB and month, and of egress, per GB. Empty: not in the book."""
     prices: Mapping[str, str] | None = None
     """Instance type to its price per hour, where it is not the known price."""
     date: str = ""
@@ -159,6 +161,7 @@ def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) ->
         source="stated by the user",
         date=checked_date(request.date, "date"),
         volumes=volume_price_of(request.volumes, request.volume_price, "volumes", "volume_price"),
+        extras=extra_prices_of(request.extra_prices or {}),
     )
     return book.replace(" per hour in chosen.", " per hour, as stated.").replace("chosen-on-demand", "chosen-instances")
 
@@ -173,6 +176,11 @@ def volume_price_of(volumes: str, price: str, volumes_where: str, price_where: s
     if not volumes:
         raise SpecificationError("a price of volumes needs their type and size", where=volumes_where, hint="gp3:1TB:4")
     return VolumePrice(parse_volumes(volumes, volumes_where), _amount(price, price_where))
+
+
+def extra_prices_of(texts: Mapping[str, str]) -> dict[str, Decimal]:
+    """Return the stated prices of extras. Raises SpecificationError for a text that is not a price."""
+    return {name: _amount(text, f"price of {name}") for name, text in texts.items() if text}
 
 
 def _amount(text: str, where: str) -> Decimal:

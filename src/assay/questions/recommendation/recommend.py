@@ -20,6 +20,7 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.model.clusters.credits import CreditUse
+from assay.questions.costs.extra_costs import CostLine
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.finalists import Finalists, examine_finalists
@@ -109,6 +110,8 @@ class Choice:
     """Money axis of the Pareto front: the cost of a day's work if that is the objective, else the price over years."""
     cost_low: float
     cost_high: float
+    cost_lines: tuple[CostLine, ...] = ()
+    """The lines of ``day_cost``; empty without extra costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +310,7 @@ class _Ranking:
         constraints = search.constraints
         day_s: Floats = draws.times_s @ search.per_day
         bills: Floats = draws.rates_per_h * (constraints.years * YEAR_H)
-        day_costs: Floats = draws.rates_per_h * day_s / 3600
+        day_costs: Floats = search.extras.day_costs(draws.rates_per_h, day_s)
         objective = {Objective.TIME: day_s, Objective.DAY_COST: day_costs, Objective.PRICE: bills}[search.objective]
         kept: Mask = day_s <= DAY_S
         if constraints.deadline_s is not None:
@@ -375,7 +378,8 @@ class _Ranking:
         """Return every finalist with its numbers."""
         middle_s = self.finalists.times_s @ self.search.per_day
         rates_per_h = self.finalists.prices.rates_per_h
-        bill, day_cost = rates_per_h * self.search.constraints.years * YEAR_H, rates_per_h * middle_s / 3600
+        extras, bill = self.search.extras, rates_per_h * self.search.constraints.years * YEAR_H
+        day_cost = extras.day_costs(rates_per_h, middle_s)
         by_day = self.search.objective is Objective.DAY_COST
         money, money_draws = (day_cost, self.day_costs) if by_day else (bill, self.bills)
         bill_low, bill_high = np.quantile(self.bills, (_LOW, _HIGH), axis=0)
@@ -412,6 +416,7 @@ class _Ranking:
                 cost=float(money[number]),
                 cost_low=float(money_low[number]),
                 cost_high=float(money_high[number]),
+                cost_lines=extras.lines(float(rates_per_h[number]), float(middle_s[number])),
             )
             for number, row in enumerate(self.finalists.rows)
         ]
@@ -482,7 +487,7 @@ def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]
         texts.append(
             f"{format_percent(RESERVE_SHARE)} of the HDFS capacity stays free for outputs and intermediate data"
         )
-    texts += (*search.candidates.catalogue.assumptions, *finalists.assumptions)
+    texts += (*search.candidates.catalogue.assumptions, *search.extras.assumptions(), *finalists.assumptions)
     texts += [f"{count} could not be simulated: {reason}" for reason, count in search.store.failures.items()]
     return tuple(dict.fromkeys([*texts, *search.store.assumptions]))
 

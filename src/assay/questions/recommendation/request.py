@@ -77,6 +77,8 @@ class RecommendRequest:
     """Whether the profile is learned from the measured runs of the repository, instead of the shipped profile."""
     where: tuple[str, ...] = ()
     """With ``learn``: only runs with each ``COLUMN=LEVEL``."""
+    extra_costs: str = ""
+    """Costs in addition to the hours of the work, per day: ``storage=2TB,egress=50GB,idle=3h``. Empty: all are off."""
     catalogue_text: str = ""
     """A catalogue as YAML; ``prices_text`` is its price book."""
     prices_text: str = ""

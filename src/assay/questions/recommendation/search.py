@@ -28,6 +28,7 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
 from assay.model.clusters.credits import CreditUse
+from assay.questions.costs.extra_costs import ExtraCosts
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.text import money
@@ -169,6 +170,7 @@ class ClusterSearch:
     rows: Ints
     """Clusters that no bound and no failed simulation ruled out."""
     stages: list[SearchStage]
+    extras: ExtraCosts
     data_factor: float = 1.0
     """Factor on the data of every workload."""
     store: SimulationStore = field(default_factory=SimulationStore)
@@ -198,8 +200,7 @@ class ClusterSearch:
         """Return the money axis of the Pareto front: the price over the years, or the cost of a day's work."""
         if self.objective is not Objective.DAY_COST:
             return self.bill(rows)
-        day_cost: Floats = self.priced(rows).rates_per_h * day_s / 3600
-        return day_cost
+        return self.extras.day_costs(self.priced(rows).rates_per_h, day_s)
 
     def objective_of(self, rows: Ints, day_s: Floats) -> Floats:
         """Return the quantity to minimize."""
@@ -397,6 +398,7 @@ def start_search(
         surrogate=Surrogate.of(candidates, bound_s),
         rows=rows,
         stages=stages,
+        extras=ExtraCosts.of(request.extra_costs, book),
         data_factor=data_factor,
     )
     if constraints.budget is not None:

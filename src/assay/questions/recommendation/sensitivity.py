@@ -92,6 +92,7 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     eligible[chosen] = True
     positions = np.flatnonzero(eligible)
     day_s = finalists.times_s[positions] @ search.per_day
+    day_s = search.extras.paid_s(day_s)
     if search.objective is Objective.PRICE:
         day_s = np.ones_like(day_s)  # every cluster is paid for the same hours
     prices = replace(finalists.prices, factors=finalists.prices.factors[positions])

@@ -57,7 +57,8 @@ def choice_text(choice: Choice, answer: Recommendation) -> str:
     worker = f"{money(choice.worker_bill, answer.currency)} per worker and " if choice.worker_bill > 0 else ""
     if not answer.purchased:
         hours = format_duration(choice.day_s)
-        day += f", which costs {money(choice.day_cost, answer.currency)} if rented for these {hours} only"
+        day += f", which costs {money(choice.day_cost, answer.currency)} "
+        day += "with the extra costs" if choice.cost_lines else f"if rented for these {hours} only"
         rent = f"{money(per_h, answer.currency)} per hour"
         always = f"rented 24 h a day, it costs {money(24 * per_h, answer.currency)} per day and {bill}"
         return f"{choice.label}: {rent}; {day}; {always}"
@@ -215,5 +216,6 @@ def sentences(answer: Recommendation) -> Iterator[str]:
     """Yield the assumptions: first where the times come from."""
     yield profile_text(answer)
     yield f"prices: the price book {answer.book}"
-    yield "the cost in use is the share of the cluster's price for the hours of a day's work"
+    extra = " and the extra costs" if any(choice.cost_lines for choice in answer.finalists) else ""
+    yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra}"
     yield from answer.assumptions

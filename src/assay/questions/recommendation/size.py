@@ -34,6 +34,7 @@ from assay.model import (
     PriceBook,
 )
 from assay.model.clusters.credits import CreditUse
+from assay.questions.costs.extra_costs import CostLine
 from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
@@ -83,6 +84,9 @@ class SizeRequest:
     """Share of spot instances that are taken away per hour: ``5%/h``."""
     simulations: int = SIMULATIONS
     seed: int = SEED
+    extra_costs: str = ""
+    """Costs in addition to the hours of the job, per day: ``storage=2TB,egress=50GB,idle=3h``; the job runs once a
+    day."""
 
     @property
     def growth(self) -> float:
@@ -155,6 +159,8 @@ class Shape:
     """Mean time if every interruption of a spot instance restarts the job; None without a rate of interruptions."""
     interrupted_cost: float | None = None
     """Cost of the job in that time."""
+    cost_lines: tuple[CostLine, ...] = ()
+    """The lines of ``job_cost``; empty without extra costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +250,7 @@ def size(
             minimize=Objective.DAY_COST,
             simulations=request.simulations,
             seed=request.seed,
+            extra_costs=request.extra_costs,
         ),
         hardware,
         book,
@@ -254,6 +261,7 @@ def size(
     fixed = (
         f"the job reads {format_bytes(data_bytes)} from HDFS on the workers' disks, and nothing else runs on them",
         f"prices: {book.name} of {book.date}",
+        *(("the job runs once a day, which pays the extra costs of the day",) if request.extra_costs else ()),
     )
     candidates = tuple(_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES))
     labels = {shape.label for shape in _candidates(recommendation, SHAPES)}
@@ -280,7 +288,8 @@ def _interrupted(shape: Shape, probability_per_h: float | None) -> Shape:
     if probability_per_h is None:
         return shape
     time_s = mean_time_with_restarts_s(shape.time_s, int(shape.levels["workers"]), probability_per_h)
-    return replace(shape, interrupted_time_s=time_s, interrupted_cost=shape.job_cost * time_s / shape.time_s)
+    cost = shape.job_cost + shape.rate_per_h * (time_s - shape.time_s) / 3600
+    return replace(shape, interrupted_time_s=time_s, interrupted_cost=cost)
 
 
 def _memory(runs: Sequence[ImportedRun], longest: ImportedRun, growth: float) -> tuple[MemoryNeed, ...]:
@@ -373,6 +382,7 @@ def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...
             best_probability=None if recommendation.extrapolated else choice.hardware_probability,
             on_pareto_front=choice.on_pareto_front,
             credits=choice.times[0].credits,
+            cost_lines=choice.cost_lines,
         )
         for choice in sorted(ranked[:number], key=order)
     )

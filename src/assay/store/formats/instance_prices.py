@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from statistics import median
+from types import MappingProxyType
 
 from assay.foundation.errors import FormatError
 from assay.foundation.units import format_bytes
@@ -87,17 +88,22 @@ def instance_price_book(
     source: str,
     date: str,
     volumes: VolumePrice | None = None,
+    extras: Mapping[str, Decimal] = MappingProxyType({}),
 ) -> str:
-    """Return the price book of the types, and of the volumes. A master costs as much as the type ``master``."""
+    """Return the price book of the types, the volumes and the extras. A master costs as much as the type ``master``.
+
+    ``extras``: price of storage per GB and month, and of egress per GB.
+    """
     kind = "spot" if spot else "on-demand"
     lines = [
         f"# {kind.capitalize()} prices per hour in {region}.",
-        f"# {'Storage that outlives the job' if volumes else 'Network volumes, storage that outlives the job,'} and "
-        "egress are not in it.",
+        *(() if volumes else ("# Network volumes are not in it.",)),
         f"prices: {region}-{kind}",
         "currency: USD",
         f"date: {date}",
         f"source: {json.dumps(f'{source}, {kind} prices', ensure_ascii=False)}",
+        *(("extras:",) if extras else ()),
+        *(f'  {name}: {{price: "${amount.normalize():f}"}}' for name, amount in extras.items()),
         "items:",
     ]
     for name, values in prices.items():

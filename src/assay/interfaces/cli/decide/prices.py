@@ -147,24 +147,29 @@ def _price_list(path: Path) -> tuple[Path, str]:
 @click.option("--date", required=True, help="Date of the prices, which the table does not record: 2026-11-27.")
 @click.option("--volumes", default="", metavar="TYPE:SIZE:COUNT", help="Network volumes of each worker: gp3:1TB:4.")
 @click.option("--volume-price", default="", metavar="MONEY", help="Their price per GiB and month: '$0.08'.")
+@click.option("--storage-price", default="", metavar="MONEY", help="Price of kept storage per GB and month: '$0.023'.")
+@click.option("--egress-price", default="", metavar="MONEY", help="Price of data sent out per GB: '$0.09'.")
 def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date: str, **options: str) -> None:
     """Print a price list of instance types (CSV) as a price book with prices per hour.
 
-    The list has no network volumes: state their price with --volumes and --volume-price.
+    The list has no network volumes: state their price with --volumes and --volume-price. Storage that outlives the job
+    and egress are paid where --extra-costs of a question switches them on.
     """
-    from assay.questions.recommendation.instance_choice import volume_price_of
+    from assay.model.clusters.price_book import EXTRAS
+    from assay.questions.recommendation.instance_choice import extra_prices_of, volume_price_of
     from assay.specs.prices import checked_date
     from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
     from assay.store.formats.source import Source
 
     day = checked_date(date, "--date")
     volumes = volume_price_of(options["volumes"], options["volume_price"], "--volumes", "--volume-price")
+    extras = extra_prices_of({name: options[f"{name}_price"] for name in EXTRAS})
     master = options["master"] or types[0]
     wanted = list(dict.fromkeys([*types, master]))
     rows = parse_instance_prices(Source(table, table.name).text(), table.name, region=region, types=wanted, spot=spot)
     click.echo(
         instance_price_book(
-            rows, master=master, region=region, spot=spot, source=table.name, date=day, volumes=volumes
+            rows, master=master, region=region, spot=spot, source=table.name, date=day, volumes=volumes, extras=extras
         ),
         nl=False,
     )

@@ -40,16 +40,24 @@ from assay.questions.recommendation.request import (
 if TYPE_CHECKING:
     from assay.questions.recommendation.recommend import Choice, Recommendation
     from assay.questions.recommendation.search import Progress
+    from assay.questions.recommendation.size import Shape
 
 
 def search_options(command: F) -> F:
-    """Add the limits of a search: ``--simulations``, ``--seed`` and ``--jobs``."""
+    """Add the limits of a search, ``--simulations``, ``--seed`` and ``--jobs``, and ``--extra-costs``."""
     for option in (
         click.option(
             "--jobs", type=click.IntRange(1, 1024), help="Number of simulators. Default: the number of cores."
         ),
         click.option(
             "--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws."
+        ),
+        click.option(
+            "--extra-costs",
+            default="",
+            metavar="WHAT=AMOUNT,…",
+            help="Costs in addition to the hours of the work: data kept, data sent and idle time per day "
+            "(storage=2TB,egress=50GB,idle=3h). Default: all off.",
         ),
         click.option(
             "--simulations",
@@ -188,6 +196,7 @@ def _show(answer: Recommendation, limit: int | None) -> None:
         columns = _HEADERS if answer.extrapolated else (*_HEADERS, *_SHARE_HEADERS)
         print_rows(columns, rows, limit=limit, title=front_title(answer))
         click.echo()
+    print_cost_lines(answer.chosen, answer.currency)
     if answer.changes:
         changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
         headers = ("Quantity", "Now", "Changes the answer at", "Then")
@@ -201,6 +210,16 @@ def _show(answer: Recommendation, limit: int | None) -> None:
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
+
+
+def print_cost_lines(priced: Choice | Shape | None, currency: str) -> None:
+    """Print the lines of the cost of a cluster with extra costs."""
+    from assay.questions.costs.extra_costs import line_rows
+
+    if priced is not None and priced.cost_lines:
+        rows = line_rows(priced.cost_lines, currency)
+        print_rows(("Cost of a day", "Per day"), rows, limit=None, title=priced.label)
+        click.echo()
 
 
 _HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "Cost in use", "Limited by")

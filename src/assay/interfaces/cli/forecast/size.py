@@ -11,7 +11,7 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_rows, say
-from assay.interfaces.cli.forecast.recommend import search_options, search_progress
+from assay.interfaces.cli.forecast.recommend import print_cost_lines, search_options, search_progress
 
 if TYPE_CHECKING:
     from assay.questions.recommendation.size import Shape, SizeAnswer
@@ -89,6 +89,7 @@ def _show(answer: SizeAnswer) -> None:
         rows = [_row(shape, answer) for shape in answer.shapes]
         print_rows(_HEADERS, rows, limit=None, title="Shapes: simulated, 90 % intervals")
         click.echo()
+        print_cost_lines(answer.shapes[0], answer.currency)
     if answer.changes:
         changes = [(change.what, change.now, change.at or "no", change.then) for change in answer.changes]
         headers = ("Quantity", "Now", "Changes the answer at", "Then")

@@ -131,6 +131,12 @@ def test_a_stated_price_of_volumes_is_in_the_price_book(client: TestClient) -> N
     book = prices_of(parse_qs(urlsplit(next(iter(_links(priced).values()))).query)["prices_text"][0], "prices")
     [volume] = [item for item in book.items if item.device_name]
     assert (volume.device_name, volume.per, str(volume.amount)) == ("gp3", "device-month", "74.5058")
+    extras = {"storage_price": "$0.023", "egress_price": "0.09", "extra_costs": "storage=2TB,idle=3h"}
+    links = _links(client.get("/instances", params={**CHOSEN, **extras}).text)
+    fields = parse_qs(urlsplit(next(iter(links.values()))).query)
+    book = prices_of(fields["prices_text"][0], "prices")
+    assert {name: str(extra.amount) for name, extra in book.extras.items()} == {"storage": "0.023", "egress": "0.09"}
+    assert fields["extra_costs"] == ["storage=2TB,idle=3h"]
     unpriced = client.get("/instances", params=with_volumes).text
     assert "device-month" not in unpriced
     assert 'name="volume_price" value=""' in unpriced

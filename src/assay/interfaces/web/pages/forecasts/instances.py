@@ -16,6 +16,7 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf
 from assay.model import DeviceKind
+from assay.model.clusters.price_book import EXTRAS
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.instance_choice import (
     TYPES_MAX,
@@ -33,6 +34,7 @@ _FIELD_LENGTH_MAX = 60
 _PRICE = "price-"
 _SPEEDS = {name: f"speed-{name}" for name in ARCHITECTURES}
 _RATES = {str(kind): f"rates-{kind}" for kind in DeviceKind}
+_EXTRA_PRICES = {name: f"{name}_price" for name in EXTRAS}
 _VOLUMES = "gp3:1TB:4"
 """Prefilled network volumes of types for which no rate of local disks is stated."""
 _DISKS = (*_RATES, "none")
@@ -70,7 +72,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     problem = choice.problem
     if problem is not None and (problem.where or "").startswith("--"):  # an option of the command is a field here
         problem = SpecificationError(problem.message, hint="fill in the field of the chosen types as in its example")
-    return {**values, "choice": choice, "problem": problem, **_links(request, choice)}
+    return {**values, "choice": choice, "problem": problem, **_links(request, choice, texts.get("extra_costs", ""))}
 
 
 def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> InstanceChoiceRequest:
@@ -95,17 +97,20 @@ def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> 
         cpu_speeds={name: texts.get(field, "") for name, field in _SPEEDS.items()},
         disk_rates={kind: texts.get(field, "") for kind, field in _RATES.items()},
         volumes=texts.get("volumes", ""),
+        extra_prices={name: texts.get(field, "") for name, field in _EXTRA_PRICES.items()},
         volume_price=texts.get("volume_price", "") if texts.get("volumes") else "",
         prices={name.removeprefix(_PRICE): text for name, text in texts.items() if name.startswith(_PRICE)},
         date=texts["date"],
     )
 
 
-def _links(request: InstanceChoiceRequest, choice: InstanceChoice) -> dict[str, Any]:
+def _links(request: InstanceChoiceRequest, choice: InstanceChoice, extra_costs: str) -> dict[str, Any]:
     """Return the addresses of the questions about the chosen types."""
     if not choice.catalogue_text:
         return {}
     files = {"catalogue_text": choice.catalogue_text, "prices_text": choice.prices_text}
+    if extra_costs:
+        files["extra_costs"] = extra_costs
     return {
         "links": (
             ("Find the best cluster of these types", f"/recommend?{urlencode({'w': WORKLOADS[0], **files})}"),

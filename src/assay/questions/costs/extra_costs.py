@@ -1,0 +1,150 @@
+"""Price what a rented cluster costs in addition to the hours of its jobs: kept storage, egress, and idle time.
+
+In: a text such as ``storage=2TB,egress=50GB,idle=3h``, and a price book with ``extras``. Out: :class:`ExtraCosts`.
+Amounts are per day: the data kept between jobs, the data that leaves the provider, and the time for which the cluster
+is rented without a job. Each of them is off unless the text names it. A day has 1/30.4 of a month (a month: 730 hours).
+Idle time costs the cluster's own price per hour, and ends with the day. Money is in the currency of the book.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.statistics import Floats
+from assay.foundation.errors import SpecificationError
+from assay.foundation.units import format_bytes, format_duration, parse_bytes, parse_duration
+from assay.model import PriceBook
+from assay.model.clusters.price_book import EGRESS, KEPT_STORAGE, PERIODS_H
+from assay.questions.costs.mix import DAY_S
+from assay.specs.fields import unknown
+from assay.text import money
+
+IDLE = "idle"
+_TITLES = {KEPT_STORAGE: "storage that outlives the job", EGRESS: "egress", IDLE: "idle time between jobs"}
+_GB = 10**9
+_MONTHS_PER_DAY = 24 / PERIODS_H["month"]
+_LENGTH_MAX = 120
+"""Maximum length of the text, in characters."""
+_SYNTAX = "such as storage=2TB,egress=50GB,idle=3h: data kept, data sent and idle time per day"
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """One line of the cost of a day's work."""
+
+    name: str
+    per_day: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraCosts:
+    """The extra costs of a day. 0: switched off."""
+
+    stored_bytes: float = 0.0
+    sent_bytes: float = 0.0
+    idle_s: float = 0.0
+    storage_per_day: float = 0.0
+    egress_per_day: float = 0.0
+    currency: str = ""
+    rented: bool = True
+    """Whether all hardware is rented, so that these costs may be missing."""
+
+    @classmethod
+    def of(cls, text: str, book: PriceBook) -> "ExtraCosts":
+        """Return the extra costs of a text at the prices of ``book``.
+
+        Raises SpecificationError for an invalid text, and for a cost without a price.
+        """
+        amounts = _amounts(text)
+        prices = {}
+        for name in (KEPT_STORAGE, EGRESS):
+            extra = book.extras.get(name)
+            if amounts.get(name) and extra is None:
+                raise SpecificationError(
+                    f"price book {book.name!r} has no price of {_TITLES[name]}",
+                    where="extra costs",
+                    hint=f"add extras: {{{name}: {{price: …}}}} to the book, "
+                    + ("per GB and month" if name == KEPT_STORAGE else "per GB"),
+                )
+            prices[name] = 0.0 if extra is None else float(extra.amount)
+        stored, sent = amounts.get(KEPT_STORAGE, 0.0), amounts.get(EGRESS, 0.0)
+        return cls(
+            stored_bytes=stored,
+            sent_bytes=sent,
+            idle_s=amounts.get(IDLE, 0.0),
+            storage_per_day=stored / _GB * prices[KEPT_STORAGE] * _MONTHS_PER_DAY,
+            egress_per_day=sent / _GB * prices[EGRESS],
+            currency=book.currency,
+            rented=not book.has_purchases,
+        )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether any of the costs is switched on."""
+        return bool(self.stored_bytes or self.sent_bytes or self.idle_s)
+
+    def paid_s(self, day_s: Floats) -> Floats:
+        """Return the time for which the cluster is paid, for each time of a day's work."""
+        paid_s: Floats = day_s + np.minimum(self.idle_s, np.maximum(0.0, DAY_S - day_s))
+        return paid_s
+
+    def day_costs(self, rates_per_h: Floats, day_s: Floats) -> Floats:
+        """Return the cost of a day's work with the extra costs, for each price per hour and time of the work."""
+        costs: Floats = rates_per_h * self.paid_s(day_s) / 3600 + (self.storage_per_day + self.egress_per_day)
+        return costs
+
+    def lines(self, rate_per_h: float, day_s: float) -> tuple[CostLine, ...]:
+        """Return the lines of the cost of a day's work; none if all extra costs are off."""
+        if not self.is_on:
+            return ()
+        idle_s = float(self.paid_s(np.array([day_s]))[0]) - day_s
+        lines = [CostLine("the cluster during the work", rate_per_h * day_s / 3600)]
+        if self.idle_s:
+            lines.append(CostLine(f"{_TITLES[IDLE]} ({format_duration(idle_s)})", rate_per_h * idle_s / 3600))
+        if self.stored_bytes:
+            lines.append(CostLine(f"{_TITLES[KEPT_STORAGE]} ({format_bytes(self.stored_bytes)})", self.storage_per_day))
+        if self.sent_bytes:
+            lines.append(CostLine(f"{_TITLES[EGRESS]} ({format_bytes(self.sent_bytes)})", self.egress_per_day))
+        return tuple(lines)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return which extra costs are on and off, in words; nothing for purchased hardware if all are off."""
+        if not self.is_on and not self.rented:
+            return ()
+        amounts = {KEPT_STORAGE: self.stored_bytes, EGRESS: self.sent_bytes, IDLE: self.idle_s}
+        texts = []
+        for name, amount in amounts.items():
+            shown = format_duration(amount) if name == IDLE else format_bytes(amount)
+            shown += "" if name == KEPT_STORAGE else " a day"
+            texts.append(f"{_TITLES[name]} {shown if amount else 'off'}")
+        extra = f"extra costs: {', '.join(texts)}"
+        if not self.is_on:
+            return (extra,)
+        return (extra, "extra costs are in the cost of a day's work, not in the price over the years and the budget")
+
+
+def line_rows(lines: Sequence[CostLine], currency: str) -> list[tuple[str, str]]:
+    """Return the lines with their sum as rows of a table."""
+    rows = [(line.name, money(line.per_day, currency)) for line in lines]
+    return [*rows, ("Sum", money(sum(line.per_day for line in lines), currency))] if rows else []
+
+
+def _amounts(text: str) -> dict[str, float]:
+    """Return bytes and seconds by name."""
+    if len(text) > _LENGTH_MAX:
+        raise SpecificationError(f"{text[:20]!r}… is too long", where="extra costs", hint=_SYNTAX)
+    amounts: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, amount = (word.strip() for word in part.partition("="))
+        if name not in _TITLES:
+            raise SpecificationError(unknown("extra cost", name, _TITLES), where="extra costs", hint=_SYNTAX)
+        if name in amounts:
+            raise SpecificationError(f"{name} is given twice", where="extra costs", hint=_SYNTAX)
+        try:
+            amounts[name] = parse_duration(amount) if name == IDLE else float(parse_bytes(amount))
+        except ValueError as error:
+            raise SpecificationError(str(error), where="extra costs", hint=_SYNTAX) from error
+        if name == IDLE and amounts[name] > DAY_S:
+            raise SpecificationError("idle time per day is at most 24 h", where="extra costs", hint=_SYNTAX)
+    return amounts
