@@ -5,12 +5,13 @@
 //! let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut tables, || 0.0);
 //! assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}");
 //! ```
-//! docs/explanation/simulator-model.md has the model with its formulas, the scenario and the result.
+//! docs/explanation/simulator.md describes the model, docs/reference/simulator-scenarios.md the scenario and the result.
 
 mod activity;
 mod attempt;
 mod disk;
 mod engine;
+mod failures;
 mod fair;
 mod fit;
 mod groups;
@@ -33,7 +34,6 @@ mod steps;
 mod table;
 mod text;
 mod traces;
-mod upsets;
 mod world;
 mod writeback;
 

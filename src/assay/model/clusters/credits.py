@@ -23,12 +23,12 @@ class CreditKind(StrEnum):
     """The link of a machine to its network volumes."""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The credits in words."""
-        return _WORDS[self]
+        return _TEXTS[self]
 
 
-_WORDS = {
+_TEXTS = {
     CreditKind.CPU: "CPU credits",
     CreditKind.VOLUMES: "credits of its volumes",
     CreditKind.VOLUME_LINK: "burst of its link to volumes",

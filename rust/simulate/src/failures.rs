@@ -86,7 +86,7 @@ impl Sim<'_> {
             self.counters.killed_attempts += 1.0;
             self.jobs[job].stages[stage].running -= 1;
             self.retire(index, "failed");
-            self.again(job, stage, task);
+            self.run_again(job, stage, task);
         }
         for job in 0..self.jobs.len() {
             if !self.jobs[job].running {
@@ -123,7 +123,7 @@ impl Sim<'_> {
                                 (attempt.stage as usize, attempt.task)
                             };
                             self.kill(index);
-                            self.again(job, stage, task);
+                            self.run_again(job, stage, task);
                         }
                         None => break,
                     }
@@ -132,7 +132,7 @@ impl Sim<'_> {
         }
     }
 
-    fn again(&mut self, job: usize, stage: usize, task: u32) {
+    fn run_again(&mut self, job: usize, stage: usize, task: u32) {
         let state = &mut self.jobs[job].stages[stage];
         if !state.finished[task as usize] {
             state.taken[task as usize] = false;
@@ -159,7 +159,7 @@ impl Sim<'_> {
                 self.jobs[job].stages_left += 1;
             }
             self.jobs[job].stages[stage].done -= 1;
-            self.again(job, stage, task);
+            self.run_again(job, stage, task);
         }
         self.made_on.retain(|made| !(made.0 == outputs && made.1 == node));
     }
