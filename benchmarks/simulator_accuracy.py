@@ -29,7 +29,7 @@ import simulator_published
 from msgspec import to_builtins
 
 from assay.estimation.profiles.learning import ObservedRun, learned_profile
-from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
+from assay.estimation.simulator.draws import REPETITION_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, sigma_of
 from assay.estimation.simulator.process import simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
@@ -290,7 +290,7 @@ def prediction(plan: Plan, profile: CostProfile, without: Without | None = None)
     outcomes = simulate(trees)
     times = [outcome.duration_s for outcome in outcomes]
     spread = fmean((math.log(outcome) - fmean(map(math.log, times))) ** 2 for outcome in times)
-    sigma = math.sqrt(spread + sigma_of(shares_of(asked, outcomes)) ** 2 + SCATTER_SIGMA**2)
+    sigma = math.sqrt(spread + sigma_of(shares_of(asked, outcomes)) ** 2 + REPETITION_SIGMA**2)
     middle_s = median(times)
     return middle_s, middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.estimation.simulator.draws import SCATTER_SIGMA, ParameterDraw, draws
+from assay.estimation.simulator.draws import REPETITION_SIGMA, ParameterDraw, draws
 from assay.estimation.simulator.error_model import REST_SIGMA, SIGMAS
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import SimulationRequest, scenario_of, shares_of
@@ -115,10 +115,10 @@ def judgements(workload: str, layout: str, change: tuple[str, str], worlds: int,
         logs = [
             true_log_s(asked_of(side, costs, share_of_lab_cpu(sides[0], side)), draw, errors, rng) for side in sides
         ]
-        times = np.exp(logs[0] + rng.normal(0, SCATTER_SIGMA, RUNS)).tolist()
+        times = np.exp(logs[0] + rng.normal(0, REPETITION_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
         answer = answered(anchored(Measured(plan, workload, runs), costs, ask), (change,), None, ask)
-        truth_s = math.exp(logs[1] + float(rng.normal(0, SCATTER_SIGMA)))
+        truth_s = math.exp(logs[1] + float(rng.normal(0, REPETITION_SIGMA)))
         yield Judged(answer, truth_s, math.exp(logs[0] - logs[1]))
 
 

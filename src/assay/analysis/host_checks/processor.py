@@ -77,7 +77,7 @@ CHECKS: tuple[HostCheck[Any], ...] = (
         "frequency",
         "clock rates of the cores",
         "Cores at different rates make the same task take different times.",
-        "as for the governor; look for a power limit in the firmware",
+        "set the governor to performance; look for a power limit in the firmware",
         _frequency,
         at_least((1 - DRIFT_MAX, Grade.FIT), otherwise=Grade.NOTE),
         ("within 15 % of each other", ASSAY),

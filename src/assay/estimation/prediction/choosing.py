@@ -14,9 +14,8 @@ import numpy as np
 from assay.analysis.statistics import Floats, Ints
 from assay.estimation.prediction.features import Features
 from assay.estimation.prediction.forest import grow_forest
+from assay.estimation.simulator.draws import REPETITION_SIGMA
 
-REPETITION_SIGMA = 0.05
-"""Assumed standard deviation of repetitions' log times."""
 TREES = 96
 """Trees of the forest whose disagreement is the uncertainty of a candidate."""
 

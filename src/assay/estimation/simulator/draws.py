@@ -18,8 +18,8 @@ DEVICE_SIGMA = 0.04
 """Relative spread of a device's bandwidth between repeated fio runs (docs/how-to/calibrate-a-disk.md)."""
 LINK_SIGMA = 0.03
 """Assumed standard deviation of the log of a link's rate."""
-SCATTER_SIGMA = 0.05
-"""Standard deviation of log time between repeated runs."""
+REPETITION_SIGMA = 0.05
+"""Assumed standard deviation of the log of the time between repeated runs."""
 _SIGMA_MAX = 0.4
 """Maximum standard deviation of a drawn cost's logarithm."""
 

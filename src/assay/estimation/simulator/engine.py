@@ -17,7 +17,7 @@ from dataclasses import replace
 from statistics import median, stdev
 from typing import TYPE_CHECKING, Any
 
-from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
+from assay.estimation.simulator.draws import REPETITION_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, sigma_of
 from assay.estimation.simulator.extrapolation import extrapolation_error
 from assay.estimation.simulator.process import SimulationResult, run_simulations, simulate
@@ -164,7 +164,7 @@ class SimulatedEngine(NoDaemons):
             parts = (
                 stdev(map(math.log, times)),
                 sigma_of(shares_of(request, results)),
-                SCATTER_SIGMA,
+                REPETITION_SIGMA,
                 extrapolation_error(request)[0],
             )
             is_whole = smaller(drawn[0][1]) is drawn[0][1]

@@ -206,7 +206,7 @@ def shares_of(request: SimulationRequest, simulated: Sequence[SimulationResult])
 
 
 def _number(parameters: Mapping[str, str], name: str, default: float) -> float:
-    """Return a parameter as a number. Raises SpecificationError if it is no number or negative."""
+    """Return a parameter as a number. Raises SpecificationError if it is not a number of 0 or more."""
     text = parameters.get(name, str(default)).strip()
     if not re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII):
         raise SpecificationError(f"{name}: {text[:40]!r} is not a number of 0 or more")

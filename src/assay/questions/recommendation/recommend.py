@@ -13,7 +13,7 @@ from assay.analysis.cost.pareto import on_front
 from assay.analysis.cost.volumes import unpriced_volumes
 from assay.analysis.statistics import Floats, Mask
 from assay.estimation.recommendation.candidates import candidates
-from assay.estimation.simulator.draws import SCATTER_SIGMA
+from assay.estimation.simulator.draws import REPETITION_SIGMA
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import simulator
 from assay.foundation.errors import SpecificationError
@@ -241,7 +241,7 @@ def recommend(
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
     finalists, model_words, origin = _timed_finalists(search, sources.measured, progress)
-    draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, SCATTER_SIGMA)
+    draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, REPETITION_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()
     uncertainties, perfect = ranking.uncertainties()

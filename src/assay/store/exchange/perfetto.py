@@ -3,9 +3,10 @@
 In: a run, its task attempts, its trace and the stacks of its profile by second. Out: a message ``Trace`` of Protocol
 Buffers (``protos/perfetto/trace`` of github.com/google/perfetto). Each node has one track for each container, which is
 the first free one when an attempt starts. Reduces contain their shuffle, merge and reduce. Times are nanoseconds of
-Unix time, or from one day if the start of the run is unknown. Counters are rates per second, gauges are unchanged. Each
-recording of a profile is a process, and each of its parts a thread with samples of its stacks. The samples of a second
-are spread evenly over it, because a bundle has the counts of a second, not the times of samples.
+Unix time; a run with an unknown start is written as if it started on 2 January 1970. Counters are rates per second,
+gauges are unchanged. Each recording of a profile is a process, and each of its parts a thread with samples of its
+stacks. The samples of a second are spread evenly over it, because a bundle has the counts of a second, not the times of
+samples.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ import pytest_asyncio
 
 from assay.analysis.code_profile.categories import plain_frame
 from assay.analysis.code_profile.stacks import parse_collapsed
-from assay.execution.engines.contract import Engine, Provider
+from assay.execution.engines.contract import Engine, ProgramResult, Provider
 from assay.execution.engines.hadoop.profiling.recording import TIMED_JOB
 from assay.foundation.errors import EngineError
 from assay.model.clusters.layout import Layout
@@ -41,6 +41,25 @@ class Running:
     engine: Engine
     provider: Provider
     home: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A program that wrote, when it was started and ended, and its messages."""
+
+    done: ProgramResult
+    before_unix_s: float
+    after_unix_s: float
+    shown: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """A program that shuffled on this engine, and the large files that were there while it ran."""
+
+    done: ProgramResult
+    large_files: set[str]
+    engine: str
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -76,26 +95,33 @@ async def running(
         _ = provider.facts
 
 
-async def test_a_program_runs_and_its_record_has_the_same_form_for_all_engines(running: Running) -> None:
-    subject, engine = running.subject, running.engine
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def written(running: Running) -> Written:
+    """Run the program that writes, once for the tests of its record and of its check."""
     shown: list[str] = []
     before = time.time()
-    done = await engine.run(
-        subject.writes("/assay/output/a"), subject.base, timeout_s=LIMIT_S, label="job", show=shown.append
-    )
+    program = running.subject.writes("/assay/output/a")
+    done = await running.engine.run(program, running.subject.base, timeout_s=LIMIT_S, label="job", show=shown.append)
+    return Written(done, before, time.time(), shown)
+
+
+async def test_a_program_runs_and_its_record_has_the_same_form_for_all_engines(
+    running: Running, written: Written
+) -> None:
+    subject, engine, done = running.subject, running.engine, written.done
     assert done.outcome.exit_status == 0, done.outcome.output
     assert not done.outcome.timed_out
     assert done.outcome.failed_tasks == 0
-    assert before - 1 <= done.started_unix_s <= time.time()
+    assert written.before_unix_s - 1 <= done.started_unix_s <= written.after_unix_s
     if "writing" not in subject.gaps:
         stored = await engine.storage.stored("/assay/output/a")
         assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, DATA_BYTES, DATA_BYTES)
-    assert shown
+    assert written.shown
     assert "job.log" in done.logs
 
     took_s = done.outcome.duration_s
     assert took_s > 0
-    assert "clock" in subject.gaps or took_s <= time.time() - before
+    assert "clock" in subject.gaps or took_s <= written.after_unix_s - written.before_unix_s
     assert {job.status for job in done.jobs} == {"succeeded"}
     assert {task.job_id for task in done.tasks} <= {job.job_id for job in done.jobs}
     assert {task.kind for task in done.tasks} <= KINDS
@@ -151,11 +177,11 @@ async def test_a_program_that_is_cancelled_is_ended(running: Running) -> None:
     await engine.storage.delete("/assay/output/cancelled")
 
 
-async def test_a_check_writes_its_report_wherever_it_runs(running: Running) -> None:
+async def test_a_check_writes_its_report_wherever_it_runs(running: Running, written: Written) -> None:
     subject, engine = running.subject, running.engine
     subject.requires("writing")
-    await engine.run(subject.writes("/assay/output/b"), subject.base, timeout_s=LIMIT_S, label="job", show=print)
-    program = subject.checks("/assay/output/b", "/assay/output/report")
+    assert written.done.outcome.exit_status == 0
+    program = subject.checks("/assay/output/a", "/assay/output/report")
     done = await engine.check(program, subject.base, reads_bytes=DATA_BYTES, timeout_s=LIMIT_S, show=print)
     assert done.outcome.exit_status == 0, done.outcome.output
     assert "check.log" in done.logs
@@ -170,49 +196,52 @@ async def test_effective_parameters_include_defaults_and_those_of_the_plan(runni
     assert set(parameters) >= {default.name for default in subject.kind.rules.defaults}
 
 
-async def test_shuffled_data_is_in_the_folders_of_the_layout(running: Running) -> None:
-    """Found on the host while the program runs, as it is gone when it has ended."""
-    subject, engine = running.subject, running.engine
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shuffled(running: Running) -> Shuffled:
+    """Run the program that shuffles with a profile, and list large files meanwhile, as they are deleted at its end."""
+    subject, provider = running.subject, running.provider
     subject.requires("shuffling")
     assert subject.shuffles is not None
-    program = subject.shuffles(0)
-    work = asyncio.create_task(engine.run(program, subject.base, timeout_s=LIMIT_S, label="job", show=print))
+    profiled = "profiling" not in subject.gaps
+    configuration = subject.configuration({PROFILED: "cpu"} if profiled else {})
+    provided = await provider.provide(configuration, print)
+    assert not provided.restarted
+    program, parameters = subject.shuffles(BURN_MS if profiled else 0), configuration.parameters
+    work = asyncio.create_task(provided.engine.run(program, parameters, timeout_s=LIMIT_S, label=TIMED_JOB, show=print))
     seen: set[str] = set()
     while not work.done():
         await asyncio.sleep(0.05)
         seen |= await asyncio.to_thread(_large_files, running.home.parent)
-    assert work.result().outcome.exit_status == 0, work.result().outcome.output
-    local = [folder for folder in engine.data_directories["node"] if folder.endswith("/local")]
-    assert local
-    inside = {path for path in seen if path.startswith(tuple(local))}
-    assert inside
-    assert {path for path in seen - inside if "/hdfs/" not in path} == set()
-
-
-async def test_a_profile_has_a_recording_and_stacks_of_each_jvm(running: Running) -> None:
-    subject, provider = running.subject, running.provider
-    subject.requires("profiling")
-    subject.requires("shuffling")
-    assert subject.shuffles is not None
-    configuration = subject.configuration({PROFILED: "cpu"})
-    provided = await provider.provide(configuration, print)
-    assert not provided.restarted
-    program, parameters = subject.shuffles(BURN_MS), configuration.parameters
-    done = await provided.engine.run(program, parameters, timeout_s=LIMIT_S, label=TIMED_JOB, show=print)
+    done = work.result()
     assert done.outcome.exit_status == 0, done.outcome.output
+    await provider.provide(subject.configuration(), print)
+    return Shuffled(done, seen, program.engine)
+
+
+async def test_shuffled_data_is_in_the_folders_of_the_layout(running: Running, shuffled: Shuffled) -> None:
+    local = [folder for folder in running.engine.data_directories["node"] if folder.endswith("/local")]
+    assert local
+    inside = {path for path in shuffled.large_files if path.startswith(tuple(local))}
+    assert inside
+    assert {path for path in shuffled.large_files - inside if "/hdfs/" not in path} == set()
+
+
+async def test_a_profile_has_a_recording_and_stacks_of_each_jvm(running: Running, shuffled: Shuffled) -> None:
+    running.subject.requires("profiling")
+    done = shuffled.done
     assert done.warnings == ()
     facts = done.environment["profile"]
     assert isinstance(facts, dict)
-    jvms = 3 if program.engine == "hadoop" else 2  # Hadoop may start a speculative attempt, and kill it
+    on_hadoop = shuffled.engine == "hadoop"
+    jvms = 3 if on_hadoop else 2  # Hadoop may start a speculative attempt, and kill it
     assert jvms <= facts["attempts_stored"] <= facts["attempts"]
     stacks = {name for name in done.logs if name.endswith(".collapsed")}
-    parts = {"map", "shuffle", "merge", "reduce"} if program.engine == "hadoop" else {"stage-0", "stage-1"}
+    parts = {"map", "shuffle", "merge", "reduce"} if on_hadoop else {"stage-0", "stage-1"}
     assert {part for part in parts if any(f".{part}." in name for name in stacks)} == parts
     tops = {part: _methods(done.logs[name] for name in stacks if f".{part}." in name) for part in parts}
-    burning, burned = ("map" if program.engine == "hadoop" else "stage-0"), "io/github/assay/jobs/Burner.burnCpu"
+    burning, burned = ("map" if on_hadoop else "stage-0"), "io/github/assay/jobs/Burner.burnCpu"
     assert tops[burning].most_common(1)[0][0] == burned
     assert not any(burned in methods for part, methods in tops.items() if part != burning)
-    await provider.provide(subject.configuration(), print)
 
 
 def _methods(stacks: Iterable[bytes]) -> Counter[str]:
@@ -225,13 +254,13 @@ def _methods(stacks: Iterable[bytes]) -> Counter[str]:
 
 
 def _large_files(folder: Path) -> set[str]:
-    """Return what shuffles and spills have written below ``folder``: whatever is no log, jar or class archive."""
+    """Return what shuffles and spills have written below ``folder``: all but logs, jars, recordings and archives."""
     files = set()
     for root, _, names in os.walk(folder):
         for name in names:
             path = Path(root) / name
             with contextlib.suppress(OSError):
-                if path.stat().st_size > 2**20 and path.suffix not in (".jar", ".log", ".zip"):
+                if path.stat().st_size > 2**20 and path.suffix not in (".jar", ".jfr", ".log", ".zip"):
                     files.add(str(path))
     return files
 

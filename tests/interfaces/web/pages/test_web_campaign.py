@@ -43,8 +43,8 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 def test_a_plan_is_started_followed_and_its_run_shown(watched: ObservedRun, root: Path) -> None:
     page = watched.page
     page.goto(
-        f"{watched.server}/plan?cluster=cluster.yaml&layouts=SSD&workload=dfsio-write&data=8MB"
-        "&options=files%3D2&repetitions=1&name=from-the-page"
+        f"{watched.server}/plan?cluster=cluster.yaml&layouts=SSD&workload=teragen&data=8MB"
+        "&options=maps%3D1&repetitions=1&name=from-the-page"
     )
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Sign in").click()
@@ -54,7 +54,7 @@ def test_a_plan_is_started_followed_and_its_run_shown(watched: ObservedRun, root
     page.locator("section.live").wait_for(state="detached", timeout=MAKING_MS)
     watched.open("/runs?where=plan%3Dfrom-the-page")
     (run,) = Repository.open(root).runs()
-    assert (run.status, run.workload, run.layout) == ("valid", "dfsio-write", "SSD")
+    assert (run.status, run.workload, run.layout) == ("valid", "teragen", "SSD")
     page.locator(f"a[href^='/runs/{run.run_id}']").first.click()
     page.wait_for_selector("body[data-charts=drawn]")
     assert "valid" in page.locator("main").inner_text()

@@ -14,7 +14,7 @@ from assay.analysis.cost.job_cost import JobCostRow
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
 from assay.interfaces.web.pages.cost import PriceField
-from assay.interfaces.web.pages.cost_asked import asked_from
+from assay.interfaces.web.pages.cost_state import asked_from
 from assay.interfaces.web.server.app import create_app
 from assay.questions.costs.years_of_use import compared_jobs_first
 from assay.specs.prices import prices_of

@@ -1,7 +1,7 @@
 """Show the page Cost: a workload, its editable prices, and the resulting costs. Nothing is stored.
 
 The page has two views: the cost of a run on hardware paid by the hour, and the cost of a job on hardware that is bought
-and used for years (``view=years``). The address contains the state of the page (``cost_asked.py``).
+and used for years (``view=years``). The address contains the state of the page (``cost_state.py``).
 """
 
 import math
@@ -24,7 +24,7 @@ from assay.interfaces.charts.costs import cost_bars, over_years_bars, storage_co
 from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.web.api import views as api_views
 from assay.interfaces.web.api.models import CostQuestion, JobCostQuestion
-from assay.interfaces.web.pages.cost_asked import CostPageState, asked_from
+from assay.interfaces.web.pages.cost_state import CostPageState, asked_from
 from assay.interfaces.web.state.answering import page_of, palette
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
 from assay.interfaces.web.state.page_cache import cached_page

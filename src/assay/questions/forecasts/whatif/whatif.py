@@ -23,7 +23,7 @@ from statistics import covariance, fmean, median, stdev, variance
 
 from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.credits import typical_use
-from assay.estimation.simulator.draws import SCATTER_SIGMA, draws
+from assay.estimation.simulator.draws import REPETITION_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, DrawCovariance, correction
 from assay.estimation.simulator.extrapolation import extrapolation_error, times_beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
@@ -373,8 +373,8 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(before, profile), sides[0]), shares_of(changed, sides[1])]
-    spread = stdev(math.log(run.duration_s) for run in group.runs) if len(group.runs) > 1 else SCATTER_SIGMA
-    scatter = max(spread, SCATTER_SIGMA)
+    spread = stdev(math.log(run.duration_s) for run in group.runs) if len(group.runs) > 1 else REPETITION_SIGMA
+    scatter = max(spread, REPETITION_SIGMA)
     mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times))

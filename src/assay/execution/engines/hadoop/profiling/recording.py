@@ -6,9 +6,8 @@ bundle after it: a recording of each JVM, and the stacks of each part of it with
 :mod:`assay.analysis.code_profile.files` defines their names.
 
 Before the first job, assay tries the methods of a kind (:mod:`.methods`) on every host with ``java -version``. The
-first method that works on all of them is used. A host without a working method is no error: the job runs unprofiled,
-and the run says why. DataNodes and NodeManagers are recorded while the job runs, if the plan requests it
-(:mod:`.daemons`).
+first method that works on all of them is used. If no method works on a host, the job runs without a profile, and the
+run says why. DataNodes and NodeManagers are recorded while the job runs, if the plan requests it (:mod:`.daemons`).
 """
 
 import asyncio

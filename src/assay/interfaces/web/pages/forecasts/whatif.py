@@ -19,7 +19,7 @@ from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.interfaces.web.api import whatif as api_whatif
 from assay.interfaces.web.api.decisions import question_answers_on
-from assay.interfaces.web.pages.cost_asked import PRICE, amount_of
+from assay.interfaces.web.pages.cost_state import PRICE, amount_of
 from assay.interfaces.web.rendering.extrapolation import bar_of_multiple
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context
