@@ -56,7 +56,7 @@ SIGNATURES = {
     "whatif": "changes where target prices profile cluster",
     "predict": "where cluster",
     "recommend": "workloads catalogue prices budget deadline capacity years minimize confidence simulations seed jobs "
-    "learn where",
+    "learn where extra_costs",
     "next": "budget where cluster about",
     "enough_runs": "cluster precision where",
     "explain": "where by",
