@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.analysis.statistics import Item, RunTable
 from assay.foundation.errors import RepositoryError
+from assay.foundation.progress import Progress, no_progress
 from assay.foundation.version import __version__
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, TaskAttempt, Trace
 from assay.store.bundles import bundle as bundle_files
@@ -216,11 +217,12 @@ class Repository:
         items: Callable[[], Iterable[Item]],
         sources: Sequence[tuple[str, Path]],
         request: ImportRequest | None = None,
-        progress: Callable[[int], None] = lambda _: None,
+        progress: Progress = no_progress,
     ) -> ImportSummary:
         """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
 
-        Runs that the repository already has are not stored again. ``progress`` receives the number of runs read so far.
+        Runs that the repository already has are not stored again. ``progress`` receives the number of runs read, then
+        the megabytes of the sources that are stored.
         Raises :class:`RepositoryError` if the bundle can't be stored, and the errors of ``items``.
         """
         request = request or ImportRequest()
@@ -257,7 +259,7 @@ class Repository:
                 return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
             earlier += [replaceable(folder, bundle_name) for bundle_name in same]
             batch = read_batch(earlier)
-        if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__)):
+        if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__, progress)):
             # another process stored one of the same files at the same time
             return ImportSummary(None, format_name, 0, len(batch), left)
         if request.replace:

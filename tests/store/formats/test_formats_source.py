@@ -13,8 +13,9 @@ import pytest
 
 from assay.foundation.errors import FormatError
 from assay.model.runs.imported import ImportedRun, SkippedItem, foreign_run
+from assay.store.formats import source as source_module
 from assay.store.formats.format import read_each
-from assay.store.formats.source import Source, decoded, sources_in
+from assay.store.formats.source import Source, decoded, sources_in, with_progress
 
 TEXT = "Tag;Größe\n1;2\n"
 
@@ -88,3 +89,20 @@ def test_a_broken_file_does_not_keep_the_others_from_being_read(tmp_path: Path) 
     items = list(read_each(read_file)(sources))
     assert [type(item).__name__ for item in items] == ["ImportedRun", "SkippedItem", "ImportedRun"]
     assert items[1] == SkippedItem("bad:1", "is not a number")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_progress_counts_the_stored_bytes(
+    pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "_REPORT_BYTES", 2**20)
+    path = tmp_path / "log"
+    path.write_bytes(pack(b"".join(b"%d %s\n" % (number, os.urandom(500).hex().encode()) for number in range(8000))))
+    reports: list[tuple[str, int, int]] = []
+    (source,) = with_progress([Source(path, "log")], lambda *report: reports.append(report))
+    assert sum(1 for _ in source.lines()) == 8000
+    total = path.stat().st_size // 10**6
+    assert {(stage, most) for stage, _, most in reports} == {("MB read", total)}
+    done = [count for _, count, _ in reports]
+    assert done == sorted(done)
+    assert total - 2 <= done[-1] <= total

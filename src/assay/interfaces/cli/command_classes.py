@@ -14,7 +14,7 @@ _OPTION_WORDS = {"--cost": "--prices", "--costs": "--prices", "--price-book": "-
 """Words that users type, and the options that they mean."""
 _EXAMPLE_FILES = {"--prices": "examples/hardware/prices.yaml", "--catalogue": "examples/hardware/catalogue.yaml"}
 """Required options, and a file of the examples for each."""
-SHOWING_PROGRESS = frozenset({"recommend"})
+SHOWING_PROGRESS = frozenset({"recommend", "size"})
 """Commands that already show their progress."""
 
 

@@ -11,16 +11,21 @@ import re
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 import click
 
+from assay.foundation.progress import Progress, no_progress
+from assay.foundation.units import format_duration
 from assay.text.control_characters import printable
 
 PROGRESS_AFTER_S = 2.0
 """Commands that end within this time show no elapsed time."""
+_REDRAW_S, _LINE_INTERVAL_S = 0.2, 30.0
+"""Minimum times between two reports of progress: on a terminal, and elsewhere."""
 _KEPT = re.compile(r"(\x1b\[[01]m|\r\n)")
 
 
@@ -126,6 +131,38 @@ def elapsed_time(title: str, after_s: float = PROGRESS_AFTER_S) -> Iterator[None
         timer.cancel()
         timer.join()
         progress.stop()
+
+
+@contextmanager
+def stage_progress(*, quiet: bool = False) -> Iterator[Progress]:
+    """Yield a function that shows a stage, how much of it is done, and the remaining time on stderr.
+
+    A terminal has one changing line, which is removed at the end of the block. Otherwise a line is printed every
+    ``_LINE_INTERVAL_S`` seconds.
+    """
+    terminal = sys.stderr.isatty()
+    since_by_stage: dict[str, tuple[float, int]] = {}
+    shown = 0.0 if terminal else time.monotonic()
+
+    def show(stage: str, done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        since, first = since_by_stage.setdefault(stage, (now, done))
+        if now - shown < (_REDRAW_S if terminal else _LINE_INTERVAL_S):
+            return
+        shown = now
+        left_s = (now - since) / (done - first) * (total - done) if first < done <= total else None
+        text = f"{stage}: {done:,} of {total:,}" if total else f"{stage}: {done:,}" if done else stage
+        text += f", about {format_duration(left_s)} left" if left_s is not None else ""
+        if terminal:
+            send_control("\r\x1b[2K", sys.stderr)
+        click.echo(text, nl=not terminal, err=True)
+
+    try:
+        yield no_progress if quiet else show
+    finally:
+        if terminal and not quiet:
+            send_control("\r\x1b[2K", sys.stderr)
 
 
 def unescaped(stream: TextIO) -> TextIO:

@@ -12,6 +12,7 @@ from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import FormatError, SpecificationError
 from assay.foundation.installation import installation
+from assay.foundation.progress import Progress
 from assay.model import HardwareCatalogue, PriceBook
 from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.learning import ProfileRequest
@@ -19,7 +20,6 @@ from assay.questions.recommendation.job_logs import read_job_logs
 from assay.questions.recommendation.measured_types import sources_from
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import SIMULATIONS, RecommendRequest
-from assay.questions.recommendation.search import Progress
 from assay.questions.recommendation.size import SizeAnswer, SizeRequest, describe_job, size
 from assay.specs.fields import unknown
 from assay.specs.prices import load_prices, prices_of

@@ -18,9 +18,10 @@ from assay.estimation.recommendation.candidates import Machine
 from assay.estimation.simulator.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, log_sigma
 from assay.estimation.simulator.error_model import Z90
 from assay.estimation.simulator.process import SimulationResult
+from assay.foundation.progress import Progress
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import Work
-from assay.questions.recommendation.search import ClusterSearch, Progress
+from assay.questions.recommendation.search import ClusterSearch
 from assay.questions.recommendation.value_of_information import Sensitivity, model_errors
 from assay.workloads.catalogue import workloads
 

@@ -5,21 +5,20 @@ batch job is refused with the reason.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.foundation.errors import FormatError
+from assay.foundation.progress import Progress
 from assay.model import ImportedRun, RunStatus
 from assay.store.formats.catalogue import sorted_by_format
 from assay.store.formats.hadoop import jhist_import
-from assay.store.formats.source import Source, sources_in
+from assay.store.formats.source import sources_in, with_progress
 from assay.store.formats.spark import event_import
 
-Progress = Callable[[str, int, int], None]
 _FORMATS = {chosen.name: chosen for chosen in (jhist_import.FORMAT, event_import.FORMAT)}
 _JOB = re.compile(r"job_[0-9]+_[0-9]+")
-_MB = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def read_job_logs(paths: Sequence[Path], progress: Progress | None = None) -> Jo
     """
     sources = list(dict.fromkeys(sources_in([*paths, *_configurations(paths)])))
     if progress is not None:
-        sources = _reported(sources, progress)
+        sources = with_progress(sources, progress)
     by_format, unknown = sorted_by_format(sources, _FORMATS)
     runs: list[ImportedRun] = []
     skipped = [f"{name}: {reason}" for name, reason in unknown.items()]
@@ -75,18 +74,6 @@ def _configurations(paths: Sequence[Path]) -> list[Path]:
         if job and path.is_file():
             files += sorted(path.parent.glob(f"{job[0]}_conf.xml*"))
     return [path for path in files if path not in paths]
-
-
-def _reported(sources: Sequence[Source], progress: Progress) -> list[Source]:
-    """Return the files with reports of how many megabytes have been read."""
-    total = sum(source.path.stat().st_size for source in sources) // _MB
-    read_bytes = [0]
-
-    def report(count: int) -> None:
-        read_bytes[0] += count
-        progress("MB read", read_bytes[0] // _MB, max(total, read_bytes[0] // _MB))
-
-    return [replace(source, report=report) for source in sources]
 
 
 def _refuse(item: ImportedRun) -> None:

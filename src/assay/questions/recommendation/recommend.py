@@ -17,6 +17,7 @@ from assay.estimation.simulator.draws import REPETITION_SIGMA
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import simulator
 from assay.foundation.errors import SpecificationError
+from assay.foundation.progress import Progress
 from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.model.clusters.credits import CreditUse
@@ -30,7 +31,6 @@ from assay.questions.recommendation.search import (
     PRICE_TIE,
     RESERVE_SHARE,
     ClusterSearch,
-    Progress,
     SearchStage,
     best_first,
     start_search,

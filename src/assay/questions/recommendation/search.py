@@ -7,7 +7,7 @@ maximum number of simulations is reached. :class:`Surrogate` makes the predictio
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +25,7 @@ from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.forecast.device_space import FULL_SHARE
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
+from assay.foundation.progress import Progress
 from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
 from assay.model.clusters.credits import CreditUse
@@ -35,7 +36,6 @@ from assay.text import money
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
-Progress = Callable[[str, int, int], None]
 SEED = 1
 RESERVE_SHARE = 0.25
 """Share of HDFS capacity that stays free for outputs and intermediate data."""

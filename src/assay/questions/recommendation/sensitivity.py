@@ -12,10 +12,11 @@ import numpy as np
 
 from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.estimation.recommendation.candidates import candidates
+from assay.foundation.progress import Progress
 from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, Origin, PriceBook
 from assay.questions.recommendation.finalists import Finalists
 from assay.questions.recommendation.request import Objective
-from assay.questions.recommendation.search import ClusterSearch, Progress, best_first, start_search
+from assay.questions.recommendation.search import ClusterSearch, best_first, start_search
 from assay.text import codec_text, money
 
 DATA_FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)

@@ -21,6 +21,7 @@ from assay.execution.engines.hadoop.settings import containers
 from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY
 from assay.execution.engines.spark import settings as spark
 from assay.foundation.errors import SpecificationError
+from assay.foundation.progress import Progress
 from assay.foundation.units import format_bytes, parse_money
 from assay.model import (
     MAP_OUTPUT_CODEC,
@@ -40,7 +41,6 @@ from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
 from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
-from assay.questions.recommendation.search import Progress
 from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of
 
 SHAPES, CANDIDATES = 3, 10

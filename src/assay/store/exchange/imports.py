@@ -20,7 +20,6 @@ import gc
 import gzip
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,11 +42,13 @@ from assay.analysis.statistics import (
 )
 from assay.foundation.checksums import file_sha256
 from assay.foundation.errors import RepositoryError
+from assay.foundation.progress import Progress, no_progress
 from assay.model import ImportedRun, Run, SkippedItem, TaskAttempt, Trace
 from assay.model.runs import imported
 from assay.store.bundles.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.store.bundles.content_ids import RunIds, uuid8
 from assay.store.bundles.duplicates import DuplicateSource
+from assay.store.exchange.imported_tasks import write_tasks
 from assay.store.index import queries
 from assay.store.index.imported_runs_table import StoredRows, joined_blocks, register_rows, storable
 from assay.store.index.runs_file import Coding, rows_of, write_runs
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 IMPORT_SCHEMA_VERSION = 1
 """Version of an import's description."""
+_PIECE_BYTES = 1 << 24
+"""Bytes of a source file between two reports of progress."""
 _GZIP_LEVEL = 4
 """Compression level of stored source files, from 1 (fast) to 9 (small)."""
 _PROGRESS_INTERVAL = 500
@@ -122,7 +125,7 @@ class Batch:
     runs: list[Run]
     rows: list[StoredRows]
     """Further runs as columns."""
-    tasks: list[tuple[str, TaskAttempt]]
+    tasks: list[tuple[str, Sequence[TaskAttempt]]]
     traces: list[tuple[str, Trace]]
     left: Sequence[SkippedItem]
     known: Sequence[str]
@@ -186,11 +189,11 @@ def collect_batch(
     sources: Sequence[SourceFile],
     known: Callable[[Sequence[str]], set[str]],
     plan: str,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> Batch:
     """Assign ids to all runs, and drop runs that are already stored; ``known`` returns the stored ids.
 
-    ``progress`` receives the number of items read so far.
+    ``progress`` receives the number of runs read so far.
     """
     ids = RunIds(format_name)
     accepted: list[tuple[ImportedRun, str] | ImportedRows] = []
@@ -248,12 +251,13 @@ def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: s
     if not run.run_id:
         run = imported.like(run, run_id=run_id, campaign_id=batch.import_id, block=position, position=position)
     batch.runs.append(run)
-    batch.tasks.extend((run_id, task) for task in item.tasks)
+    if item.tasks:
+        batch.tasks.append((run_id, item.tasks))
     if item.trace:
         batch.traces.append((run_id, item.trace))
 
 
-def _storable_items(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
+def _storable_items(items: Iterable[Item], progress: Progress) -> Iterator[Item]:
     """Yield the items and report progress. If a block has rows that can't be stored, yield its rows one by one."""
     number = reported = 0
     checked: dict[int, int] = {}
@@ -265,7 +269,7 @@ def _storable_items(items: Iterable[Item], progress: Callable[[int], None]) -> I
             yield item
             number += 1
         if number - reported >= _PROGRESS_INTERVAL:
-            progress(number)
+            progress("runs read", number, 0)
             reported = number
 
 
@@ -283,7 +287,7 @@ def _storage_problem(run: Run, buffer: bytearray) -> str | None:
     return None
 
 
-def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
+def write_import(folder: Path, batch: Batch, assay_version: str, progress: Progress = no_progress) -> None:
     """Write a batch to the empty ``folder``, checksums last. Raises OSError if the disk fails or is full."""
     facts = {
         "schema_version": IMPORT_SCHEMA_VERSION,
@@ -299,15 +303,13 @@ def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
     with ThreadPoolExecutor(1) as aside, connection() as opened:
         packed = aside.submit(
-            _write_sources, folder / "source", batch.sources
+            _write_sources, folder / "source", batch.sources, progress
         )  # compression releases the interpreter lock
         coding = Coding()
         write_runs(opened, folder / IMPORT_RUNS_FILE, _registered(opened, batch, coding), coding)
         packed.result()
     if batch.tasks:
-        columns: list[list[Any]] = [[run_id for run_id, _ in batch.tasks]]
-        columns += [[getattr(task, name) for _, task in batch.tasks] for name in queries.TASK_COLUMNS]
-        write_table(folder / TASKS_FILE, {"run_id": "VARCHAR", **queries.TASK_COLUMNS}, columns)
+        write_tasks(folder / TASKS_FILE, batch.tasks)
     if batch.traces:
         _write_traces(folder / TRACE_FILE, batch.traces)
     write_sums(folder)
@@ -327,12 +329,16 @@ def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str
     return queries.all_rows(parts, without_repeated=False)
 
 
-def _write_sources(folder: Path, sources: Sequence[SourceFile]) -> None:
+def _write_sources(folder: Path, sources: Sequence[SourceFile], progress: Progress) -> None:
     folder.mkdir()
+    total, stored = sum(source.size_bytes for source in sources), 0
     for number, source in enumerate(sources):
         target = _stored_copy(folder, number, source.path.name)
         with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as packed:
-            shutil.copyfileobj(file, packed, 1 << 20)
+            while piece := file.read(_PIECE_BYTES):
+                packed.write(piece)
+                stored += len(piece)
+                progress("MB of source files compressed", stored // 10**6, total // 10**6)
 
 
 def _stored_copy(folder: Path, number: int, file_name: str) -> Path:

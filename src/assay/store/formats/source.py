@@ -11,12 +11,14 @@ import io
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from assay.foundation.errors import FormatError
+from assay.foundation.progress import Progress
 
 _REPOSITORY: Final = "repository.json"
 """A folder with this file is an assay repository."""
@@ -30,7 +32,8 @@ EVENT_BYTES_MAX: Final = 256 * 2**20
 """Maximum length of a line of an event log, in bytes."""
 _REPORT_BYTES: Final = 2**24
 """Bytes between two reports of progress."""
-_MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
+_MB: Final = 10**6
+_MAGIC: Final[dict[bytes, Callable[[io.BufferedReader], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
@@ -46,21 +49,21 @@ class Source:
     path: Path
     name: str
     report: Callable[[int], None] | None = field(default=None, compare=False)
-    """Called with the number of bytes of each part that :meth:`lines` has read."""
+    """Called with the number of bytes of the file, as stored, that were read since the last call."""
 
-    def _open(self) -> io.BufferedIOBase:
+    @contextmanager
+    def _open(self) -> Iterator[tuple[io.BufferedReader, io.BufferedIOBase]]:
+        """Yield the file, and its decompressed content; for an uncompressed file both are the same."""
         with self.path.open("rb") as file:
             begin = file.read(6)
-        for magic, opened in _MAGIC.items():
-            if begin.startswith(magic):
-                unpacked: io.BufferedIOBase = opened(self.path)
-                return unpacked
-        return self.path.open("rb")
+            file.seek(0)
+            opened = next((opened for magic, opened in _MAGIC.items() if begin.startswith(magic)), None)
+            yield file, opened(file) if opened else file
 
     def _bytes(self, most: int) -> bytes:
         try:
             buffer = io.BytesIO()  # grows with the data: read(most) would allocate the maximum first
-            with self._open() as file:
+            with self._open() as (_, file):
                 while piece := file.read(min(1 << 20, most - buffer.tell())):
                     buffer.write(piece)
             return buffer.getvalue()
@@ -79,7 +82,7 @@ class Source:
     def digest(self) -> str:
         """Return the SHA-256 of the decompressed content, or of the file itself if it can't be decompressed."""
         try:
-            with self._open() as file:
+            with self._open() as (_, file):
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except _UNREADABLE:
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
@@ -89,6 +92,8 @@ class Source:
         content = self._bytes(SIZE_MAX_BYTES + 1)
         if len(content) > SIZE_MAX_BYTES:
             raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
+        if self.report is not None:
+            self.report(self.path.stat().st_size)
         return content
 
     def lines(self) -> Iterator[bytes]:
@@ -96,16 +101,16 @@ class Source:
 
         Raises :class:`FormatError` if the file is damaged or a line is too long.
         """
-        unreported = 0
+        unreported = reported = 0
         try:
-            with self._open() as file:
+            with self._open() as (stored, file):
                 while line := file.readline(EVENT_BYTES_MAX + 1):
                     if len(line) > EVENT_BYTES_MAX:
                         raise FormatError(f"holds a line of more than {EVENT_BYTES_MAX // 2**20} MiB", where=self.name)
                     unreported += len(line)
                     if self.report is not None and unreported >= _REPORT_BYTES:
-                        self.report(unreported)
-                        unreported = 0
+                        self.report(stored.tell() - reported)
+                        unreported, reported = 0, stored.tell()
                     yield line
         except _UNREADABLE as error:
             raise self._damaged(error) from error
@@ -121,7 +126,7 @@ class Source:
         """
         number, length = 1, 0
         try:
-            with self._open() as file:
+            with self._open() as (_, file):
                 while length <= most and (piece := file.read(HEAD_BYTES)):
                     end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
                     length = len(piece) - end - 1 + (length if end < 0 else 0)
@@ -132,6 +137,19 @@ class Source:
             raise FormatError(
                 f"is a line of more than {most:,} bytes, which no row of a table has", where=f"{self.name}:{number}"
             )
+
+
+def with_progress(sources: Sequence[Source], progress: Progress) -> list[Source]:
+    """Return the files with reports of how many megabytes of all of them were read."""
+    total = sum(source.path.stat().st_size for source in sources)
+    read_bytes = 0
+
+    def report(count: int) -> None:
+        nonlocal read_bytes
+        read_bytes += count
+        progress("MB read", read_bytes // _MB, max(total, read_bytes) // _MB)
+
+    return [replace(source, report=report) for source in sources]
 
 
 def decoded(content: bytes, name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,6 +131,22 @@ def write_table(
     with reading() as opened:
         add_columns(opened, "rows", kinds, columns)
         opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
+
+
+def write_blocks(path: Path, kinds: Mapping[str, str], blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
+    """Write blocks of columns, one after the other, as one Parquet file. Only one block is in memory."""
+    parts: list[Path] = []
+    for number, columns in enumerate(blocks):
+        parts.append(path.with_name(f"{path.name}.{number:05d}"))
+        write_table(parts[-1], kinds, columns)
+    if len(parts) == 1:
+        parts[0].rename(path)
+        return
+    with connection() as opened:
+        rows = opened.sql(queries.selected(kinds), params=[[str(part.absolute()) for part in parts]])
+        rows.write_parquet(str(path.absolute()), compression="zstd")
+    for part in parts:
+        part.unlink()
 
 
 def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading = connection) -> list[list[Any]]:

@@ -14,11 +14,11 @@ from fastapi.testclient import TestClient
 
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.foundation.progress import Progress
 from assay.interfaces.web.server.app import create_app
 from assay.interfaces.web.state.searches import WAITING_MAX, Searches
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
-from assay.questions.recommendation.search import Progress
 from assay.store import Repository
 from browser_support import watched_page
 from paths import EXAMPLES

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -22,12 +22,12 @@ from assay.interfaces.cli.common import (
     request_of,
 )
 from assay.interfaces.cli.data.profile_import import PROFILE, import_profile_command
-from assay.interfaces.cli.terminal import unescaped
+from assay.interfaces.cli.terminal import stage_progress
 from assay.model import Origin, SkippedItem
 from assay.store import ImportRequest, ImportSummary, Repository
 from assay.store.formats.catalogue import TABLE, UNRECOGNISED, format_named, formats, sorted_by_format
 from assay.store.formats.format import Format
-from assay.store.formats.source import Source, sources_in
+from assay.store.formats.source import Source, sources_in, with_progress
 from assay.store.formats.tables.table import table_format
 from assay.store.index.tables import rows_of_table
 from assay.text import plural
@@ -109,13 +109,13 @@ def import_results(
     if request.strict and job.unknown:
         job.by_format.clear()
     for format_, sources in job.by_format:
-        with _Bar(f"importing {format_.name}", quiet=as_json) as bar:
+        with stage_progress(quiet=as_json) as progress:
             summary = opened.import_runs(
                 format_.name,
-                partial(format_.items, sources),
+                partial(format_.items, with_progress(sources, progress)),
                 [(source.name, source.path) for source in sources],
                 replace(request, variant=format_.variant, plan=request.plan or format_.name, by_rows=format_.by_rows),
-                bar.show,
+                progress,
             )
         job.summaries.append(summary)
     _print(job, request.strict, as_json)
@@ -200,37 +200,6 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
             raise SpecificationError(f"expected NAME=VALUE, not {option!r}", where="--map or --set")
         pairs[name] = value
     return pairs
-
-
-class _Bar:
-    """A progress bar on stderr that counts the entries read; hidden if stderr is not a terminal."""
-
-    def __init__(self, title: str, *, quiet: bool) -> None:
-        from rich.console import Console  # imported here to keep start-up short
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed} read"),
-            TimeElapsedColumn(),
-        )
-        console = Console(file=unescaped(sys.stderr))
-        self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
-        self._task = self._progress.add_task(title, total=None)
-
-    def __enter__(self) -> Self:
-        """Show the bar."""
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove the bar."""
-        self._progress.stop()
-
-    def show(self, number: int) -> None:
-        """Show the number of entries read."""
-        self._progress.update(self._task, completed=number)
 
 
 def _print(job: _ImportJob, strict: bool, as_json: bool) -> None:

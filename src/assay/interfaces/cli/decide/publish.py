@@ -1,36 +1,16 @@
 """``assay publish``: write a static site from the repository."""
 
-import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import click
 
-from assay.foundation.units import format_bytes, format_duration
+from assay.foundation.units import format_bytes
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option, where_option
 from assay.interfaces.cli.repository_runs import read_flagged
+from assay.interfaces.cli.terminal import stage_progress
 from assay.text import plural
-
-_INTERVAL_S = 30.0
-"""Seconds between two lines of progress if stderr is not a terminal."""
-
-
-class _PublishProgress:
-    """Shows finished files and the remaining time on stderr: one changing line on a terminal, otherwise some lines."""
-
-    def __init__(self) -> None:
-        self._since = self._shown = time.monotonic()
-
-    def __call__(self, done: int, total: int) -> None:
-        now, terminal = time.monotonic(), sys.stderr.isatty()
-        if terminal and done == total:
-            click.echo("\r\x1b[K", nl=False, err=True)
-        elif now - self._shown >= (0.2 if terminal else _INTERVAL_S):
-            self._shown = now
-            left = format_duration((now - self._since) / done * (total - done))
-            text = f"{done:,} of {total:,} files, about {left} left"
-            click.echo(f"\r\x1b[K{text}" if terminal else text, nl=not terminal, err=True)
 
 
 @click.command(cls=AssayCommand)
@@ -64,7 +44,8 @@ def publish(
     book = load_prices(prices) if prices is not None else None
     name = title or repository.resolve().name
     request = PublishRequest(site, name, book, where, keep_private)
-    summary, public = publish_site(opened, table, request, _PublishProgress())
+    with stage_progress() as progress:
+        summary, public = publish_site(opened, table, request, partial(progress, "files"))
     if as_json:
         print_json({**json_value(summary), "removed_fields": json_value(public.removed)})
         return

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +22,7 @@ from assay.interfaces.cli.common import (
     row_limit,
     say,
 )
-from assay.interfaces.cli.terminal import send_control
+from assay.interfaces.cli.terminal import stage_progress
 from assay.questions.recommendation.request import (
     CONFIDENCE,
     CONFIDENCE_MAX,
@@ -39,7 +35,6 @@ from assay.questions.recommendation.request import (
 
 if TYPE_CHECKING:
     from assay.questions.recommendation.recommend import Choice, Recommendation
-    from assay.questions.recommendation.search import Progress
     from assay.questions.recommendation.size import Shape
 
 
@@ -149,36 +144,12 @@ def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, a
     if warning := book.age_warning(datetime.now(UTC).date()):
         say(warning)
     sources = sources_from(request_of(ProfileRequest, options))
-    with SimulatorPool(jobs) as pool, search_progress() as progress:
+    with SimulatorPool(jobs) as pool, stage_progress() as progress:
         answer = answer_to(request, hardware, book, sources, pool, progress)
     if as_json:
         print_json(json_value(answer))
         return
     _show(answer, row_limit(all_rows))
-
-
-@contextmanager
-def search_progress() -> Iterator[Progress | None]:
-    """Show the current stage and the remaining time on stderr; yield None if stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from assay.foundation.units import format_duration
-
-    started: dict[str, tuple[float, int]] = {}
-
-    def show(stage: str, done: int, most: int) -> None:
-        now = time.monotonic()
-        since, first = started.setdefault(stage, (now, done))
-        left = (now - since) / (done - first) * (most - done) if done > first else None
-        remaining = f", at most {format_duration(left)} left" if left is not None else ""
-        send_control("\r\x1b[2K", sys.stderr)
-        click.echo(f"{stage}: {done} of {most}{remaining}", nl=False, err=True)
-
-    try:
-        yield show
-    finally:
-        send_control("\r\x1b[2K", sys.stderr)
 
 
 def _show(answer: Recommendation, limit: int | None) -> None:

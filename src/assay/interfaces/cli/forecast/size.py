@@ -11,7 +11,8 @@ import click
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, print_rows, say
-from assay.interfaces.cli.forecast.recommend import print_cost_lines, search_options, search_progress
+from assay.interfaces.cli.forecast.recommend import print_cost_lines, search_options
+from assay.interfaces.cli.terminal import stage_progress
 
 if TYPE_CHECKING:
     from assay.questions.recommendation.size import Shape, SizeAnswer
@@ -55,7 +56,7 @@ def size(
         raise SpecificationError(
             "--deadline and --budget choose hardware", hint="name it with --catalogue FILE --prices FILE"
         )
-    with search_progress() as progress:
+    with stage_progress() as progress:
         described = read_job_logs(logs, progress)
         if catalogue is None or prices is None:
             answer = describe_job(described, request)

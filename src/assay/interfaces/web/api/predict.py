@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.analysis.statistics import counts_by
 from assay.foundation.errors import SpecificationError
+from assay.foundation.progress import Progress
 from assay.interfaces.web.api import runs as api_runs
 from assay.interfaces.web.state.answering import PreparedRoute
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
@@ -34,7 +35,6 @@ from assay.questions.forecasts.next_runs import (
 from assay.questions.forecasts.partial_configuration import conditions
 from assay.questions.forecasts.prediction import Prediction, predict_with
 from assay.questions.forecasts.prediction_batch import BatchPrediction, batch_predicted
-from assay.questions.recommendation.search import Progress
 from assay.questions.runs.plans import newest_plan
 from assay.store.formats.tables.configuration_rows import ConfigurationRow
 

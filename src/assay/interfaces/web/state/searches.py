@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.foundation.errors import AssayError, RepositoryError
-from assay.questions.recommendation.search import Progress
+from assay.foundation.progress import Progress
 
 KEPT_MAX = 30
 """Maximum number of cached searches."""
