@@ -20,6 +20,7 @@ from assay.interfaces.cli.main import assay
 from assay.interfaces.report.decisions import ROWS_MAX
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
+from assay.questions.costs.years_of_use import JobCostRequest, job_costs
 from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import BUYER_QUESTIONS
@@ -406,18 +407,21 @@ NETWORK_PRICES_YAML = (
 )
 
 
-def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_path: Path) -> None:
-    """Tables are limited to the network of most runs, as a layout has one price; the decision counts every run."""
-    root, prices = tmp_path / "repository", tmp_path / "prices.yaml"
-    prices.write_text(NETWORK_PRICES_YAML)
-    runs = [
+def _runs_on_two_networks() -> list[Run]:
+    return [
         make_run(number, layout=layout, levels={"layout": layout, "network": network}, duration_s=time_s + number)
         for number, (layout, network, time_s) in enumerate(
             [(layout, "ETH", time_s) for _ in range(4) for layout, time_s in (("HD2", 90.0), ("SS2", 60.0))]
             + [(layout, "IB", time_s) for _ in range(3) for layout, time_s in (("HD2", 80.0), ("SS2", 50.0))]
         )
     ]
-    build_repository(root, runs)
+
+
+def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_path: Path) -> None:
+    """Tables are limited to the network of most runs, as a layout has one price; the decision counts every run."""
+    root, prices = tmp_path / "repository", tmp_path / "prices.yaml"
+    prices.write_text(NETWORK_PRICES_YAML)
+    build_repository(root, _runs_on_two_networks())
     book = load_prices(prices)
     client = client_of(root, book=book)
     arguments = ["--prices", str(prices), "--repository", str(root)]
@@ -435,7 +439,7 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
     sentence = cost_headline(decision)
     assert sentence is not None
     assert sentence in page
-    scope = "Tables of jobs: only runs with network Ethernet. There, a storage layout has one price"
+    scope = "only runs with network Ethernet, because prices depend on it and a storage layout has one price"
     assert scope in page
     text = CliRunner().invoke(assay, ["cost", "--years", "3", "--details", *arguments], catch_exceptions=False).output
     assert sentence in text
@@ -456,3 +460,21 @@ def test_costs_over_years_are_the_same_in_the_terminal_the_api_and_the_page(tmp_
         for option in over_years.options:
             assert all(cell in brief for cell in over_years.cells(option))
         assert len(brief.split()) <= 160
+
+
+def test_tables_over_years_state_that_the_number_of_runs_limits_the_workload_and_prices_limit_the_network(
+    tmp_path: Path,
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(NETWORK_PRICES_YAML)
+    others = [make_run(number, workload="sort") for number in range(20, 23)]
+    build_repository(tmp_path / "repository", [*_runs_on_two_networks(), *others])
+    repository = Repository.open(tmp_path / "repository")
+    request = JobCostRequest(load_prices(prices), runs_max=14)
+    costs = job_costs(repository, flags_in(repository).table, request)
+    assert costs.narrowed == {"workload": "terasort", "network": "ETH"}
+    assert costs.tables_scope == (
+        "Tables of jobs: only runs with workload TeraSort, because more than 14 runs match; of these, only runs with "
+        "network Ethernet, because prices depend on it and a storage layout has one price in the tables. The answer "
+        "above covers all runs."
+    )

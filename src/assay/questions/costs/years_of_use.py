@@ -8,7 +8,7 @@ implausible data size.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.analysis.comparison.baselines import baseline_of
@@ -24,7 +24,7 @@ from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.questions.runs.runs import levels_in, selected
 from assay.store import Repository
-from assay.text import column_title, level_text
+from assay.text import column_title, joined, level_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,10 @@ class JobCosts:
     """The short answer on the cheapest hardware; None where no two options with a price can be compared."""
     narrowed: dict[str, str]
     """Factors with the level that the tables are limited to."""
+    narrowed_for_size: tuple[str, ...]
+    """Factors of ``narrowed`` that limit the tables because more runs match than they can cover."""
+    runs_max: int | None
+    """Maximum number of runs that the tables can cover; None without a limit."""
     priced_levels: dict[str, tuple[str, ...]]
     """Factors that prices depend on, with the levels of the runs in the tables."""
     excluded: int
@@ -63,13 +67,22 @@ class JobCosts:
         """Which runs the tables of jobs cover, and why; empty if they cover all runs of the answer."""
         if not self.narrowed:
             return ""
-        levels = ", ".join(
-            f"{column_title(name).lower()} {level_text(name, level)}" for name, level in self.narrowed.items()
-        )
-        return (
-            f"Tables of jobs: only runs with {levels}. There, a storage layout has one price, and prices depend on it. "
-            "The answer above covers all runs."
-        )
+        by_size = {name: self.narrowed[name] for name in self.narrowed_for_size}
+        by_price = {name: level for name, level in self.narrowed.items() if name not in by_size}
+        reasons = []
+        if by_size:
+            reasons.append(f"only runs with {_levels(by_size)}, because more than {self.runs_max:,} runs match")
+        if by_price:
+            factors = "it" if len(by_price) == 1 else "them"
+            reasons.append(
+                f"only runs with {_levels(by_price)}, because prices depend on {factors} and a storage layout has one "
+                "price in the tables"
+            )
+        return f"Tables of jobs: {'; of these, '.join(reasons)}. The answer above covers all runs."
+
+
+def _levels(levels: Mapping[str, str]) -> str:
+    return joined([f"{column_title(name).lower()} {level_text(name, level)}" for name, level in levels.items()])
 
 
 def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) -> JobCosts:
@@ -79,7 +92,7 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     """
     chosen = selected(table, request.where)
     chosen = chosen.subset(~implausible_runs(chosen, facts_by_hardware(repository, chosen)).rows)
-    narrowed = _narrowed(chosen, request)
+    narrowed, for_size = _narrowed(chosen, request)
     priced = selected(chosen, [f"{name}={level}" for name, level in narrowed.items()])
     runs, excluded = _runs(repository, priced, request)
     similar, _ = _runs(repository, chosen, request) if narrowed and _readable(chosen, request) else ((), 0)
@@ -105,7 +118,7 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     factors = dict.fromkeys(name for item in request.prices.items for name in item.when if name in priced.columns)
     levels = {name: tuple(levels_in(priced, name)) for name in factors}
     over_years = costs_over_years(cheapest[0]) if cheapest else None
-    return JobCosts(view, decisions, over_years, narrowed, levels, excluded)
+    return JobCosts(view, decisions, over_years, narrowed, for_size, request.runs_max, levels, excluded)
 
 
 def _readable(table: RunTable, request: JobCostRequest) -> bool:
@@ -125,21 +138,24 @@ def _runs(repository: Repository, table: RunTable, request: JobCostRequest) -> t
     return repository.runs_at(table, range(len(table))), 0
 
 
-def _narrowed(table: RunTable, request: JobCostRequest) -> dict[str, str]:
-    """Return the most common level of each factor that prices depend on and the runs vary, except the layout.
+def _narrowed(table: RunTable, request: JobCostRequest) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the levels that the tables are limited to, and the factors that limit them because of their size.
 
-    The tables need one price for each layout. Runs on two networks, for example, have two prices.
+    If more runs match than the tables can cover, the tables have the most common workload, and if needed its most
+    common cluster. The tables need one price for each layout. Runs on two networks, for example, have two prices. So
+    the tables have the most common level of each factor that prices depend on and the runs vary, except the layout.
     """
     narrowed: dict[str, str] = {}
     for name in ("workload", "cluster"):
         if not _readable(table, request) and not any(text.startswith(f"{name}=") for text in request.where):
             narrowed[name] = most_common(table, name)
             table = selected(table, [f"{name}={narrowed[name]}"])
+    for_size = tuple(narrowed)
     factors = dict.fromkeys(factor for item in request.prices.items for factor in item.when)
     for name in factors:
         if name not in (LAYOUT_FACTOR, *narrowed) and name in table.columns and len(levels_in(table, name)) > 1:
             narrowed[name] = most_common(table, name)
-    return narrowed
+    return narrowed, for_size
 
 
 def most_common(table: RunTable, name: str) -> str:
