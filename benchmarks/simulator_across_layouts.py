@@ -2,8 +2,9 @@
 
     python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
 
-For every measured layout it asks `assay whatif --where layout=A --set layout=B`: the costs of workloads and the anchor
-come from the runs of A alone. The table compares each answer with the measured time.
+For every measured layout it asks `assay whatif --where layout=A --set layout=B` with a profile learned from the runs of
+A alone, so that no answer uses the runs that it is compared with. The table compares each answer with the measured
+time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from statistics import fmean, median
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
-from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfQuestion, what_if
+from assay.questions.forecasts.learning import learn_profile
+from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
+from assay.questions.forecasts.whatif.whatif_answer import WhatIf
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 
@@ -37,7 +40,8 @@ def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str,
     for engine in dict.fromkeys(run.engine for run in runs):
         for asked, other in permutations(layouts, 2):
             question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
-            for answer in what_if(repository, question).configurations:
+            known = learn_profile(repository.root, question.where)
+            for answer in what_if(repository, question, profile=known).configurations:
                 wanted = {**dict(part.split("=", 1) for part in answer.configuration.split()), "layout": other}
                 times = [
                     run.duration_s

@@ -34,7 +34,8 @@ from assay.model.runs.imported import foreign_run
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.forecasts.measured import Measured
 from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
-from assay.questions.forecasts.whatif.whatif import WhatIf, anchored, answered
+from assay.questions.forecasts.whatif.whatif import anchored, answered
+from assay.questions.forecasts.whatif.whatif_answer import WhatIf
 
 PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 WORKLOADS = ("dfsio-write", "dfsio-read", "terasort")

@@ -308,7 +308,7 @@ def test_unmeasured_configurations_have_a_chapter_with_origin_interval_and_assum
     rows = [row for row in chapter.splitlines() if row.startswith("| TeraSort")]
     assert len(rows) == 2
     assert all("| simulated |" in row and " to " in row for row in rows)
-    assert "rofile these runs: learned from" in chapter
+    assert "rofile measured runs of the repository: learned from" in chapter
     assert "--set workers.count=6" in text
     plain = invoke("report", "-o", target, "--repository", measured)
     assert plain.exit_code == 0

@@ -25,6 +25,7 @@ from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.cost_sentences import not_compared
 from assay.questions.decisions.sentences.question_sentences import (
+    WRITE_PLAN,
     answer_evidence,
     answer_sentence,
     next_command,
@@ -87,8 +88,7 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
         "nodes": "Plan 6 runs of Sort with 3 and 6 workers, about 6 min.",
         "containers": "Plan 9 runs of Sort with 2, 4 and 8 containers per worker, about 9 min.",
     }.items():
-        write = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
-        assert next_step(by_name[name]) == f"{step} {write}"
+        assert next_step(by_name[name]) == f"{step} {WRITE_PLAN}"
     assert next_command(by_name["network"]) is None
     assert next_command(by_name["cheapest"]) == "assay decide cheapest --prices FILE"
 

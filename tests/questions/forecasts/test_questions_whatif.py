@@ -60,7 +60,8 @@ def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
 @needs_simulator
 def test_times_of_other_layouts_have_interval_limit_cost_and_assumptions(measured: Path) -> None:
     prices = str(EXAMPLE.parent / "prices.yaml")
-    answers = _answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices)
+    learned = ("--learn-from", str(measured))  # from the runs that match --where: none of those that are predicted
+    answers = _answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices, *learned)
     assert {answer["workload"] for answer in answers} == set(TIMES_S)
     for answer in answers:
         assert answer.keys() >= KEYS
@@ -112,8 +113,8 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
     assert "in the lab, 1/" in size
     assert twice.startswith(f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort ")
     more = _asked(*asked, "--set", "workers.count=4").output
-    assert "the seconds are those of the lab. Each worker keeps its share of the CPU" in more.splitlines()[0]
-    assert "the seconds are those of the lab. For times on hosts" in twice.splitlines()[0]
+    assert "the seconds are those of the lab. Each worker keeps its share of the CPU" in more
+    assert "the seconds are those of the lab. For times on hosts" in twice
     assert "those of the lab" not in plain
 
 
@@ -136,13 +137,21 @@ def test_a_change_is_named_in_words_and_an_unknown_one_as_it_is_set(name: str, v
 
 @needs_simulator
 def test_runs_excluded_by_conditions_are_not_read(measured: Path, tmp_path: Path) -> None:
-    asked = ("--where", "layout=HD2", "--set", "layout=SS2")
-    alone = tmp_path / "alone"
+    asked = ("--where", "layout=HD2", "--set", "layout=SS2", "--learn-from", str(measured))
+    alone = tmp_path / measured.name
     shutil.copytree(measured, alone)
     store = Repository.open(alone)
     for run in store.runs(layout="SS2"):
         shutil.rmtree(store.bundle_path(run.run_id))
-    assert _answers(measured, *asked) == _answers(alone, *asked)
+    assert _answers(measured, *asked) == _answers(alone, *asked[:-1], str(alone))
+
+
+@needs_simulator
+def test_conditions_select_answers_and_do_not_change_them(measured: Path) -> None:
+    every = _answers(measured, "--set", "workers.count=4")
+    [alone] = _answers(measured, "--set", "workers.count=4", "--where", "layout=HD2", "--where", "workload=terasort")
+    assert alone in every
+    assert any("18 measured runs" in words for words in alone["assumptions"])
 
 
 @needs_simulator

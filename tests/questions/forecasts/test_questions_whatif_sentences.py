@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfAnswer, caveat_of, sentence_of
+from assay.questions.forecasts.whatif.whatif_answer import WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_sentences import caveat_of, sentence_of
 
 
 def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
@@ -64,10 +65,7 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
 
 
 def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts() -> None:
-    hosts = (
-        "For times on hosts, measure there (docs/how-to/your-own-cluster.md); assay recommend estimates them without "
-        "runs."
-    )
+    hosts = "For times on hosts, measure there (assay run); assay recommend estimates them without runs."
     lab = (
         "The runs are of a lab at 1/20: the speedups are those of the described cluster, the seconds are those of the "
         "lab."
@@ -82,6 +80,6 @@ def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts()
 
 def test_the_configuration_with_the_largest_shown_difference_is_first_on_the_page() -> None:
     unsure = row("D", 3.0, 0.9, 9.0)
-    assert WhatIfAnswer("", "", (SAME, unsure, FASTER), (), 0).most_changed is FASTER
-    assert WhatIfAnswer("", "", (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
-    assert WhatIfAnswer("", "", (SAME, unsure), (), 0).most_changed is unsure
+    assert WhatIfAnswer("", "", "", (), (SAME, unsure, FASTER), (), 0).most_changed is FASTER
+    assert WhatIfAnswer("", "", "", (), (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
+    assert WhatIfAnswer("", "", "", (), (SAME, unsure), (), 0).most_changed is unsure

@@ -380,9 +380,11 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     assert any(f"in {share} of" in line for line in lines)
     assert shares_of(result.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
     first, second, *rest = headline(far)
-    assert first.startswith("Rough estimate: extrapolated up to 94 times the data per worker")
-    assert "A measured run of TeraSort with at least 11.8 GB per worker would make it a forecast" in first
-    assert summary(far).startswith("Rough estimate, extrapolated 94 times. Cheapest cluster: ")
+    assert first.startswith("To make it a forecast, measure TeraSort with at least 11.8 GB per worker (assay run)")
+    assert summary(far).startswith(
+        "Rough estimate: each worker gets up to 94 times as much data as in the runs that the times are learned from. "
+        "Cheapest cluster: "
+    )
     assert second == (
         f"Too close to call between {result.chosen.label} and {result.runner_up.label}; "
         "another candidate may be better."

@@ -1,7 +1,7 @@
 """Check whether a price book still prices a cluster after a change of its hardware.
 
-In: a price book, and a cluster before and after changes. Out: the reason why the book does not price the changed
-cluster, as text; empty if it does.
+In: a price book, and a cluster before and after changes. Out: the parts of the changed cluster that the book lacks,
+with the reason why; empty if it prices the cluster.
 
 A book prices the described hardware. More of a part is priced if the part has a separate price (per node, worker,
 device or GB). Another processor, link or disk is not priced. A price of a whole cluster does not apply to a cluster
@@ -17,6 +17,8 @@ from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Device, Layout,
 
 _WHOLE_CLUSTER = ("cluster", "device-set")
 """Units that are paid once, for any number of workers."""
+NETWORK_PART = "network per node"
+"""Name of the part that another network is; its price is what the network costs more for each node."""
 _BY_PART = "price the parts: per worker or node, per device, per port"
 
 
@@ -31,22 +33,49 @@ class PricedCluster:
     counts: Counts
 
 
+@dataclass(frozen=True, slots=True)
+class MissingPrice:
+    """A part of a changed cluster that a price book lacks."""
+
+    name: str
+    """What one price is for: ``worker``, ``network per node``."""
+    count: int
+    """Number of these parts that the change adds; negative for removed parts."""
+    reason: str
+    """What the book prices instead."""
+    price: float | None = None
+    """Stated price of one part, in the book's currency; None: unknown."""
+
+
 def why_unpriced(book: PriceBook, before: PricedCluster, after: PricedCluster) -> str:
     """Return why ``book`` does not price ``after``, given that it prices ``before``; empty if it does.
 
     Raises SpecificationError if the book has no bill for ``after`` at all.
     """
+    return reason_of(book, missing_prices_of(book, before, after))
+
+
+def reason_of(book: PriceBook, parts: tuple[MissingPrice, ...]) -> str:
+    """Return why ``book`` does not price the parts; empty without parts."""
+    missing = "; it ".join(part.reason for part in parts)
+    return f"price book {book.name!r} {missing}" if missing else ""
+
+
+def missing_prices_of(book: PriceBook, before: PricedCluster, after: PricedCluster) -> tuple[MissingPrice, ...]:
+    """Return the parts of ``after`` that ``book`` lacks, given that it prices ``before``.
+
+    Raises SpecificationError if the book has no bill for ``after`` at all.
+    """
     items = [line.item for line in bill_of_materials(book, after.counts, after.layout.name)]
     if prices_new_types(book, before, after):
-        return ""
-    reasons = (
+        return ()
+    parts = (
         _other_machine(before.cluster, after.cluster),
         _other_network(items, before, after),
         _other_size(items, before, after),
         _other_devices(items, before, after),
     )
-    missing = "; it ".join(filter(None, reasons))
-    return f"price book {book.name!r} {missing}" if missing else ""
+    return tuple(part for part in parts if part is not None)
 
 
 def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluster) -> bool:
@@ -58,7 +87,7 @@ def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluste
     return bool(new) and new <= {item.node_type for item in book.items if item.unit == "node"}
 
 
-def _other_machine(before: Cluster, after: Cluster) -> str:
+def _other_machine(before: Cluster, after: Cluster) -> MissingPrice | None:
     known = {node.type.name: node.type for node in before.nodes}
     for kind in {node.type.name: node.type for node in after.nodes}.values():
         described = known.get(kind.name)
@@ -67,11 +96,13 @@ def _other_machine(before: Cluster, after: Cluster) -> str:
             kind.memory_bytes,
             kind.cpu_speed,
         ):
-            return f"prices the described nodes of type {kind.name}, not nodes with other processors or memory"
-    return ""
+            reason = f"prices the described nodes of type {kind.name}, not nodes with other processors or memory"
+            count = sum(node.type.name == kind.name for node in after.nodes)
+            return MissingPrice(f"upgrade of a {kind.name}", count, reason)
+    return None
 
 
-def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
+def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
     links = [
         (
             state.cluster.racks,
@@ -81,30 +112,33 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
         for state in (before, after)
     ]
     if links[0] == links[1] or (before.network != after.network and any(NETWORK_FACTOR in item.when for item in items)):
-        return ""
-    if after.network is None or after.network == before.network:
-        return "prices the described network, not another one"
-    return (
-        f"prices the described network, not {after.network}: add an item with when: "
-        f"{{{NETWORK_FACTOR}: [{after.network}]}}"
-    )
+        return None
+    reason = "prices the described network, not another one"
+    if after.network is not None and after.network != before.network:
+        reason = (
+            f"prices the described network, not {after.network}: add an item with when: "
+            f"{{{NETWORK_FACTOR}: [{after.network}]}}"
+        )
+    return MissingPrice(NETWORK_PART, len(after.cluster.nodes), reason)
 
 
-def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
-    """Return the reason if the number of nodes changed and a price of the whole cluster covers parts of a node."""
+def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
+    """Return the added workers if a price of the whole cluster covers parts of a node, and their number changed."""
     sizes = [Counter((node.type.name, node.roles) for node in state.cluster.nodes) for state in (before, after)]
     if sizes[0] == sizes[1]:
-        return ""
+        return None
     whole = [item for item in items if item.unit in _WHOLE_CLUSTER and WORKERS_FACTOR not in item.when]
     priced_per_part = _covered([item for item in items if item not in whole], items)
     needed = {"workers"} if "devices" in priced_per_part else {"workers", *after.counts.layout_devices}
     if needed <= priced_per_part:
-        return ""
+        return None
     names = ", ".join(item.name for item in whole)
-    return f"prices a whole cluster ({names}), not one with {len(after.cluster.workers)} workers: {_BY_PART}"
+    workers = len(after.cluster.workers)
+    reason = f"prices a whole cluster ({names}), not one with {workers} workers: {_BY_PART}"
+    return MissingPrice("worker", workers - len(before.cluster.workers), reason)
 
 
-def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> str:
+def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
     known = {(node.type.name, device.name): device for node in before.cluster.nodes for device in node.type.devices}
     singly = _covered([item for item in items if item.unit in ("device", "device-set", "GB")], items)
     by_capacity = _covered([item for item in items if item.unit == "GB"], items)
@@ -114,12 +148,21 @@ def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCl
                 continue
             kind, described = str(device.kind), known.get((node.type.name, device.name))
             if described is None and not singly & {kind, "devices"}:
-                return f"has no price for one more {kind} device: {_BY_PART}"
+                reason = f"has no price for one more {kind} device: {_BY_PART}"
+                return MissingPrice(f"{kind} device", _device_count(after, kind) - _device_count(before, kind), reason)
             if described is None or described == device:
                 continue
             if _without_capacity(described) != _without_capacity(device) or not by_capacity & {kind, "devices"}:
-                return f"prices the described {kind} devices, not devices with other figures"
-    return ""
+                reason = f"prices the described {kind} devices, not devices with other figures"
+                return MissingPrice(f"upgrade of an {kind} device", _device_count(after, kind), reason)
+    return None
+
+
+def _device_count(state: PricedCluster, kind: str) -> int:
+    """Return the number of devices of a kind that the layout uses, on all workers."""
+    used = state.layout.devices()
+    devices = [device for node in state.cluster.workers for device in node.type.devices if device.name in used]
+    return sum(str(device.kind) == kind for device in devices)
 
 
 def _covered(items: list[LineItem], applying: list[LineItem]) -> set[str]:

@@ -14,6 +14,7 @@ from assay.analysis.cost.prices import Counted, bill_of_materials
 from assay.analysis.cost.repricing import ENERGY, price_names
 from assay.foundation.errors import SpecificationError
 from assay.model import YEAR_H, PriceBook
+from assay.model.clusters.price_book import Amortisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,21 @@ class Rate:
         return sum((item.per_h for item in self.items), Decimal(0))
 
 
+def added_per_h(book: PriceBook, price: Decimal, count: int) -> Decimal:
+    """Return the hourly cost of parts that the book lacks.
+
+    ``price`` is a purchase if the book has an amortisation period, else a rent per hour.
+    """
+    if book.amortisation is None:
+        return price * count
+    return price * count * _amortised_share(book.amortisation, book.maintenance)
+
+
+def _amortised_share(amortisation: Amortisation, maintenance: Decimal) -> Decimal:
+    """Return the share of a purchase that one hour costs."""
+    return ((1 - amortisation.residual) / amortisation.years + maintenance) / YEAR_H
+
+
 def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
     item = counted.item
     share = book.maintenance if item.maintenance is None else item.maintenance
@@ -68,7 +84,7 @@ def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
             f"{item.name!r} in price book {book.name!r} is a purchase without an amortisation period",
             hint="add amortisation: {years: 3} to the book or the item, or price it per hour",
         )
-    factor = ((1 - amortisation.residual) / amortisation.years + share) / YEAR_H
+    factor = _amortised_share(amortisation, share)
     maintenance = f" and {share * 100:f} % a year" if share else ""
     return factor, f"purchase over {amortisation.years:f} years{maintenance}"
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from assay.analysis.run_profile.run_detail import run_detail
-from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
+from assay.analysis.run_profile.tables.limits_tables import limit_answer, limit_sections
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.foundation.version import __version__
 from assay.interfaces.charts.single_runs.run_over_time import Span, run_over_time
@@ -77,7 +77,7 @@ def _run_page(run: Run, outlier: str, observed: Observed, page: SitePage) -> byt
         outlier=outlier,
         over_time=rounded(chart) if chart else None,
         phases=sections.get("phases"),
-        limited=limit_sentence(limits) if limits else None,
+        limited=limit_answer(limits) if limits else None,
         limits=limit_sections(limits) if limits else (),
         sections=[[sections[name] for name in names if name in sections] for names in _SECTIONS],
     )

@@ -16,7 +16,7 @@ from assay.questions.comparisons.speedup import SpeedupView
 from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.decisions.chart_rows import forest_rows
 from assay.questions.decisions.decision import Decision
-from assay.questions.forecasts.whatif.whatif import WhatIf
+from assay.questions.forecasts.whatif.whatif_answer import WhatIf
 from assay.text import workload_title
 
 CHARTS_MAX = 4

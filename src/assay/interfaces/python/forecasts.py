@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assay.questions.forecasts.importance import ImportanceView
     from assay.questions.forecasts.next_runs import Characterisation, NextRunsAnswer
     from assay.questions.forecasts.prediction import Prediction
-    from assay.questions.forecasts.whatif.whatif import WhatIfAnswer
+    from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
     from assay.questions.recommendation.recommend import Recommendation
 
 
@@ -46,33 +46,36 @@ class Forecasts:
         *,
         target: str = "",
         prices: PriceBook | Path | str | None = None,
+        stated: Mapping[str, float] | None = None,
         profile: Path | str | None = None,
         cluster: Path | str | None = None,
     ) -> Answer[WhatIfAnswer]:
         """Simulate measured runs after changes: ``{"layout": "SS2", "workers.count": 12}``.
 
         ``target``: the beginning of a run id or campaign id, or the name of a plan; empty for all measured runs.
-        ``profile``: file of a simulation profile; None to learn it from these runs. ``cluster``: cluster file of the
-        measured runs, if neither the repository nor the bundles have it.
+        ``stated``: prices by name: of items of the book, and of parts that it lacks (:class:`MissingPrice`).
+        ``profile``: file of a simulation profile; None to learn it from all measured runs. ``cluster``: cluster file of
+        the measured runs, if neither the repository nor the bundles have it.
         """
         from assay.execution.planning.plan_files.changed_plan import parse_question
         from assay.interfaces.python.charts import whatif_charts
         from assay.questions.forecasts.learning import ProfileRequest, profile_from
         from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
+        from assay.questions.forecasts.whatif.whatif_costs import stated_prices
         from assay.specs.document import read_document
 
         described = read_document(file_path(cluster, "cluster")).text if cluster is not None else ""
         parsed = parse_question(conditions(changes))
         question = WhatIfQuestion(parsed, conditions(where), text(target, "target"), described)
         known = profile_from(ProfileRequest((file_path(profile, "profile"),))) if profile is not None else None
-        book = price_book(prices) if prices is not None else None
+        book = stated_prices(price_book(prices), stated or {}) if prices is not None else None
         answer = what_if(self._store, question, book, known)
         simulated = answer.configurations
         return Answer(
             answer,
             answer.sentence,
             (
-                *filter(None, (answer.caveat,)),
+                *filter(None, (answer.money, answer.caveat)),
                 *(f"not simulated, {row.workload} on {row.configuration}: {row.reason}" for row in answer.refused),
                 *dict.fromkeys(assumption for row in simulated for assumption in row.assumptions),
             ),
@@ -136,7 +139,7 @@ class Forecasts:
         from assay.questions.recommendation.measured_types import sources_from
         from assay.questions.recommendation.recommend import recommend
         from assay.questions.recommendation.request import Objective, RecommendRequest
-        from assay.questions.recommendation.sentences import headline, sentences
+        from assay.questions.recommendation.sentences import headline, sentences, summary
 
         objectives = [str(objective.value) for objective in Objective]
         request = RecommendRequest(
@@ -157,10 +160,10 @@ class Forecasts:
         sources = sources_from(ProfileRequest((), self._store.root if learn else None, request.where))
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             recommendation = recommend(request, hardware, book, sources, pool)
-        first, *more = headline(recommendation)
+        more = headline(recommendation) if recommendation.chosen is not None else ()
         return Answer(
             recommendation,
-            first,
+            summary(recommendation),
             (*more, *sentences(recommendation)),
             rows.CHOICE_COLUMNS,
             json_values=lambda: json_value(recommendation),

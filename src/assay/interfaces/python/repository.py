@@ -337,16 +337,12 @@ class OpenedRepository(Forecasts):
 
     def limits(self, run: str) -> Answer[Limits]:
         """Find what limited a run, and how much faster it could be at most. ``run``: the beginning of its id."""
-        from assay.analysis.run_profile.tables.limits_tables import limit_sentence
+        from assay.analysis.run_profile.tables.limits_tables import limit_answer
         from assay.questions.runs.limits import limits_of_run
 
         limits = limits_of_run(self._store, text(run, "run"))
         return Answer(
-            limits,
-            limit_sentence(limits),
-            limits.rests_on,
-            json_values=lambda: json_value(limits),
-            rows=rows.of("times"),
+            limits, limit_answer(limits), limits.rests_on, json_values=lambda: json_value(limits), rows=rows.of("times")
         )
 
     def tasks(self, run: str, *, node: str | None = None, job: str | None = None) -> Answer[TaskDurations]:

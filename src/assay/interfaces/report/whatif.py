@@ -7,7 +7,8 @@ Nothing is computed here.
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.interfaces.report.output.document import Block, Chapter, Code, Line, Paragraph
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.forecasts.whatif.whatif import WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_answer import WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_sentences import effects_table
 from assay.text import amounts, capitalised, language, numbers, titles
 
 
@@ -39,8 +40,11 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     if answer.runs_without_plan:
         omitted = language.plural(answer.runs_without_plan, "measured run")
         notes |= {f"{omitted} omitted: no plan or cluster file is stored": None}
-    sentence = " ".join(filter(None, (answer.sentence, answer.caveat)))
-    blocks: list[Block] = [Paragraph((sentence,)), first, *shortened(full, "what-if")]
+    sentence = " ".join(filter(None, (answer.sentence, answer.money, answer.caveat)))
+    blocks: list[Block] = [Paragraph((sentence,))]
+    if effects := effects_table(answer.effects):
+        blocks.append(table(effects.headers, effects.rows, effects.title))
+    blocks += [first, *shortened(full, "what-if")]
     blocks += [Paragraph((f"{capitalised(text)}.",), "soft") for text in notes]
     return Chapter("what-if", "What if", tuple(blocks))
 

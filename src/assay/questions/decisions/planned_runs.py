@@ -84,7 +84,7 @@ def measuring_plan(
     try:
         base = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
     except SpecificationError as error:
-        hint = "write a plan for your own cluster: docs/how-to/your-own-cluster.md"
+        hint = "`assay discover HOST…` writes the file of your cluster; the page Plan runs writes a plan for it"
         raise SpecificationError(error.message, where=f"question {question.name}", hint=hint) from error
     same = {WORKLOAD: planned.workload}
     if planned.layout and question.plan_factor != LAYOUT_FACTOR:

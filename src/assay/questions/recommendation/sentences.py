@@ -11,6 +11,13 @@ from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
 from assay.text import NO_VALUE, credit_texts, money, money_interval, probability, share, workload_title
 
+RISK_HEADER = "Risk removed"
+"""Column of the share of the expected loss that knowing one quantity avoids."""
+RISK_TEXT = (
+    "risk: the expected loss from a cluster that is not the best; removed: the share of it that knowing the quantity "
+    "exactly avoids"
+)
+"""Definition of :data:`RISK_HEADER`."""
 OBJECTIVES = {
     Objective.PRICE: "the lowest price",
     Objective.DAY_COST: "the lowest cost of a day's work",
@@ -102,7 +109,7 @@ def summary(answer: Recommendation) -> str:
     chosen, runner_up, other = answer.chosen, answer.runner_up, _other(answer)
     best, goal = _goals(answer)
     if answer.extrapolated:
-        text = f"Rough estimate, extrapolated {answer.extrapolation:,.0f} times. {best}: {_short(chosen, answer)}."
+        text = f"Rough estimate: {_beyond_text(answer)}. {best}: {_short(chosen, answer)}."
     elif answer.too_close and runner_up is not None and not answer.tied:
         text = f"Too close to call. {best}: {_short(chosen, answer)}, or {_short(runner_up, answer)}."
     else:
@@ -133,15 +140,23 @@ def extrapolation_text(answer: Recommendation) -> str:
     """
     if answer.chosen is None or answer.extrapolation <= EXTRAPOLATION_STATED:
         return ""
-    times = f"{answer.extrapolation:,.0f} times the data per worker that the profile was learned from"
     if not answer.extrapolated:
-        return f"Extrapolated: up to {times}. A measured run with more data per worker would reduce the uncertainty."
+        return (
+            f"Extrapolated: {_beyond_text(answer)}. A measured run with more data per worker would reduce the "
+            "uncertainty."
+        )
     workload = workload_title(answer.extrapolated_workload) if answer.extrapolated_workload else "a workload"
     return (
-        f"Rough estimate: extrapolated up to {times}. Above {EXTRAPOLATION_MAX:g} times, assay states no probability. "
-        f"A measured run of {workload} with at least {format_bytes(answer.needed_bytes_per_worker)} per worker would "
-        "make it a forecast: assay run, then assay recommend --learn-from REPOSITORY."
+        f"To make it a forecast, measure {workload} with at least {format_bytes(answer.needed_bytes_per_worker)} per "
+        f"worker (assay run), then ask again with --learn-from REPOSITORY. Above {EXTRAPOLATION_MAX:g} times, assay "
+        "states no probability."
     )
+
+
+def _beyond_text(answer: Recommendation) -> str:
+    """Return how much larger the work is than the measured runs."""
+    times = f"{answer.extrapolation:,.0f}"
+    return f"each worker gets up to {times} times as much data as in the runs that the times are learned from"
 
 
 def headline(answer: Recommendation) -> Iterator[str]:

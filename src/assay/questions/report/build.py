@@ -29,7 +29,9 @@ from assay.questions.decisions.buyer import CHEAPEST
 from assay.questions.decisions.costs.run_costs import YEARS
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.question_sentences import view_of
-from assay.questions.forecasts.whatif.whatif import WhatIfAnswer, WhatIfQuestion, what_if
+from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
+from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_costs import stated_prices
 from assay.questions.report.configurations import COMPARISONS_MAX, configuration_details, count_comparisons
 from assay.questions.report.groups import group_details
 from assay.questions.report.method import method_facts
@@ -206,4 +208,8 @@ def _what_if(repository: Repository, request: ReportRequest, book: PriceBook | N
     """Return the simulated times with the requested changes; None without changes."""
     if not request.changes:
         return None
-    return what_if(repository, WhatIfQuestion(parse_changes(request.changes), request.where), book)
+    return what_if(
+        repository,
+        WhatIfQuestion(parse_changes(request.changes), request.where),
+        None if book is None else stated_prices(book, {}),
+    )

@@ -30,7 +30,7 @@ from assay.questions.costs.job_cost import CostView
 from assay.questions.decisions.decision import Decision
 from assay.questions.decisions.sentences.option_words import option_text, workload_in_context
 from assay.questions.decisions.sentences.question_sentences import QuestionView
-from assay.questions.forecasts.whatif.whatif import WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
 from assay.questions.report.request import Fact, ReportRequest
 from assay.store.campaigns.plan_texts import PlanText
 from assay.text import TextTable

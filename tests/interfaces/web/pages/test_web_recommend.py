@@ -92,7 +92,7 @@ def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path)
         assert "Candidates examined" in page
         assert page.index("<h2>Assumptions</h2>") < page.index("<h2>Why</h2>")
         assert answer["fastest"]["label"] in page.partition("</h1>")[0]
-        assert "Rough estimate, extrapolated" in page.partition("</h1>")[0]
+        assert "Rough estimate: each worker gets up to" in page.partition("</h1>")[0]
 
 
 def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:

@@ -1,5 +1,6 @@
 """Lay out the limits of a run as tables of text for the terminal, the page and the report. Nothing is computed."""
 
+from assay.analysis.run_profile.limits.bounds import RESOURCES_OF_BOUND
 from assay.analysis.run_profile.limits.loads import Resource
 from assay.analysis.run_profile.limits.run_limits import Limits
 from assay.text import TextTable, capitalised, share, tenths
@@ -69,3 +70,24 @@ def limit_sentence(limits: Limits) -> str:
     if limits.main is Resource.NO_TASK:
         return f"Workers were idle in {times}."
     return f"{capitalised(LIMIT_TITLES[limits.main])} limited {times}."
+
+
+def limit_answer(limits: Limits) -> str:
+    """Return the limit with the longest time, and how much faster the run could be at most without this resource.
+
+    The sentence says why the two differ: a resource is also busy while something else is the limit.
+    """
+    freed = next((name for name, resources in RESOURCES_OF_BOUND.items() if limits.main in resources), "")
+    bound = next((entry for entry in limits.bounds if entry.freed == freed), None)
+    if bound is None:
+        return limit_sentence(limits)
+    busy_s = limits.duration_s - bound.least_s
+    also = (
+        f" The difference of {tenths(busy_s)} s includes moments in which something else was the limit."
+        if busy_s > limits.total_s(limits.main)
+        else ""
+    )
+    return (
+        f"{limit_sentence(limits)} If {_BOUND_TITLES[freed]}, the run would take at least {tenths(bound.least_s)} s, "
+        f"so it would be at most {bound.gain_max:.2f}× as fast.{also}"
+    )

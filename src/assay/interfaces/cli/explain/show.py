@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from assay.analysis.run_profile.tables.limits_tables import limit_sentence
+from assay.analysis.run_profile.tables.limits_tables import limit_answer
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import json_option, print_json, repository_option
 from assay.interfaces.cli.explain.run_text import part_lines, run_lines, table_lines
@@ -59,7 +59,7 @@ def show(
         lines = part_lines(whole.run, whole.detail, whole.tasks, **parts)
     else:
         known = limits_of_complete_run(whole)
-        lines = run_lines(whole.run, whole.detail, whole.files, flags, limit_sentence(known) if known else None)
+        lines = run_lines(whole.run, whole.detail, whole.files, flags, limit_answer(known) if known else None)
     for line in lines:
         click.echo(line)
 
@@ -72,7 +72,7 @@ def _show_limits(opened: Repository, run: str, *, seconds: bool, as_json: bool) 
     if as_json:
         print_json(json_value(answer))
         return
-    click.echo(limit_sentence(answer))
+    click.echo(limit_answer(answer))
     click.echo(f"run {answer.run_id}, {answer.origin}")
     for table in (*limit_sections(answer), *([seconds_table(answer)] if seconds else [])):
         for line in table_lines(table):

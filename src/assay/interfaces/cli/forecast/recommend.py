@@ -121,8 +121,11 @@ def search_options(command: F) -> F:
     "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only runs with this level; repeatable."
 )
 @all_option
+@click.option("--details", is_flag=True, help="Print every assumption.")
 @json_option
-def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, as_json: bool, **options: Any) -> None:
+def recommend(
+    catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, details: bool, as_json: bool, **options: Any
+) -> None:
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
     assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
@@ -149,18 +152,32 @@ def recommend(catalogue: Path, prices: Path, jobs: int | None, all_rows: bool, a
     if as_json:
         print_json(json_value(answer))
         return
-    _show(answer, row_limit(all_rows))
+    _show(answer, row_limit(all_rows), details=details)
 
 
-def _show(answer: Recommendation, limit: int | None) -> None:
-    from assay.questions.recommendation.sentences import front_title, headline, sentences
+def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
+    """Print the first assumptions, or all of them."""
+    from assay.questions.recommendation.sentences import sentences
+    from assay.text import plural
 
+    lines = list(sentences(answer))
+    shown = lines if details else lines[:_ASSUMPTIONS_SHOWN]
     click.echo("Assumptions")
-    for line in sentences(answer):
+    for line in shown:
         click.echo(f"- {line}")
+    if len(lines) > len(shown):
+        click.echo(f"- … {plural(len(lines) - len(shown), 'more assumption')} (--details)")
+
+
+def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
+    from assay.questions.recommendation.sentences import RISK_HEADER, RISK_TEXT, front_title, headline, summary
+
+    click.secho(summary(answer), bold=True)
+    if answer.chosen is not None:
+        for line in headline(answer):
+            click.echo(line)
     click.echo()
-    for line in headline(answer):
-        click.echo(line)
+    _show_assumptions(answer, details=details)
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]
@@ -176,8 +193,8 @@ def _show(answer: Recommendation, limit: int | None) -> None:
     worthy = [source for source in answer.uncertainties if source.share >= 0.005]
     if worthy:
         known = [(source.what, format_percent(source.share), source.measurement) for source in worthy]
-        measurements = ("Quantity", "Loss avoided by knowing it", "Measure it by")
-        print_rows(measurements, known, limit=limit, title="What would reduce uncertainty")
+        measurements = ("Quantity", RISK_HEADER, "Measure it by")
+        print_rows(measurements, known, limit=limit, title=f"What would reduce uncertainty ({RISK_TEXT})")
         click.echo()
     stages = [(s.name, f"{s.left:,}", s.text) for s in answer.stages]
     print_rows(("Stage", "Clusters left", ""), stages, limit=None, title="Search")
@@ -193,6 +210,8 @@ def print_cost_lines(priced: Choice | Shape | None, currency: str) -> None:
         click.echo()
 
 
+_ASSUMPTIONS_SHOWN = 3
+"""Number of assumptions that are printed without ``--details``."""
 _HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "Cost in use", "Limited by")
 _SHARE_HEADERS = ("Front in", "Best hardware in", "Keeps constraints in")
 """Shares of draws, which are withheld where they are extrapolated too far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from assay.interfaces.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from assay.questions.forecasts.whatif.whatif import WhatIfAnswer
+    from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
 
 
 @click.command(cls=AssayCommand)
@@ -38,7 +39,15 @@ if TYPE_CHECKING:
 @where_option
 @all_option
 @click.option("--prices", type=click.Path(path_type=Path), help="Price book (YAML): adds the cost of a run.")
-@profile_option("learned from these runs")
+@click.option(
+    "--price",
+    "stated",
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="With --prices: another price of an item, or the price of a part that the book lacks, which the answer names: "
+    "worker=6000, 'network per node=400'; repeatable.",
+)
+@profile_option("learned from all measured runs of the repository")
 @click.option(
     "--learn-from",
     type=click.Path(path_type=Path, file_okay=False),
@@ -57,12 +66,14 @@ def whatif(
     """Simulate measured runs on a changed cluster.
 
     TARGET is the beginning of a run id or campaign id, or the name of a plan. It selects the configurations with these
-    runs. Default: all measured configurations. assay first simulates each configuration as measured, and corrects the
-    prediction by the error of that simulation. Each time has a 90 % interval. The assumptions are below the table.
+    runs. Default: all measured configurations. With several changes, the answer also has the effect of each alone.
+    assay first simulates each configuration as measured, and corrects the prediction by the error of that simulation.
+    Each time has a 90 % interval. The assumptions are below the table.
     """
     from assay.execution.planning.plan_files.changed_plan import parse_question
     from assay.questions.forecasts.learning import ProfileRequest, profile_from
     from assay.questions.forecasts.whatif.whatif import WhatIfQuestion, what_if
+    from assay.questions.forecasts.whatif.whatif_costs import parse_prices, stated_prices
     from assay.questions.json_values import json_value
     from assay.specs.document import read_document
     from assay.specs.prices import load_prices
@@ -70,7 +81,9 @@ def whatif(
 
     described = read_document(cluster).text if cluster else ""
     question = request_of(WhatIfQuestion, options, changes=parse_question(options["changes"]), cluster=described)
-    book = load_prices(prices) if prices else None
+    book = stated_prices(load_prices(prices), parse_prices(options["stated"])) if prices else None
+    if options["stated"] and not prices:
+        raise click.UsageError("--price needs --prices.")
     source = request_of(ProfileRequest, options)
     known = None if source.is_shipped else profile_from(source)
     answer = what_if(Repository.open(repository), question, book, known)
@@ -80,12 +93,36 @@ def whatif(
     _show(answer, row_limit(all_rows))
 
 
+def _show_effects(answer: WhatIfAnswer) -> None:
+    """Print the speedup of each change alone and of all changes together; nothing for one change."""
+    from assay.questions.forecasts.whatif.whatif_sentences import effects_table
+
+    if effects := effects_table(answer.effects):
+        print_rows(effects.headers, effects.rows, limit=None, title=effects.title)
+
+
+def _price_hint(answer: WhatIfAnswer) -> str:
+    """Return the options that state the missing prices; empty if none is missing."""
+    if all(row.cost_after is None and not row.missing_prices and not row.cost_unknown for row in answer.configurations):
+        return " --prices BOOK adds it."
+    missing = dict.fromkeys(
+        part.name for row in answer.configurations for part in row.missing_prices if part.price is None
+    )
+    if not missing:
+        return ""
+    return f" State each: {' '.join(shlex.quote(f'--price={name}=AMOUNT') for name in missing)}"
+
+
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
     from assay.text import data_text, interval_s, money, plural, seconds, workload_title
 
-    click.secho(" ".join(filter(None, (answer.sentence, answer.caveat))), bold=True)
-
+    click.secho(answer.sentence, bold=True)
+    _show_effects(answer)
+    if answer.money:
+        click.echo(answer.money + _price_hint(answer))
+    if answer.caveat:
+        click.echo(answer.caveat)
     answers = answer.configurations
     priced = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
     headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]

@@ -14,9 +14,10 @@ from assay.execution.planning.plan_files.changed_plan import Change, parse_quest
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.web.api.plan import cluster_files
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
-from assay.questions.costs.changed_prices import changed_book
 from assay.questions.forecasts.measured import fitting_clusters, measured_runs
-from assay.questions.forecasts.whatif.whatif import Anchors, WhatIfAnswer, WhatIfQuestion, anchors_of, answer_of
+from assay.questions.forecasts.whatif.whatif import Anchors, WhatIfQuestion, anchors_of, answer_of
+from assay.questions.forecasts.whatif.whatif_answer import WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_costs import parse_prices, stated_prices
 from assay.questions.forecasts.whatif.whatif_page import AnchorChoice, anchor_choices
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
@@ -25,6 +26,10 @@ RunId = Annotated[
 ]
 Changes = Annotated[
     Sequence[str], Query(alias="set", max_length=50, description="NAME=VALUE, as `assay whatif --set`.")
+]
+
+Prices = Annotated[
+    Sequence[str], Query(alias="price", max_length=50, description="NAME=AMOUNT, as `assay whatif --price`.")
 ]
 
 
@@ -67,11 +72,9 @@ def _cluster_text(context: Context, name: str) -> str:
 def answer_on(
     context: Context, anchors: Anchors, changes: Sequence[Change], prices: Mapping[str, float]
 ) -> WhatIfAnswer:
-    """Return the answer. Costs use the server's price book with the changed ``prices``."""
-    book = context.book
-    if book is not None and prices:
-        book = changed_book(book, prices)
-    return answer_of(anchors, changes, book, context.simulators.simulate)
+    """Return the answer. Costs use the server's price book with the changed and the added ``prices``."""
+    stated = None if context.book is None else stated_prices(context.book, prices)
+    return answer_of(anchors, changes, stated, context.simulators.simulate)
 
 
 @router.get("/whatif/places", deprecated=True, include_in_schema=False)
@@ -82,7 +85,13 @@ def get_configurations(context: ContextOf) -> tuple[AnchorChoice, ...]:
 
 
 @router.get("/whatif")
-def get_whatif(context: ContextOf, changes: Changes = (), run: RunId = "", where: Where = []) -> WhatIfAnswer:  # noqa: B006
+def get_whatif(
+    context: ContextOf,
+    changes: Changes = (),
+    run: RunId = "",
+    where: Where = [],  # noqa: B006
+    prices: Prices = (),
+) -> WhatIfAnswer:
     """Predict the times of measured configurations after changes: simulated, and anchored on their measured runs."""
     anchors = cached_anchors(context, where=where)
-    return answer_on(context, anchors.of_target(run) if run else anchors, parse_question(changes), {})
+    return answer_on(context, anchors.of_target(run) if run else anchors, parse_question(changes), parse_prices(prices))

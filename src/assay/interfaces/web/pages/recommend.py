@@ -30,6 +30,8 @@ from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.sentences import (
+    RISK_HEADER,
+    RISK_TEXT,
     choice_title,
     extrapolation_text,
     front_title,
@@ -227,6 +229,8 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
         "choice_title": choice_title,
         "shares_of": shares_of,
         "sentences": list(sentences(recommendation)),
+        "risk_header": RISK_HEADER,
+        "risk_text": RISK_TEXT,
         "cost_chart": cost_effectiveness_chart(
             points, layouts, recommendation.currency, of=("Time of a day's work", money)
         )

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from assay.analysis.outliers.anomalies import Anomaly
 from assay.analysis.run_profile.tables.environment_tables import environment_tables
-from assay.analysis.run_profile.tables.limits_tables import limit_sections, limit_sentence
+from assay.analysis.run_profile.tables.limits_tables import limit_answer, limit_sections
 from assay.analysis.run_profile.tables.run_tables import run_sections
 from assay.analysis.run_profile.tables.trace_views import GROUPS, groups_of, views_of
 from assay.interfaces.charts.drawing.style import PALETTE, Spec
@@ -67,7 +67,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
-        limited=limit_sentence(limits) if limits else None,
+        limited=limit_answer(limits) if limits else None,
         limits=limit_sections(limits) if limits else (),
         flags=_flags(context, close),
         requests=_requests(close, palette(context.store.table(), "layout")),

@@ -10,7 +10,8 @@ const start = document.getElementById("whatif-start");
 let wanted = false;
 let busy = false;
 
-const fields = () => [...controls.querySelectorAll("[data-initial]")];
+// The prices of parts that the price book lacks are in the answer.
+const fields = () => [...controls.querySelectorAll("[data-initial]"), ...answer.querySelectorAll("[data-initial]")];
 const differs = (field) => field.value !== "" && (field.type === "number"
   ? Number(field.value) !== Number(field.dataset.initial) : field.value !== field.dataset.initial);
 
@@ -38,6 +39,7 @@ function positionOf(range, value) {
 function show() {
   for (const field of fields()) {
     const control = field.closest(".control");
+    if (!control) continue;
     control.classList.toggle("changed", differs(field));
     const range = control.querySelector("input[type=range]");
     if (range && document.activeElement !== range) range.value = positionOf(range, field.value);

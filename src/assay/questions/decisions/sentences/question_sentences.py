@@ -49,7 +49,10 @@ STORAGE_DEPENDENT = f"depends on storage, {_DECIDED}"
 """Confidence in a headline with an effect for each storage class. The evidence has the intervals and their scope."""
 MEAN_UNDECIDED = "depends on storage, mean not confirmed"
 """Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
-WRITE_PLAN = "Write this plan for your own cluster: docs/how-to/your-own-cluster.md."
+WRITE_PLAN = (
+    "The cluster file of these runs is missing: assay discover HOST… writes the file of your cluster, and the page "
+    "Plan runs writes the plan."
+)
 """The next step where no stored plan can be changed."""
 _JOINED = (
     "Each option is one combination of hardware. Answers on one property, such as storage, join the runs of several "

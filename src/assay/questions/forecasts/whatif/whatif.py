@@ -1,9 +1,9 @@
 """Predict the run times of measured configurations with changed settings or hardware.
 
 In: a repository, a selection of measured runs, and changes. Out: a :class:`WhatIfAnswer` with one :class:`WhatIf` for
-each measured workload and configuration. The measured runs anchor the prediction: the measured configuration is
-simulated first, and the simulator's error there corrects the prediction, as far as the same resources limit both
-(:mod:`assay.estimation.simulator.error_model`).
+each measured workload and configuration, and with the effect of each change alone. The measured runs anchor the
+prediction: the measured configuration is simulated first, and the simulator's error there corrects the prediction, as
+far as the same resources limit both (:mod:`assay.estimation.simulator.error_model`).
 
 The 90 % interval combines:
 
@@ -33,23 +33,32 @@ from assay.execution.planning.forecast import device_space
 from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
 from assay.foundation.errors import RepositoryError, SpecificationError
 from assay.foundation.units import format_percent
-from assay.model import CONTAINERS, CostProfile, Origin, Plan, PriceBook, Run
-from assay.model.clusters.credits import CreditUse
-from assay.questions.decisions.sentences.option_words import change_text
-from assay.questions.forecasts.learning import profile_of
+from assay.model import CONTAINERS, CostProfile, Origin, Plan, Run
+from assay.questions.costs.changed_prices import prices_in
+from assay.questions.forecasts.learning import RUNS_MAX, profile_of
 from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
 from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
 from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
-from assay.questions.forecasts.whatif.whatif_costs import costs_of
+from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, RefusedChange, WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices, costs_of
+from assay.questions.forecasts.whatif.whatif_sentences import (
+    caveat_of,
+    effect_of,
+    money_sentence,
+    refused_effect,
+    sentence_of,
+)
 from assay.questions.runs.plans import refuse_another_scale
 from assay.store import Repository
-from assay.text import credit_text, data_text, joined, scale_text, workload_title
+from assay.text import joined
 
 DRAWS = 16
 """Number of draws of costs and hardware; each is simulated with and without the changes."""
 SEED = 1
-_NAMED_MAX = 3
-"""Maximum number of configurations with a difference that the sentence names."""
+ALL_RUNS = "measured runs of the repository"
+"""Name of the learned profile."""
+_NAMED_MAX = 8
+"""Maximum number of prices of a book that an error names."""
 MISS_WARNED = 0.25
 """Maximum error of the simulator on the measured runs without a warning, as a share."""
 _UNCHANGED = "without changes, the time is the measured time, and only the limits are simulated"
@@ -63,177 +72,10 @@ class WhatIfQuestion:
     where: tuple[str, ...] = ()
     target: str = ""
     """Prefix of a run's or a campaign's id, or a plan's name: only configurations with these runs are answered. Empty:
-    all configurations. The profile is learned from all runs that match ``where``, whatever the target is."""
+    all configurations. The profile is learned from all measured runs of the repository, also from those that
+    ``where`` and ``target`` leave out: a selection of answers changes no answer."""
     cluster: str = ""
     """Text of a cluster file to use instead of the stored file; empty: the stored file."""
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """The answer for one configuration. Times are in seconds of a run; ``ratio`` is measured time / predicted time."""
-
-    run_id: str
-    """The first of the measured runs."""
-    workload: str
-    configuration: str
-    """The measured levels in words."""
-    levels: Mapping[str, str]
-    """The measured level of each factor."""
-    changes: Mapping[str, str]
-    measured_s: float
-    n_measured: int
-    simulated_s: float
-    """The predicted time: simulated, and corrected by the simulator's error on the measured runs. Without changes,
-    it is the measured time."""
-    low_s: float
-    high_s: float
-    """Upper end of the interval of 90 % of run times; ``low_s`` is the lower end."""
-    ratio: float
-    ratio_low: float
-    ratio_high: float
-    limit_before: str
-    """Resource that limited the tasks longest, simulated as measured; ``limit_after``: simulated with the changes."""
-    limit_after: str
-    limits_before: Mapping[str, float]
-    """Shares of the tasks' time by limiting resource."""
-    limits_after: Mapping[str, float]
-    cost_before: float | None
-    cost_after: float | None
-    """Cost of a run by the price book, in ``currency``; None without a book, or if it does not price the cluster."""
-    cost_unknown: str
-    """Why the book does not price the cluster as measured or as changed; empty where it does."""
-    currency: str
-    simulated_before_s: float
-    """Simulated time of the measured configuration. ``miss``: simulated time / measured time - 1."""
-    miss: float
-    origin: str
-    """``simulated``, or ``measured`` without changes."""
-    assumptions: tuple[str, ...]
-    data_bytes: int
-    """Data with the changes, at full scale; a lab multiplies it by ``lab_scale``."""
-    lab_scale: float | None
-    """Scale of the lab that measured the runs; None: hosts."""
-    shared_cores: float | None
-    """Cores that a lab's workers share in the simulation with the changes, if the changes add or remove cores; else
-    None."""
-    extrapolation: float
-    """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
-    credits: tuple[CreditUse, ...] = ()
-    """Use of the credits of rented workers; ``simulated_s`` includes it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedChange:
-    """A measured configuration on which the changes are impossible, with the reason and what to do."""
-
-    run_id: str
-    workload: str
-    configuration: str
-    reason: str
-    remedy: str
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIfAnswer:
-    """The answer for all configurations."""
-
-    sentence: str
-    """Speedup with the changes, or its range over the configurations, and whether a difference is shown."""
-    caveat: str
-    """What the times of a lab can be used for, and how to get times of hosts; empty for runs on hosts."""
-    configurations: tuple[WhatIf, ...]
-    refused: tuple[RefusedChange, ...]
-    runs_without_plan: int
-    """Number of selected measured runs that cannot be simulated, because no plan or cluster file is stored."""
-
-    @property
-    def most_changed(self) -> WhatIf:
-        """The configuration with the largest difference that is shown; without one, with the largest difference."""
-        return max(self.configurations, key=lambda row: (_is_shown(row), abs(math.log(row.ratio))))
-
-
-def sentence_of(answers: Sequence[WhatIf]) -> str:
-    """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict."""
-    first = answers[0]
-    if all(answer.origin == Origin.MEASURED for answer in answers):
-        return "Nothing was changed: each time is the measured one."
-    changed = joined([_change(name, value, answers) for name, value in first.changes.items()])
-    return " ".join([f"With {changed}, {_effect(answers)}", *_exhausted(answers)])
-
-
-def caveat_of(answers: Sequence[WhatIf]) -> str:
-    """Return that a lab predicts speedups and not times, and how to get times of hosts; empty for runs on hosts."""
-    changed = [row for row in answers if row.origin != Origin.MEASURED]
-    lab_scale = next((row.lab_scale for row in changed if row.lab_scale is not None), None)
-    if lab_scale is None:
-        return ""
-    cores = next((row.shared_cores for row in changed if row.shared_cores is not None), None)
-    cpu = "" if cores is None else f" Each worker keeps its share of the CPU ({cores:.2g} cores in total)."
-    return (
-        f"The runs are of a lab at {scale_text(lab_scale)}: the speedups are those of the described cluster, the "
-        f"seconds are those of the lab.{cpu} For times on hosts, measure there (docs/how-to/your-own-cluster.md); "
-        "assay recommend estimates them without runs."
-    )
-
-
-def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
-    """Return a change in words. Data of a lab is at full scale first: ``4 GB (200 MB in the lab, 1/20) of data``."""
-    rows = {(row.data_bytes, row.lab_scale) for row in answers}
-    if name != "data" or len(rows) != 1:
-        return change_text(name, value)
-    [(data_bytes, scale)] = rows
-    return f"{data_text(data_bytes * (scale or 1.0), scale)} of data"
-
-
-def _effect(answers: Sequence[WhatIf]) -> str:
-    """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
-    shown = [answer for answer in answers if _is_shown(answer)]
-    others = [answer for answer in answers if not _is_shown(answer)]
-    if len(answers) == 1:
-        verdict = "A difference is shown." if shown else "No difference is shown: the interval includes 1."
-        return f"{_speedup(answers[0])}, simulated. {verdict}"
-    if not shown:
-        return (
-            f"no difference is shown for any of {len(answers)} configurations: they are {_range(answers)} as fast, and "
-            "all 90 % intervals include 1 (simulated)."
-        )
-    if len(shown) <= _NAMED_MAX:
-        text = joined([_speedup(answer) for answer in shown])
-    else:
-        text = f"{len(shown)} of {len(answers)} configurations are {_range(shown)} as fast (90 % intervals without 1)"
-    if not others:
-        return f"{text}, simulated."
-    rest = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
-    return f"{text}, simulated. No difference is shown for {rest} ({_range(others)})."
-
-
-def _is_shown(answer: WhatIf) -> bool:
-    """Return whether the interval of the speedup excludes 1."""
-    return not answer.ratio_low <= 1 <= answer.ratio_high
-
-
-def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
-    """Return when workers run out of credits: the configuration that they limit most, by kind of credits."""
-    sentences = []
-    kinds = dict.fromkeys(use.kind for answer in answers for use in answer.credits if use.is_empty)
-    for kind in kinds:
-        uses = [(use, answer) for answer in answers for use in answer.credits if use.kind is kind and use.is_empty]
-        use, answer = max(uses, key=lambda pair: pair[0].added_s / pair[1].simulated_s)
-        name = f"{workload_title(answer.workload)} on {answer.configuration}"
-        sentences.append(f"{name} {credit_text(use)}.")
-    return sentences
-
-
-def _speedup(answer: WhatIf) -> str:
-    """Return ``TeraSort on SS2 is 1.51× as fast (90 % interval 1.09 to 2.10)``."""
-    within = f"90 % interval {answer.ratio_low:.2f} to {answer.ratio_high:.2f}"
-    return f"{workload_title(answer.workload)} on {answer.configuration} is {answer.ratio:.2f}× as fast ({within})"
-
-
-def _range(answers: Sequence[WhatIf]) -> str:
-    """Return the lowest and highest speedup: ``0.98× to 1.47×``."""
-    low, high = (f"{extreme(answer.ratio for answer in answers):.2f}×" for extreme in (min, max))
-    return low if low == high else f"{low} to {high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +110,18 @@ Ask = Callable[[Sequence[ScenarioDocument]], list[SimulationResult]]
 
 
 def what_if(
-    repository: Repository, question: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
+    repository: Repository,
+    question: WhatIfQuestion,
+    prices: WhatIfPrices | None = None,
+    profile: CostProfile | None = None,
 ) -> WhatIfAnswer:
-    """Return the answer for each workload and configuration. ``profile``: None learns it from the selected runs.
+    """Return the answer for each workload and configuration. ``profile``: None learns it from the measured runs.
 
     Raises RepositoryError if no measured run is selected, and SpecificationError for changes that are unknown, or
     impossible on every configuration, and for a given cluster file of another scale than the runs.
     """
     return answer_of(
-        anchors_of(repository, repository.table(), question, simulate, profile), question.changes, book, simulate
+        anchors_of(repository, repository.table(), question, simulate, profile), question.changes, prices, simulate
     )
 
 
@@ -298,15 +143,20 @@ def anchors_of(
         )
     for group in chosen if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
-    # Labs and real hosts have separate profiles: they can't be learned from together.
     profiles = {
-        in_lab: profile or profile_of(repository, [run for run in runs if _in_lab(run) is in_lab], "these runs")
+        in_lab: profile or _profile_of_all(repository, table, in_lab)
         for in_lab in {_in_lab(group.runs[0]) for group in chosen}
     }
     anchors = tuple(
         anchored(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), ask) for group in chosen
     )
     return Anchors(anchors, without_plan)
+
+
+def _profile_of_all(repository: Repository, table: RunTable, in_lab: bool) -> CostProfile:
+    """Return the profile of the newest measured runs of labs, or of hosts: they can't be learned from together."""
+    runs = [run for run in measured_runs(repository, table) if _in_lab(run) is in_lab]
+    return profile_of(repository, runs[-RUNS_MAX:], ALL_RUNS)
 
 
 def _cluster_hint(repository: Repository, runs: Sequence[Run]) -> str:
@@ -324,21 +174,56 @@ def _in_lab(run: Run) -> bool:
     return run.lab_scale is not None
 
 
-def answer_of(anchors: Anchors, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIfAnswer:
+def answer_of(anchors: Anchors, changes: Sequence[Change], prices: WhatIfPrices | None, ask: Ask) -> WhatIfAnswer:
     """Return the answer for each configuration. Raises SpecificationError if every configuration refuses a change."""
     answers: list[WhatIf] = []
     refused: list[RefusedChange] = []
+    possible: list[Anchor] = []
     for anchor in anchors.anchors:
         try:
-            answers.append(answered(anchor, changes, book, ask))
+            answers.append(answered(anchor, changes, prices, ask))
+            possible.append(anchor)
         except SpecificationError as error:
             if len(refused) + 1 == len(anchors.anchors):
                 raise
             measured, remedy = anchor.measured, error.hint or ""
             run_id = measured.runs[0].run_id
             refused.append(RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy))
-    sentence, caveat = sentence_of(answers), caveat_of(answers)
-    return WhatIfAnswer(sentence, caveat, tuple(answers), tuple(refused), anchors.runs_without_plan)
+    _refuse_unknown_prices(answers, prices)
+    return WhatIfAnswer(
+        sentence=sentence_of(answers),
+        caveat=caveat_of(answers),
+        money=money_sentence(answers, prices),
+        effects=_effects_of(possible, changes, answers, ask),
+        configurations=tuple(answers),
+        refused=tuple(refused),
+        runs_without_plan=anchors.runs_without_plan,
+    )
+
+
+def _refuse_unknown_prices(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> None:
+    """Raise SpecificationError for a stated price that is neither of the book nor of a part that it lacks."""
+    parts = dict.fromkeys(part.name for answer in answers for part in answer.missing_prices)
+    for name in prices.parts if prices else ():
+        if name not in parts:
+            lacking = f"it lacks {joined(list(parts))}" if parts else "it lacks no part of the changed cluster"
+            items = joined(list(prices_in(prices.book))[:_NAMED_MAX]) if prices else ""
+            raise SpecificationError(f"the price book has no price {name!r}", hint=f"{lacking}, and has {items}")
+
+
+def _effects_of(
+    anchors: Sequence[Anchor], changes: Sequence[Change], answers: Sequence[WhatIf], ask: Ask
+) -> tuple[ChangeEffect, ...]:
+    """Return the effect of each change alone and of all changes together, over the same configurations."""
+    if len(changes) < 2:
+        return ()
+    effects = []
+    for change in changes:
+        try:
+            effects.append(effect_of([answered(anchor, [change], None, ask) for anchor in anchors]))
+        except SpecificationError as error:
+            effects.append(refused_effect(change, error.message))
+    return (*effects, effect_of(answers))
 
 
 def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
@@ -356,7 +241,7 @@ def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
     )
 
 
-def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIf:
+def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | None, ask: Ask) -> WhatIf:
     """Return the predicted times of the measured runs with ``changes``.
 
     Raises SpecificationError for a change that is unknown, impossible, or does not fit on the devices.
@@ -383,13 +268,12 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
-    parts = (corrected.sigma, scatter, far)
-    sigma = math.sqrt(sum(part * part for part in parts))
+    sigma = math.hypot(corrected.sigma, scatter, far)
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
     assumptions = (*cores.assumptions, *assumptions, *_same_work(changes))
-    cost_before, cost_after, cost_unknown = costs_of(book, (before, after), (measured_s, middle_s))
+    costs = costs_of(prices, (before, after), (measured_s, middle_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
         workload=group.workload,
@@ -408,10 +292,15 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         limit_after=_largest(limits[1]),
         limits_before=limits[0],
         limits_after=limits[1],
-        cost_before=cost_before,
-        cost_after=cost_after,
-        cost_unknown=cost_unknown,
-        currency=book.currency if book else "",
+        cost_before=costs.run_before,
+        cost_after=costs.run_after,
+        cost_low=costs.run_after and costs.run_after * low_s / middle_s,
+        cost_high=costs.run_after and costs.run_after * high_s / middle_s,
+        per_h_before=costs.per_h_before,
+        per_h_after=costs.per_h_after,
+        cost_unknown=costs.unknown,
+        missing_prices=costs.missing_prices,
+        currency=prices.book.currency if prices else "",
         simulated_before_s=median(times[0]),
         miss=miss,
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),

@@ -1,42 +1,148 @@
-"""Compute the cost of a run as measured and with changes, from a price book. Costs are in the book's currency."""
+"""Compute the cost of a cluster and of a run as measured and with changes, from a price book.
 
-from dataclasses import replace
+In: a price book, the plans before and after changes, and prices of parts that the book lacks. Out:
+:class:`WhatIfCosts`, in the book's currency. The cost after the changes is only that of the changed cluster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from assay.analysis.cost.changed import PricedCluster, prices_new_types, why_unpriced
+from assay.analysis.cost.changed import (
+    NETWORK_PART,
+    MissingPrice,
+    PricedCluster,
+    missing_prices_of,
+    prices_new_types,
+    reason_of,
+)
 from assay.analysis.cost.parts import counts_from_facts
-from assay.analysis.cost.rate import hourly_rate
+from assay.analysis.cost.rate import added_per_h, hourly_rate
 from assay.analysis.cost.run_cost import cost_per_run
 from assay.analysis.cost.volumes import unpriced_volumes
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
+from assay.foundation.units import parse_money
 from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
+from assay.questions.costs.changed_prices import changed_book, prices_in
 
 
-def costs_of(
-    book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
-) -> tuple[float | None, float | None, str]:
-    """Return the cost of a run before and after the changes, and why one of them is unknown.
+@dataclass(frozen=True, slots=True)
+class WhatIfPrices:
+    """A price book, and prices of parts that it lacks, by name (:class:`MissingPrice`)."""
+
+    book: PriceBook
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfCosts:
+    """Costs of the cluster per hour and of a run; None where unknown."""
+
+    per_h_before: float | None = None
+    per_h_after: float | None = None
+    run_before: float | None = None
+    run_after: float | None = None
+    unknown: str = ""
+    """Why one of them is unknown; empty if all are known, and without a price book."""
+    missing_prices: tuple[MissingPrice, ...] = ()
+    """Parts of the changed cluster that the book lacks, with the stated prices."""
+
+
+def stated_prices(book: PriceBook, prices: Mapping[str, float]) -> WhatIfPrices:
+    """Return the book with these prices of its items. Other names are prices of parts that it lacks."""
+    items = prices_in(book).keys()
+    book = changed_book(book, {name: price for name, price in prices.items() if name in items})
+    parts = {name: price for name, price in prices.items() if name not in items}
+    for name, price in parts.items():
+        if not 0 <= price < float("inf"):
+            raise SpecificationError(f"a price can't be {price:g}", where=name, hint="give 0 or more")
+    return WhatIfPrices(book, parts)
+
+
+def parse_prices(texts: Sequence[str]) -> dict[str, float]:
+    """Return the prices of ``NAME=AMOUNT`` texts. Raises SpecificationError for text without an amount."""
+    prices = {}
+    for text in texts:
+        name, equals, amount = text.rpartition("=")
+        if not equals or not name:
+            raise SpecificationError(f"{text[:60]!r} is not NAME=AMOUNT", where="--price", hint="such as worker=6000")
+        prices[name] = float(parse_money(amount, "").amount)
+    return prices
+
+
+def costs_of(prices: WhatIfPrices | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]) -> WhatIfCosts:
+    """Return the costs before and after the changes, and why one of them is unknown.
 
     A book that does not price the measured cluster prices the changed one only if it names the new types of workers.
     """
-    if book is None:
-        return None, None, ""
+    if prices is None:
+        return WhatIfCosts()
+    book = prices.book
     before = _priced_cluster(plans[0])
     after = _with_changed_link(_priced_cluster(plans[1]), before)
-    costs: list[float | None] = []
-    reason = ""
-    for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
-        known = not reason or prices_new_types(book, before, after)
-        try:
-            rate = hourly_rate(book, cluster.counts, cluster.layout.name)
-            unpriced = "" if known else reason
-            unpriced = unpriced or why_unpriced(book, before, cluster) or _without_volumes(book, cluster)
-        except SpecificationError as error:
-            unpriced = error.message
-        reason = reason or unpriced
-        costs.append(None if unpriced else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
-    return costs[0], costs[1], reason
+    per_h_before, per_h_after, unknown = None, None, ""
+    missing_prices: tuple[MissingPrice, ...] = ()
+    try:
+        per_h_before = _per_h(book, before)
+    except SpecificationError as error:
+        unknown = error.message
+    if unknown and not prices_new_types(book, before, after):
+        return WhatIfCosts(unknown=unknown)
+    try:
+        base, parts = _changed_per_h(book, before, after)
+        missing_prices = tuple(replace(part, price=prices.parts.get(part.name)) for part in parts)
+        missing = tuple(part for part in missing_prices if part.price is None)
+        unknown = unknown or reason_of(book, missing)
+        if not missing:
+            stated = (added_per_h(book, Decimal(str(part.price)), part.count) for part in missing_prices)
+            per_h_after = max(Decimal(0), base + sum(stated, Decimal(0)))
+    except SpecificationError as error:
+        unknown = unknown or error.message
+    return WhatIfCosts(
+        per_h_before=_rounded(per_h_before),
+        per_h_after=_rounded(per_h_after),
+        run_before=_run_cost(per_h_before, times_s[0]),
+        run_after=_run_cost(per_h_after, times_s[1]),
+        unknown=unknown,
+        missing_prices=missing_prices,
+    )
+
+
+def _changed_per_h(
+    book: PriceBook, before: PricedCluster, after: PricedCluster
+) -> tuple[Decimal, tuple[MissingPrice, ...]]:
+    """Return the hourly cost of the changed cluster without the parts that the book lacks, and these parts.
+
+    A book whose networks do not include the changed one prices the cluster with the network as measured.
+    """
+    try:
+        return _per_h(book, after), missing_prices_of(book, before, after)
+    except SpecificationError as error:
+        if after.network == before.network:
+            raise
+        levels = {name: level for name, level in after.counts.levels.items() if name != NETWORK_FACTOR}
+        levels |= {name: before.counts.levels[name] for name in [NETWORK_FACTOR] if name in before.counts.levels}
+        same = replace(after, network=before.network, counts=replace(after.counts, levels=levels))
+        others = [part for part in missing_prices_of(book, before, same) if part.name != NETWORK_PART]
+        network = MissingPrice(NETWORK_PART, len(after.cluster.nodes), f"does not price the network: {error.message}")
+        return _per_h(book, same), (network, *others)
+
+
+def _per_h(book: PriceBook, cluster: PricedCluster) -> Decimal:
+    """Return the hourly cost. Raises SpecificationError for a part, or a network volume, without a price."""
+    rate = hourly_rate(book, cluster.counts, cluster.layout.name)
+    if unpriced := _without_volumes(book, cluster):
+        raise SpecificationError(unpriced)
+    return rate.per_h
+
+
+def _rounded(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(amount.quantize(Decimal("1e-6")))
+
+
+def _run_cost(per_h: Decimal | None, time_s: float) -> float | None:
+    return None if per_h is None else _rounded(cost_per_run(per_h, time_s))
 
 
 def _without_volumes(book: PriceBook, cluster: PricedCluster) -> str:

@@ -76,7 +76,10 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
     values = dict(changes)
     controls = []
     for name, control in measured.items():
-        text = values.get(name, now.get(name, control).now)
+        present = now.get(name, control).now
+        text = values.get(name, present)
+        if not control.choices and name in now and name in values and present != control.measured:
+            text = present  # ``25GbE`` is 25 in a field of Gbit/s
         text = text.removesuffix(control.unit).strip() if control.unit else text
         choices = now.get(name, control).choices
         controls.append(

@@ -101,6 +101,9 @@ def test_the_page_and_the_api_give_one_answer(client: TestClient, run_id: str) -
     assert answer["origin"] == "simulated"
     sent = client.post("/whatif/results", content=f"run={run_id}&layout=SS2&workers.count=5", headers=SAME).text
     assert f"<b>{answer['simulated_s']:.1f} s</b>" in sent
+    for effect in client.get("/api/v1/whatif", params={"set": asked["set"]}).json()["effects"]:
+        assert effect["title"] in sent
+        assert f"{effect['ratio']:.2f}× ({effect['ratio_low']:.2f} to {effect['ratio_high']:.2f})" in sent
     linked = client.get("/whatif", params={"run": run_id, "layout": "SS2", "workers.count": "5"}).text
     assert f"<b>{answer['simulated_s']:.1f} s</b>" in linked
 
@@ -263,8 +266,17 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_say
     client: TestClient, run_id: str
 ) -> None:
     page = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
-    assert "prices a whole cluster (All-HDD configuration), not one with 12 workers" in page
+    assert "rices a whole cluster (All-HDD configuration), not one with 12 workers" in page
+    assert "The price book lacks the price of: 9 × worker." in page
+    assert 'name="price.worker" value=""' in page
     assert "$0.0" not in page
+    priced = {"run": run_id, "workers.count": "12", "price.worker": "6000"}
+    asked = {"run": run_id, "set": ["workers.count=12"], "price": ["worker=6000"]}
+    money = client.get("/api/v1/whatif", params=asked).json()["money"]
+    assert money.startswith("The changed cluster costs $")
+    page = client.get("/whatif", params=priced).text
+    assert 'name="price.worker" value="6000"' in page
+    assert "9 × worker for $6,000 each" in page
 
 
 @needs_simulator

@@ -30,6 +30,7 @@ from assay.questions.decisions.sentences.question_sentences import QuestionView,
 from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
+from assay.questions.forecasts.whatif.whatif_sentences import effects_table
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _FIELD_CHARACTERS_MAX = 300
@@ -52,7 +53,11 @@ _NOTHING: dict[str, Any] = {
     "groups": GROUPS,
     "prices": (),
     "currency": "",
+    "priced": False,
+    "bought": False,
+    "missing_prices": (),
     "answer": None,
+    "effects": None,
     "others_follow": False,
     "shown": None,
     "changes": (),
@@ -157,7 +162,9 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
     changes = changes_of(shown, page_state.values, all_values=not page_state.run_id)
     values |= _controls(shown, changes, page_state)
+    values["priced"] = context.book is not None
     if context.book is not None:
+        values["bought"] = context.book.amortisation is not None
         values |= {"prices": _prices(context.book, page_state.prices), "currency": context.book.currency}
     asked_of = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
     answer = api_whatif.answer_on(context, asked_of, changes, page_state.prices)
@@ -167,7 +174,9 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
     values["others_follow"] = page_state.shown_only
     changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items()]
-    values |= {"answer": answer, "shown": row, "changes": changes_shown}
+    missing = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
+    values["missing_prices"] = missing.values()
+    values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
         raise SpecificationError(refused.reason, where=refused.configuration, hint=refused.remedy)

@@ -1,0 +1,202 @@
+"""Compose the sentences of a what-if answer: speedups, what they are of, and when rented workers run out of credits.
+
+In: the answers for configurations. Out: text.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from assay.execution.planning.plan_files.changed_plan import Change
+from assay.model import Origin
+from assay.questions.decisions.sentences.option_words import change_text
+from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, WhatIf
+from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
+from assay.text import (
+    NO_VALUE,
+    TextTable,
+    capitalised,
+    credit_text,
+    data_text,
+    joined,
+    money,
+    money_interval,
+    scale_text,
+    workload_title,
+)
+
+_NAMED_MAX = 3
+"""Maximum number of configurations with a difference that the sentence names."""
+
+
+def sentence_of(answers: Sequence[WhatIf]) -> str:
+    """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict."""
+    if all(answer.origin == Origin.MEASURED for answer in answers):
+        return "Nothing was changed: each time is the measured one."
+    return " ".join([f"With {_changes_of(answers)}, {_effect(answers)}", *_exhausted(answers)])
+
+
+def effect_of(answers: Sequence[WhatIf]) -> ChangeEffect:
+    """Return the mean effect of the changes of these answers, with its interval."""
+    ratios = [answer.ratio for answer in answers]
+    single = len(answers[0].changes) == 1
+    return ChangeEffect(
+        changes=answers[0].changes,
+        title=f"{capitalised(_changes_of(answers))} alone" if single else "All changes together",
+        ratio=_mean(ratios),
+        ratio_low=_mean([answer.ratio_low for answer in answers]),
+        ratio_high=_mean([answer.ratio_high for answer in answers]),
+        smallest=min(ratios),
+        largest=max(ratios),
+        configurations=len(answers),
+        shown=sum(answer.is_shown for answer in answers),
+    )
+
+
+def refused_effect(change: Change, reason: str) -> ChangeEffect:
+    """Return that a change is impossible without the others, with the reason."""
+    title = f"{capitalised(change_text(*change))} alone"
+    return ChangeEffect(dict([change]), title, None, None, None, None, None, 0, 0, reason)
+
+
+def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> str:
+    """Return the cost of the cluster per hour and of a run before and after the changes, or what is missing for it."""
+    changed = [answer for answer in answers if answer.origin != Origin.MEASURED]
+    if not changed:
+        return ""
+    if prices is None:
+        return "No cost is known: there is no price book."
+    known = [answer for answer in changed if answer.per_h_after is not None]
+    if not known:
+        return f"The cost of the changed cluster is not known. {_missing_text(changed)}"
+    first = known[0]
+    currency = first.currency
+    cluster = _spread([answer.per_h_after for answer in known], currency)
+    run = _spread([answer.cost_after for answer in known], currency)
+    if first.per_h_before is None or first.cost_before is None:
+        return f"The changed cluster costs {cluster} per hour, and a run {run}. The measured cluster has no price."
+    before = _spread([answer.per_h_before for answer in known], currency)
+    run_before = _spread([answer.cost_before for answer in known], currency)
+    stated = "".join(
+        f" Stated: {part.count} × {part.name} for {money(part.price, currency)} each." for part in first.missing_prices
+    )
+    within = ""
+    if len(known) == 1 and first.cost_low is not None and first.cost_high is not None:
+        within = f" (90 % interval {money_interval(first.cost_low, first.cost_high, currency)})"
+    return (
+        f"The changed cluster costs {cluster} per hour instead of {before}, and a run {run}{within} instead of "
+        f"{run_before}.{stated}"
+    )
+
+
+def _missing_text(answers: Sequence[WhatIf]) -> str:
+    """Return which prices the book lacks; without a list of parts, why it does not price the cluster."""
+    parts = {part.name: part for answer in answers for part in answer.missing_prices if part.price is None}
+    if not parts:
+        return f"{capitalised(next(answer.cost_unknown for answer in answers))}."
+    names = joined([f"{part.count} × {name}" for name, part in parts.items()])
+    return f"The price book lacks the price of: {names}."
+
+
+def _spread(amounts: Sequence[float | None], currency: str) -> str:
+    """Return the lowest and highest amount: ``$1.43 to $1.77``."""
+    known = [amount for amount in amounts if amount is not None]
+    low, high = money(min(known), currency), money(max(known), currency)
+    return low if low == high else f"{low} to {high}"
+
+
+def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
+    """Return the speedup of each change with its interval, its range, and where a difference is shown."""
+    count = effects[-1].configurations if effects else 0
+    rows = []
+    for effect in effects:
+        if effect.ratio is None:
+            rows.append((effect.title, f"not possible: {effect.refusal}", NO_VALUE, NO_VALUE))
+            continue
+        speedup = f"{effect.ratio:.2f}× ({effect.ratio_low:.2f} to {effect.ratio_high:.2f})"
+        extremes = f"{effect.smallest:.2f}× to {effect.largest:.2f}×"
+        rows.append((effect.title, speedup, extremes, f"{effect.shown or 'none'} of {count}"))
+    return TextTable(
+        f"Speedup of each change{'' if count == 1 else f', mean of {count} configurations'} (simulated)",
+        ("Change", "Speedup (90 % interval)", "Lowest to highest", "Difference shown for"),
+        tuple(rows),
+    )
+
+
+def _mean(ratios: Sequence[float]) -> float:
+    return math.exp(fmean(math.log(ratio) for ratio in ratios))
+
+
+def _changes_of(answers: Sequence[WhatIf]) -> str:
+    """Return all changes in words."""
+    return joined([_change(name, value, answers) for name, value in answers[0].changes.items()])
+
+
+def caveat_of(answers: Sequence[WhatIf]) -> str:
+    """Return that a lab predicts speedups and not times, and how to get times of hosts; empty for runs on hosts."""
+    changed = [row for row in answers if row.origin != Origin.MEASURED]
+    lab_scale = next((row.lab_scale for row in changed if row.lab_scale is not None), None)
+    if lab_scale is None:
+        return ""
+    cores = next((row.shared_cores for row in changed if row.shared_cores is not None), None)
+    cpu = "" if cores is None else f" Each worker keeps its share of the CPU ({cores:.2g} cores in total)."
+    return (
+        f"The runs are of a lab at {scale_text(lab_scale)}: the speedups are those of the described cluster, the "
+        f"seconds are those of the lab.{cpu} For times on hosts, measure there (assay run); "
+        "assay recommend estimates them without runs."
+    )
+
+
+def _change(name: str, value: str, answers: Sequence[WhatIf]) -> str:
+    """Return a change in words. Data of a lab is at full scale first: ``4 GB (200 MB in the lab, 1/20) of data``."""
+    rows = {(row.data_bytes, row.lab_scale) for row in answers}
+    if name != "data" or len(rows) != 1:
+        return change_text(name, value)
+    [(data_bytes, scale)] = rows
+    return f"{data_text(data_bytes * (scale or 1.0), scale)} of data"
+
+
+def _effect(answers: Sequence[WhatIf]) -> str:
+    """Return the speedups, and for which of them a difference is shown: where the interval of the ratio excludes 1."""
+    shown = [answer for answer in answers if answer.is_shown]
+    others = [answer for answer in answers if not answer.is_shown]
+    if len(answers) == 1:
+        verdict = "A difference is shown." if shown else "No difference is shown: the interval includes 1."
+        return f"{_speedup(answers[0])}, simulated. {verdict}"
+    if not shown:
+        return (
+            f"no difference is shown for any of {len(answers)} configurations: they are {_range(answers)} as fast, and "
+            "all 90 % intervals include 1 (simulated)."
+        )
+    if len(shown) <= _NAMED_MAX:
+        text = joined([_speedup(answer) for answer in shown])
+    else:
+        text = f"{len(shown)} of {len(answers)} configurations are {_range(shown)} as fast (90 % intervals without 1)"
+    if not others:
+        return f"{text}, simulated."
+    rest = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
+    return f"{text}, simulated. No difference is shown for {rest} ({_range(others)})."
+
+
+def _exhausted(answers: Sequence[WhatIf]) -> list[str]:
+    """Return when workers run out of credits: the configuration that they limit most, by kind of credits."""
+    sentences = []
+    kinds = dict.fromkeys(use.kind for answer in answers for use in answer.credits if use.is_empty)
+    for kind in kinds:
+        uses = [(use, answer) for answer in answers for use in answer.credits if use.kind is kind and use.is_empty]
+        use, answer = max(uses, key=lambda pair: pair[0].added_s / pair[1].simulated_s)
+        name = f"{workload_title(answer.workload)} on {answer.configuration}"
+        sentences.append(f"{name} {credit_text(use)}.")
+    return sentences
+
+
+def _speedup(answer: WhatIf) -> str:
+    """Return ``TeraSort on SS2 is 1.51× as fast (90 % interval 1.09 to 2.10)``."""
+    within = f"90 % interval {answer.ratio_low:.2f} to {answer.ratio_high:.2f}"
+    return f"{workload_title(answer.workload)} on {answer.configuration} is {answer.ratio:.2f}× as fast ({within})"
+
+
+def _range(answers: Sequence[WhatIf]) -> str:
+    """Return the lowest and highest speedup: ``0.98× to 1.47×``."""
+    low, high = (f"{extreme(answer.ratio for answer in answers):.2f}×" for extreme in (min, max))
+    return low if low == high else f"{low} to {high}"
