@@ -128,8 +128,13 @@ class SimulatorPool:
     def simulate_each(
         self, scenarios: Sequence[SimulatorInput], done: Callable[[int], None] | None = None
     ) -> list[Answer]:
-        """Return the result or the error of each scenario. ``done`` receives the number of results so far."""
-        futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
+        """Return the result or the error of each scenario. ``done`` receives the number of results so far.
+
+        Raises HostError if the pool is closed.
+        """
+        with self._lock:
+            self._fail_if_closed()
+            futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
         left: set[Future[Answer]] = set(futures)
         while left:
             ready, left = wait(left, timeout=_PAUSE_S, return_when="FIRST_COMPLETED")
@@ -158,8 +163,11 @@ class SimulatorPool:
 
     def _started(self) -> _SimulatorProcess:
         with self._lock:
-            if self._closed:
-                raise HostError("the simulator pool is closed", hint="try again; a server that stops closes it")
+            self._fail_if_closed()
             process = _SimulatorProcess()
             self._every = [*(running for running in self._every if not running.ended), process]
             return process
+
+    def _fail_if_closed(self) -> None:
+        if self._closed:
+            raise HostError("the simulator pool is closed", hint="try again; a server that stops closes it")
