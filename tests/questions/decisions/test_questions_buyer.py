@@ -24,6 +24,7 @@ from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.cost_sentences import not_compared
+from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import (
     WRITE_PLAN,
     answer_evidence,
@@ -152,16 +153,20 @@ def test_levels_that_were_never_matched_are_not_compared(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("engine", "parameter", "text"),
+    ("engine", "parameter", "title", "text"),
     [
-        ("hadoop", "containers", "8 containers per worker"),
-        ("hadoop", MAP_SLOTS, "8 map slots per worker"),
-        ("spark", "spark.executor.instances", "8 executors"),
+        ("hadoop", "containers", "How many containers?", "8 containers per worker"),
+        ("hadoop", MAP_SLOTS, "How many map slots per worker?", "8 map slots per worker"),
+        ("spark", "spark.executor.instances", "How many executors?", "8 executors"),
     ],
 )
-def test_the_engine_says_which_parameter_containers_are(engine: str, parameter: str, text: str, tmp_path: Path) -> None:
+def test_the_engine_says_which_parameter_containers_are(
+    engine: str, parameter: str, title: str, text: str, tmp_path: Path
+) -> None:
     answer = answers(runs_at(parameter, ("2", "4", "8"), engine=engine), tmp_path / "r")["containers"]
     assert answer.decisions[0].factor == parameter
+    assert view_of(answer).question == title
+    assert answer_of(answer.decisions[0]).question == title
     assert answer_sentence(answer).startswith(f"{text} are 1.44× as fast as 2 ")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.comparison.verdict_text import ComparedNames, verdict_text
 from assay.analysis.statistics import InferenceScope, Verdict
-from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin
+from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR, DeviceKind, Origin, counted_resources
 from assay.model.clusters import layout_code
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import (
@@ -51,6 +51,7 @@ _QUESTIONS = {
     "network": "Faster network?",
     "compression": "Which compression?",
     **{factor: f"How many {noun}s?" for factor, noun in COUNTED.items()},
+    **{factor: f"How many {column_title(factor).lower()}?" for factor in counted_resources()},
     WORKERS_FACTOR: "How many nodes?",
 }
 

@@ -8,7 +8,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN, Verdict
 from assay.model import NODE_MEMORY
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
-from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, parallelism_factors
+from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, FactorSelection, parallelism_factors
 from assay.questions.decisions.decision import CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.sentences.cost_sentences import (
@@ -28,6 +28,7 @@ from assay.questions.decisions.sentences.decision_sentences import (
     remarks,
     summary,
 )
+from assay.questions.decisions.sentences.decision_sentences import question as question_of_decision
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import COUNTED, compared_option, option_text, options_text
@@ -61,6 +62,17 @@ _JOINED = (
 """Why combinations have too few runs for a verdict where one of their properties has enough."""
 LEVELS_NAMED = 5
 """Maximum number of levels named in a sentence."""
+
+
+def question_title(answer: QuestionAnswer) -> str:
+    """Return the question, with the engine's word for a container where the decisions have one factor.
+
+    For Hadoop 1: ``How many map slots per worker?``.
+    """
+    factors = {decision.factor for decision in answer.decisions}
+    if answer.question.selection is FactorSelection.PER_ENGINE and len(factors) == 1 and factors < set(COUNTED):
+        return question_of_decision(answer.decisions[0])
+    return answer.question.title
 
 
 def answer_sentence(answer: QuestionAnswer) -> str:
@@ -322,7 +334,7 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
     """Return the question with its sentences."""
     return QuestionView(
         name=answer.question.name,
-        question=answer.question.title,
+        question=question_title(answer),
         answered=answer.unanswered is None,
         answer=answer_sentence(answer),
         summary=answer_summary(answer),
