@@ -56,7 +56,7 @@ def test_single_runs_give_no_certainty_of_a_ranking(points: list[tuple[float, in
     codes = np.arange(len(points))
     book = priced([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
     result = estimate_time_and_cost(times_of(durations, codes, len(points)), book, seed=seed)
-    assert result.front_shares is None
+    assert result.front_of(range(len(points)))[1] is None
     assert result.draws == 0
     assert result.times_s == pytest.approx(durations, rel=1e-15)
     assert np.isnan([*result.time_low_s, *result.cost_low, *result.cost_high]).all()
@@ -101,10 +101,11 @@ def test_probabilities_become_certain_with_more_runs(n: int) -> None:
     durations, codes = two(n, 1.03, seed=1)
     book = priced([rate((price("hour", "1"), 1))] * 2)
     result = estimate_time_and_cost(times_of(durations, codes, 2), book)
-    assert result.front_shares is not None
-    assert result.front_shares.sum() == pytest.approx(1)
+    shares = result.front_of(range(2))[1]
+    assert shares is not None
+    assert shares.sum() == pytest.approx(1)
     best = int(np.argmin(result.times_s))
-    assert result.front_shares[best] > (0.99 if n == 2000 else 0.5)
+    assert shares[best] > (0.99 if n == 2000 else 0.5)
     assert np.all(result.time_low_s < result.times_s)
     assert np.all(result.times_s < result.time_high_s)
 
@@ -132,8 +133,9 @@ def test_a_price_range_varies_the_costs_of_all_configurations_equally_and_no_tim
     assert list(result.time_low_s) == pytest.approx([99.5, 49.5], rel=1e-4)
     assert np.all(result.cost_low < result.costs)
     assert np.all(result.costs < result.cost_high)
-    assert result.front_shares is not None
-    assert result.front_shares[1] == 1
+    shares = result.front_of(range(2))[1]
+    assert shares is not None
+    assert shares[1] == 1
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
@@ -183,3 +185,16 @@ def test_an_impossible_time_is_refused(bad: float) -> None:
 def test_equal_costs_share_a_rank() -> None:
     assert cost_per_run(Decimal("4.50"), 348.0) == Decimal("0.435")
     assert ranks([Decimal(3), Decimal(1), Decimal(1), Decimal(2)]) == [4, 1, 1, 3]
+
+
+def test_the_front_of_a_group_does_not_depend_on_configurations_outside_it() -> None:
+    """The third configuration is faster and cheaper than the first two, which it is not compared with."""
+    durations = np.repeat([100.0, 200.0, 10.0], 5) + np.tile([-1.0, 0.0, 1.0, 2.0, 3.0], 3)
+    codes = np.repeat(np.arange(3), 5)
+    book = priced([rate((price("hour", "1"), 1))] * 3)
+    result = estimate_time_and_cost(times_of(durations, codes, 3), book)
+    assert list(result.front_of(range(3))[0]) == [False, False, True]
+    front, shares = result.front_of([0, 1])
+    assert shares is not None
+    assert list(front) == [True, False]
+    assert list(shares) == pytest.approx([1.0, 0.0], abs=0.01)

@@ -15,6 +15,7 @@ from assay.model.runs.imported import ImportedRun
 from assay.model.runs.run import Run
 from assay.questions.costs.conclusion import conclusion
 from assay.questions.costs.cost_effectiveness import cost_effectiveness, cost_effectiveness_of_table
+from assay.questions.costs.cost_json import cost_effectiveness_json
 from assay.questions.costs.cost_rows import CostEffectivenessRequest, JobCostEffectiveness, RowVerdict
 from assay.questions.costs.job_cost import cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
@@ -326,6 +327,14 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
     assert "on cluster" not in small.partition(": ")[2]
     assert "The two groups can't be compared: no two of their runs have the same settings." in view.headline
     assert conclusion(view) == "Cheapest of the 2 rows on cluster small; 2 not compared with these"
+    assert [row.label for row in view.rows if row.on_pareto_front] == ["SSD small", "HDD large"]
+    assert [row.pareto_front_probability for row in view.rows] == pytest.approx([1.0, 0.0, 1.0, 0.0], abs=0.01)
+    assert [(group.name, [row.label for row in group.rows]) for group in view.groups] == [
+        ("the 2 rows on cluster small", ["SSD small", "HDD small"]),
+        ("the 2 rows on cluster large", ["HDD large", "SSD large"]),
+    ]
+    assert view.quadrants is None
+    assert cost_effectiveness_json(view)["quadrants"] is None
 
 
 def test_rows_with_too_few_runs_make_no_group() -> None:
@@ -343,6 +352,8 @@ def test_rows_with_too_few_runs_make_no_group() -> None:
         ("SSD small", None, None),
         ("HDD small", None, None),
     ]
+    assert [group.name for group in view.groups] == [""]
+    assert view.quadrants is not None
     (answer,) = view.answers
     assert answer.startswith("Of 2 rows with matched runs: 1 hard disk per worker (HDD)")
     assert "2 of 4 rows are not compared with these" in view.headline

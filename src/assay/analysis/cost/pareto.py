@@ -112,10 +112,6 @@ class CostAndTime:
 
     times_s: Floats
     costs: Floats
-    front: Mask
-    front_shares: Floats | None
-    """Share of draws in which each configuration is on the Pareto front; None if the spread of some times is
-    unknown."""
     time_low_s: Floats
     time_high_s: Floats
     cost_low: Floats
@@ -124,6 +120,21 @@ class CostAndTime:
     borrowed: Mask
     """Whether a configuration's interval uses the pooled spread of similar runs."""
     draws: int
+    drawn_times_s: Floats
+    """Draws × configurations."""
+    drawn_costs: Floats
+    """Draws × configurations."""
+
+    def front_of(self, group: Sequence[int]) -> tuple[Mask, Floats | None]:
+        """Return the Pareto front of a group of configurations, and the share of draws with each of them on it.
+
+        The shares are None if the spread of some times is unknown.
+        """
+        columns = list(group)
+        front = on_front(self.times_s[columns], self.costs[columns])[0]
+        if not self.draws:
+            return front, None
+        return front, on_front(self.drawn_times_s[:, columns], self.drawn_costs[:, columns]).mean(axis=0)
 
 
 def estimate_time_and_cost(
@@ -151,14 +162,14 @@ def estimate_time_and_cost(
     return CostAndTime(
         times_s=times.mean_s,
         costs=costs,
-        front=on_front(times.mean_s, costs)[0],
-        front_shares=on_front(time, cost).mean(axis=0) if known else None,
         time_low_s=time_low,
         time_high_s=time_high,
         cost_low=np.where(ranged, drawn_low, time_low * book.rates_per_h / HOUR_S),
         cost_high=np.where(ranged, drawn_high, time_high * book.rates_per_h / HOUR_S),
         borrowed=sure.borrowed,
         draws=draws if known else 0,
+        drawn_times_s=time,
+        drawn_costs=cost,
     )
 
 

@@ -57,16 +57,16 @@ def side_charts(sides: Sides) -> list[AnswerChart]:
 
 
 def cost_charts(views: Sequence[JobCostEffectiveness]) -> list[AnswerChart]:
-    """Return a chart of time against cost for each job."""
+    """Return a chart of time against cost for each job, and with several groups of rows for each group."""
     return [
         AnswerChart(
-            f"{workload_title(view.job.get('workload', ''))}: time and cost of a run, with 95 % intervals. The dashed "
-            "line is the Pareto front.",
+            f"{group.title(workload_title(view.job.get('workload', '')))}: time and cost of a run, with 95 % "
+            "intervals. The dashed line is the Pareto front.",
             cost_effectiveness_chart(
-                view.rows, colours_of([row.levels.get("layout", row.label) for row in view.rows]), view.currency
+                group.rows, colours_of([row.levels.get("layout", row.label) for row in view.rows]), view.currency
             ),
         )
-        for view in islice((view for view in views if view.rows), CHARTS_MAX)
+        for view, group in islice(((view, group) for view in views for group in view.groups), CHARTS_MAX)
     ]
 
 

@@ -21,7 +21,7 @@ from assay.interfaces.report.output.document import (
     ReportFigure,
 )
 from assay.interfaces.report.tables import shortened, table
-from assay.questions.costs.cost_rows import JobCostEffectiveness
+from assay.questions.costs.cost_rows import JobCostEffectiveness, RowGroup
 from assay.questions.costs.job_cost import CostView
 from assay.questions.report.values import Report
 from assay.text import amounts, language, numbers, plural, titles
@@ -131,7 +131,7 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     ]
     width = FULL_PX if len(titled) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
-        (Heading(title), _chart(title, view, f"run-cost-chart-{number}-{language.slug(title)}", palette, width))
+        (Heading(title), *_charts(title, view, f"run-cost-chart-{number}-{language.slug(title)}", palette, width))
         for number, (title, view) in enumerate(titled[:JOBS_MAX], start=1)
     ]
     charts: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
@@ -148,21 +148,32 @@ def run_cost_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | No
     return Chapter("run-cost", "Cost per run", tuple(blocks), inner=True)
 
 
-def _chart(
+def _charts(
     title: str, view: JobCostEffectiveness, name: str, palette: Mapping[str, str], width_px: int
+) -> list[ReportFigure]:
+    """Return a chart of all rows; with several groups, which can't be compared, a chart of each group."""
+    return [
+        _chart(group.title(title), group, view.currency, f"{name}-{number}" if number > 1 else name, palette, width_px)
+        for number, group in enumerate(view.groups, start=1)
+    ]
+
+
+def _chart(
+    title: str, group: RowGroup, currency: str, name: str, palette: Mapping[str, str], width_px: int
 ) -> ReportFigure:
     caption = (
-        f"{title}: time and cost of a run, with 95 % intervals; {plural(len(view.rows), 'row')}. "
+        f"{title}: time and cost of a run, with 95 % intervals; {plural(len(group.rows), 'row')}. "
         "The size of a point grows with the number of runs. The dashed line is the Pareto front."
     )
     return ReportFigure(
-        name, lambda width: cost_effectiveness_chart(view.rows, palette, view.currency, width), caption, width_px
+        name, lambda width: cost_effectiveness_chart(group.rows, palette, currency, width), caption, width_px
     )
 
 
 def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
     rows: Rows = [
         (
+            *((numbers.NO_VALUE if row.group is None else str(row.group),) if view.further_decisions else ()),
             *(
                 titles.level_text(name, row.levels[name]) if name in row.levels else numbers.NO_VALUE
                 for name in view.by
@@ -178,6 +189,7 @@ def _rows(title: str, view: JobCostEffectiveness) -> tuple[Block, ...]:
         for row in view.rows
     ]
     columns = (
+        *(("#Group",) if view.further_decisions else ()),
         *map(titles.column_title, view.by),
         "#Runs",
         "#Time (s)",

@@ -115,7 +115,8 @@ def _rows(
 ) -> list[CostEffectivenessRow]:
     costs = [cost_per_run(rate.per_h, float(s)) for rate, s in zip(rates, times.mean_s, strict=True)]
     common = set.intersection(*(set(levels[row].items()) for row in kept))
-    rows, shares = [], means.front_shares
+    rows = []
+    front, shares = means.front_of(range(len(kept)))
     for number, row in enumerate(kept):
         cost, time_s = float(costs[number]), float(times.mean_s[number])
         rows.append(
@@ -136,7 +137,7 @@ def _rows(
                 cost_low=_end(means.cost_low[number], cost),
                 cost_high=_end(means.cost_high[number], cost),
                 borrowed=bool(means.borrowed[number]),
-                on_pareto_front=bool(means.front[number]),
+                on_pareto_front=bool(front[number]),
                 pareto_front_probability=None if shares is None else float(shares[number]),
                 rate=rates[number],
             )
@@ -146,8 +147,8 @@ def _rows(
 
 def _of_job(
     table: RunTable, job: _JobRows, facts: FactsByHardware, book: PriceBook, request: CostEffectivenessRequest
-) -> JobCostEffectiveness:
-    """Return times, costs, Pareto front and switching prices of one job, not yet ranked."""
+) -> tuple[JobCostEffectiveness, CostAndTime | None]:
+    """Return times, costs, Pareto front and switching prices of one job, not yet ranked; None without a row."""
     chosen = choose(table, job.counted, job.flagged, request.by, request.take)
     levels = _shared_levels(table, chosen, table.factors)
     rates, unpriced = _rates(levels, facts, book, request)
@@ -155,7 +156,7 @@ def _of_job(
     empty = _without_rows(table, chosen, book, request, unpriced)
     empty = replace(empty, left_out=job.left_out, flagged=len(job.flagged))
     if not kept:
-        return empty
+        return empty, None
     new = np.full(len(rates), -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     code = new[chosen.code]
@@ -182,7 +183,7 @@ def _of_job(
         )
         for change in compute_switching_prices(times.mean_s, prices)
     )
-    return replace(empty, rows=tuple(rows), switching_prices=switching_prices, draws=means.draws)
+    return replace(empty, rows=tuple(rows), switching_prices=switching_prices, draws=means.draws), means
 
 
 def _without_rows(
@@ -213,9 +214,12 @@ def _without_rows(
 
 
 def _ranked(
-    view: JobCostEffectiveness, table: RunTable, costs: RunCosts, spread: SessionVariance
+    view: JobCostEffectiveness, means: CostAndTime, table: RunTable, costs: RunCosts, spread: SessionVariance
 ) -> JobCostEffectiveness:
-    """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it."""
+    """Return the answer with the decision over the runs of its job (``table``), and with its rows ranked by it.
+
+    ``means``: times and costs of the rows, in the order of the rows.
+    """
     varied = [name for name in view.by if len({row.levels.get(name) for row in view.rows}) > 1]
     decisions = decide(table, DecisionRequest(",".join(varied)), costs, spread) if varied else ()
     options = [" + ".join(row.levels.get(name, "") for name in varied) for row in view.rows]
@@ -226,6 +230,10 @@ def _ranked(
         groups.append((min(compared, default=Decimal("Infinity")), decision, verdicts))
     groups.sort(key=lambda group: group[0])
     with_ranks = [group for group in groups if group[0].is_finite()] or groups[:1]
+    if len(with_ranks) > 1:
+        view = replace(
+            view, rows=_with_front_of_each_group(view.rows, means, [verdicts for _, _, verdicts in with_ranks])
+        )
     rows: list[CostEffectivenessRow] = []
     for number, (_, _, verdicts) in enumerate(with_ranks, start=1):
         rows += _of_group(number, [replace(row, verdict=v) for row, v in zip(view.rows, verdicts, strict=True)])
@@ -244,6 +252,25 @@ def _ranked(
         rows=tuple(rows),
         decision=ranked_decisions[0] if ranked_decisions else None,
         further_decisions=ranked_decisions[1:],
+    )
+
+
+def _with_front_of_each_group(
+    rows: Sequence[CostEffectivenessRow], means: CostAndTime, verdicts: Sequence[Sequence[RowVerdict]]
+) -> tuple[CostEffectivenessRow, ...]:
+    """Return the rows with a Pareto front for each group; a row without a group is on no front.
+
+    ``verdicts``: for each group, the verdict on each row.
+    """
+    fronts: dict[int, tuple[bool, float | None]] = {}
+    for of_group in verdicts:
+        members = [number for number, verdict in enumerate(of_group) if verdict in VERDICT_ORDER[:3]]
+        front, shares = means.front_of(members)
+        for position, number in enumerate(members):
+            fronts[number] = bool(front[position]), None if shares is None else float(shares[position])
+    return tuple(
+        replace(row, on_pareto_front=on_front, pareto_front_probability=share)
+        for row, (on_front, share) in ((row, fronts.get(number, (False, None))) for number, row in enumerate(rows))
     )
 
 
@@ -330,10 +357,10 @@ def cost_effectiveness_of_table(
         flagged, apart = outliers[of_job[outliers]], np.flatnonzero(implausible.rows & of_job)
         shown = len(apart) + (len(flagged) if request.exclude_flagged else 0)
         job = _JobRows(part, flagged, int(of_job.sum()) - len(part) - shown)
-        view = _of_job(table, job, facts, book, request)
-        if len(view.rows) > 1:
+        view, means = _of_job(table, job, facts, book, request)
+        if means is not None and len(view.rows) > 1:
             runs = np.flatnonzero(decided & of_job)
-            view = _ranked(view, table.subset(runs), costs.subset(runs), spread)
+            view = _ranked(view, means, table.subset(runs), costs.subset(runs), spread)
         views.append(replace(view, set_apart=_implausible_reasons(table, apart, implausible, request.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))

@@ -83,8 +83,11 @@ class CostEffectivenessRow:
     borrowed: bool
     """Whether the intervals come from the pooled spread of similar runs, because this row has few runs."""
     on_pareto_front: bool
+    """Whether no other row of its group is as fast and as cheap, and better in one. With several groups, a row without
+    a group is on no front."""
     pareto_front_probability: float | None
-    """Share of draws in which the row is on the Pareto front; None where the spread of times is unknown."""
+    """Share of draws in which the row is on the Pareto front; None where the spread of times is unknown, or the row is
+    on no front because it has no group."""
     rate: Rate
 
     @property
@@ -111,6 +114,19 @@ class SwitchingPriceRow:
     above: float | None
     above_winner: str | None
     within_range: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows that one chart of time against cost compares."""
+
+    name: str
+    """The group in words: ``the 4 rows on cluster m1000-01``; empty where all rows are in one chart."""
+    rows: tuple[CostEffectivenessRow, ...]
+
+    def title(self, workload: str) -> str:
+        """Return the title of a chart of the group: ``TeraSort, the 4 rows on cluster m1000-01``."""
+        return f"{workload}, {self.name}" if self.name else workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +245,22 @@ class JobCostEffectiveness:
         return "; ".join([*texts, *([f"{len(rows) - ROWS_NAMED} more"] if len(rows) > ROWS_NAMED else [])])
 
     @property
+    def groups(self) -> tuple[RowGroup, ...]:
+        """The rows of each chart: with several groups, those of each group; else all rows."""
+        if not self.further_decisions:
+            return (RowGroup("", self.rows),) if self.rows else ()
+        numbers = range(1, len(self.further_decisions) + 2)
+        return tuple(
+            RowGroup(self.group_name(number), tuple(row for row in self.rows if row.group == number))
+            for number in numbers
+        )
+
+    @property
     def quadrants(self) -> Quadrants | None:
-        """The limits between fast and slow rows, and between economical and expensive rows."""
+        """The limits between fast and slow rows, and between economical and expensive rows.
+
+        None with several groups, because rows of different groups can't be compared.
+        """
+        if self.further_decisions:
+            return None
         return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])

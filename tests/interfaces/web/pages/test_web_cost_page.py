@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 from assay.analysis.cost.job_cost import JobCostRow
 from assay.foundation.errors import SpecificationError
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart
+from assay.interfaces.cli.main import assay
 from assay.interfaces.web.pages.cost import PriceField
 from assay.interfaces.web.pages.cost_state import asked_from
 from assay.interfaces.web.server.app import create_app
@@ -20,7 +23,7 @@ from assay.questions.costs.years_of_use import compared_jobs_first
 from assay.specs.prices import prices_of
 from assay.store import Repository
 from browser_support import DRAWN_MS, ObservedRun, watched_page
-from builders import PRICES_YAML, make_run, study_runs
+from builders import PRICES_YAML, build_repository, make_run, study_runs
 from web_support import client_of, served
 
 if TYPE_CHECKING:
@@ -86,6 +89,42 @@ def test_origins_of_runs_are_distinguished_in_words(tmp_path: Path) -> None:
     assert "2 GB (100 MB in the lab, 1/20), measured" in text
     assert "100 GB (5 GB in the lab, 1/20), measured" in text
     assert "0.05" not in text
+
+
+def test_groups_that_no_runs_compare_have_a_chart_and_a_front_each_on_every_interface(tmp_path: Path) -> None:
+    """The small cluster costs less and is faster, but no run compares it with the large cluster."""
+    times = {("large", "HD2"): 900.0, ("large", "SS2"): 1200.0, ("small", "HD2"): 400.0, ("small", "SS2"): 100.0}
+    runs = [
+        replace(
+            make_run(10 * first + number, layout=layout, levels={"layout": layout}, duration_s=seconds + number),
+            cluster=cluster,
+            parameters={"size": cluster},
+        )
+        for first, ((cluster, layout), seconds) in enumerate(times.items())
+        for number in range(6)
+    ]
+    build_repository(tmp_path / "r", runs)
+    book = (
+        "prices: book\ncurrency: USD\ndate: '2026-01-01'\nsource: test\nitems:\n"
+        "- {name: large, per: cluster-hour, price: $3, when: {cluster: [large]}}\n"
+        "- {name: small, per: cluster-hour, price: $2, when: {cluster: [small]}}\n"
+    )
+    (tmp_path / "prices.yaml").write_text(book)
+    page = client_of(tmp_path / "r", book=prices_of(book, "prices"), book_text=book).get("/cost").text
+    assert re.findall(r'class="drawing" id="(cost-chart[^"]*)"', page) == ["cost-chart", "cost-chart-2"]
+    captions = re.findall(r"<figcaption>(The 2 rows on cluster \w+: time against money)", page)
+    assert captions == [f"The 2 rows on cluster {cluster}: time against money" for cluster in ("small", "large")]
+    assert "uadrant" not in page
+    rows = [row for row in page.split("<tr>") if 'data-label="Verdict"' in row]
+    assert [row.count(">Pareto front<") for row in rows] == [1, 0, 1, 0]
+    arguments = ["--prices", str(tmp_path / "prices.yaml"), "--repository", str(tmp_path / "r")]
+    terminal = CliRunner().invoke(assay, ["cost", *arguments], catch_exceptions=False).output
+    assert re.search(r"^Group +Rank", terminal, re.MULTILINE)
+    assert "no other row of its group is both faster and cheaper" in terminal
+    report = tmp_path / "report.md"
+    assert CliRunner().invoke(assay, ["report", "-o", str(report), *arguments], catch_exceptions=False).exit_code == 0
+    text = report.read_text()
+    assert all(f"TeraSort, the 2 rows on cluster {cluster}: time and cost" in text for cluster in ("small", "large"))
 
 
 def test_links_of_a_card_lead_to_its_answer(client: TestClient) -> None:

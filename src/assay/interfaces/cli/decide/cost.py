@@ -55,6 +55,7 @@ from assay.text import (
 
 def _cells(row: CostEffectivenessRow, view: JobCostEffectiveness) -> tuple[str, ...]:
     return (
+        *((NO_VALUE if row.group is None else str(row.group),) if view.further_decisions else ()),
         NO_VALUE if row.rank is None else str(row.rank),
         *(level_text(name, row.levels[name]) if name in row.levels else NO_VALUE for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
@@ -151,6 +152,7 @@ def _print(view: JobCostEffectiveness, limit: int | None, *, details: bool) -> N
         click.echo(view.note)
     click.echo()
     headers = (
+        *(("Group",) if view.further_decisions else ()),
         "Rank",
         *map(column_title, view.by),
         "Runs",
@@ -177,9 +179,10 @@ def _print(view: JobCostEffectiveness, limit: int | None, *, details: bool) -> N
     click.echo()
     click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
     if view.draws:
+        of_group = " of its group" if view.further_decisions else ""
         click.echo(
-            f"Front in: share of {view.draws} simulations of run times and possible prices in which no other row is "
-            "both faster and cheaper."
+            f"Front in: share of {view.draws} simulations of run times and possible prices in which no other row"
+            f"{of_group} is both faster and cheaper."
         )
     if not details and view.switching_prices:
         click.echo("Prices at which another row has the lowest mean: --details. All rows: --all.")

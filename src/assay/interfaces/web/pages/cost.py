@@ -66,7 +66,7 @@ _NOTHING: dict[str, Any] = {
     "tables_scope": "",
     "titles": None,
     "before": {},
-    "chart": None,
+    "charts": [],
     "jobs": [],
     "prices": (),
     "currency": "",
@@ -238,14 +238,25 @@ def _job_costs(context: Context, page_state: CostPageState) -> dict[str, Any]:
     job = state["job"] if state.get("job") in in_book else jobs[0]
     job_cost, before = now[job], in_book[job]
     colours = palette(context.store.table(), LAYOUT_FACTOR)
-    chart = cost_effectiveness_chart(
-        job_cost.rows, colours, job_cost.currency, divide=job_cost.quadrants, before=before.rows if changes else ()
-    )
+    before_rows = {row.label: row for row in before.rows} if changes else {}
+    charts = [
+        (
+            group.name,
+            cost_effectiveness_chart(
+                group.rows,
+                colours,
+                job_cost.currency,
+                divide=job_cost.quadrants,
+                before=[before_rows[row.label] for row in group.rows if row.label in before_rows],
+            ),
+        )
+        for group in job_cost.groups
+    ]
     return {
         "job_cost": job_cost,
-        "before": {row.label: row for row in before.rows} if changes else {},
+        "before": before_rows,
         "title_of": {row.label: levels_text(row.levels) for row in [*before.rows, *job_cost.rows]},
-        "chart": chart,
+        "charts": charts,
         "jobs": [(name, _job_title(in_book[name]), name == job) for name in jobs],
         "prices": _prices(before, job_cost, prices_in(book)),
         "currency": job_cost.currency,
