@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,34 @@ def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
     assert 'name="size" value="2GB"' in page
     assert client.get("/api/v1/recommend/none").status_code == 404
     assert set(client.get("/api/v1/recommend/catalogues").json()) >= {"hardware", "bsc-2015", "sandisk-2014"}
+
+
+@needs_simulator
+@pytest.mark.parametrize("learn", [{}, {"learn": "on"}])
+def test_the_address_of_a_key_fills_the_form_with_the_question(client: TestClient, learn: dict[str, str]) -> None:
+    hardware, prices = ((EXAMPLES / "bsc-2015" / name).read_text() for name in ("catalogue.yaml", "prices.yaml"))
+    pasted = {"catalogue_text": hardware, "prices_text": prices}
+    form = {**FORM, **pasted, **learn, "deadline": "90min", "extra_costs": "idle=3h", "years": "5"}
+    address = client.post("/recommend", data=form, headers=SAME, follow_redirects=False).headers["location"]
+    assert address.startswith("/recommend?key=")
+    over(client, address.partition("=")[2])
+    page = client.get(address).text
+    for name in ("deadline", "extra_costs", "years"):
+        assert re.search(rf'name="{name}"[^>]* value="{form[name]}"', page)
+    assert ('value="on" checked' in page) == bool(learn)
+    fields = {name: _field(page, name) for name in pasted}
+    assert fields == {name: text.strip() for name, text in pasted.items()}
+    again = client.post("/recommend", data={**form, **fields}, headers=SAME, follow_redirects=False)
+    assert again.headers["location"] == address
+    over(client, address.partition("=")[2])
+    lost = client.get("/recommend", params={"key": "none"}).text
+    assert "no longer has the search of this address" in lost
+    assert _field(lost, "catalogue_text") == ""
+
+
+def _field(page: str, name: str) -> str:
+    [text] = re.findall(rf'<textarea name="{name}"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    return unescape(text)
 
 
 def test_the_fields_of_a_workload_become_its_text_in_the_address(client: TestClient) -> None:

@@ -10,9 +10,9 @@ from assay.questions.recommendation.request import RecommendRequest
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 
 
-def identity(context: Context, request: RecommendRequest) -> object:
-    """Return what identifies a search: the request, and the version of the runs if it learns from them."""
-    return (request, context.store.snapshot().version) if request.learn else request
+def learned_version(context: Context, request: RecommendRequest) -> tuple[str, int] | None:
+    """Return the version of the runs that a search learns from; None if it does not learn from them."""
+    return context.store.snapshot().version if request.learn else None
 
 
 def start_search(context: Context, request: RecommendRequest) -> str:
@@ -23,8 +23,9 @@ def start_search(context: Context, request: RecommendRequest) -> str:
     root = context.store.repository.root
     return start_once(
         context.searches,
-        identity(context, request),
+        request,
         lambda: prepare(request, stored_catalogues(context.cluster_folders), root),
+        learned_version(context, request),
     )
 
 

@@ -11,7 +11,7 @@ from assay.interfaces.web.api.models import Model
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, DeniedError
 from assay.interfaces.web.state.search_state import SearchState, search_state, start_once
-from assay.interfaces.web.state.searches import KEPT_MAX, Answering
+from assay.interfaces.web.state.searches import Answering
 from assay.questions.recommendation.catalogues import UploadedLogRequest, prepare_size, stored_catalogues
 from assay.questions.recommendation.size import SizeAnswer
 
@@ -40,12 +40,7 @@ def start_size(context: Context, request: UploadedLogRequest) -> str:
             raise NotFoundError("this server does not have the log, or newer logs displaced it", hint="send it again")
         return prepare_size(request, folder, stored_catalogues(context.cluster_folders))
 
-    key = start_once(context.sizes, request, prepare)
-    with context.starting:
-        context.size_requests[key] = request
-        while len(context.size_requests) > KEPT_MAX:
-            del context.size_requests[next(iter(context.size_requests))]
-    return key
+    return start_once(context.sizes, request, prepare)
 
 
 @router.put(

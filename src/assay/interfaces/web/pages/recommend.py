@@ -2,7 +2,7 @@
 
 In: a mix of workloads, constraints and a catalogue. The address contains the question. Sending the form starts the
 search on the server; the same address then shows its progress and its answer. Pasted texts are too long for an address,
-so the address contains the key of the search instead.
+so the address contains the key of the search instead, and the stored request of the search fills the form.
 """
 
 import re
@@ -163,7 +163,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
     if form and not key:
         try:
             search_request = _request_of(form)
-            key = key_of(api_recommend.identity(context, search_request))
+            key = key_of(search_request, api_recommend.learned_version(context, search_request))
         except SpecificationError as error:
             problem = error
     first = not form and bool(catalogues) and context.first_search
@@ -173,6 +173,8 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         except AssayError as error:
             problem = error
     search = context.searches.known(key) if key else None
+    if search is not None and isinstance(search.request, RecommendRequest):
+        search_request = search.request
     recommendation = search.answer if search is not None else None
     return {
         "asked": search_request,

@@ -25,7 +25,6 @@ from assay.interfaces.web.state.searches import Searches
 from assay.interfaces.web.state.store import Store
 from assay.interfaces.web.state.uploaded_logs import UploadedLogs
 from assay.model import PriceBook
-from assay.questions.recommendation.catalogues import UploadedLogRequest
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.size import SizeAnswer
 from assay.questions.runs.monitoring import DecisionFigures
@@ -77,8 +76,6 @@ class Context:
     """Searches for recommendations."""
     sizes: Searches[SizeAnswer] = field(default_factory=Searches)
     """Sizes from logs."""
-    size_requests: dict[str, UploadedLogRequest] = field(default_factory=dict)
-    """The latest requests for sizes by key, for the form; the lock ``starting`` protects this dictionary."""
     logs: UploadedLogs = field(default_factory=UploadedLogs)
     """Logs that visitors sent."""
     predictions: Searches[bool] = field(default_factory=lambda: Searches(PREDICTIONS_WAITING_MAX))

@@ -29,19 +29,24 @@ class SearchState(Model):
     )
 
 
-def key_of(request: object) -> str:
-    """Return the key of a request. Equal requests have equal keys."""
-    return hashlib.sha256(repr(request).encode("utf-8", "replace")).hexdigest()[:16]
+def key_of(request: object, version: object = None) -> str:
+    """Return the key of a request. Equal requests have equal keys.
+
+    ``version``: version of the runs that the search learns from; None if it learns from none.
+    """
+    return hashlib.sha256(repr((request, version)).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def start_once(searches: Searches[Answer], request: object, prepare: Callable[[], Answering[Answer]]) -> str:
+def start_once(
+    searches: Searches[Answer], request: object, prepare: Callable[[], Answering[Answer]], version: object = None
+) -> str:
     """Start the search for a request, unless it was started before and has not failed, and return its key.
 
-    ``prepare`` checks the request and returns the computation.
+    ``prepare`` checks the request and returns the computation. ``version``: see :func:`key_of`.
     """
-    key = key_of(request)
+    key = key_of(request, version)
     if (known := searches.known(key)) is None or known.problem is not None:
-        searches.start(key, prepare())
+        searches.start(key, prepare(), request)
     return key
 
 

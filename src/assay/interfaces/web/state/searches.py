@@ -26,6 +26,8 @@ Answering = Callable[[SimulatorPool, Progress | None], Answer]
 class Search(Generic[Answer]):
     """A search and its progress: ``done`` of ``most`` units of ``step``. It ends with an answer or a problem."""
 
+    request: object = None
+    """The request that it answers, from which a page fills its form; None if no form needs it."""
     step: str = "waiting for another search"
     done: int = 0
     most: int = 0
@@ -53,8 +55,10 @@ class Searches(Generic[Answer]):
         """Return the search for ``key``; None if it was not started or was dropped from the cache."""
         return self._searches.get(key)
 
-    def start(self, key: Hashable, answering: Answering[Answer]) -> Search[Answer]:
+    def start(self, key: Hashable, answering: Answering[Answer], request: object = None) -> Search[Answer]:
         """Start the search for ``key``, or return it if it was started before and has not failed.
+
+        ``request``: stored with the search.
 
         Raises RepositoryError if too many searches are running or waiting.
         """
@@ -66,7 +70,7 @@ class Searches(Generic[Answer]):
                 raise RepositoryError(
                     f"{self._waiting_max} searches are already running or waiting", hint="try again when one has ended"
                 )
-            search = self._searches[key] = Search[Answer]()
+            search = self._searches[key] = Search[Answer](request)
             over = [name for name, other in self._searches.items() if other.over]
             for name in over[: max(0, len(self._searches) - KEPT_MAX)]:
                 del self._searches[name]

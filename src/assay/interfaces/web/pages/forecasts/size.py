@@ -144,9 +144,9 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
             key = key_of(asked) if asked.upload else ""
         except SpecificationError as error:
             problem = error
-    elif key:
-        asked = context.size_requests.get(key, asked)
     search = context.sizes.known(key) if key else None
+    if search is not None and isinstance(search.request, UploadedLogRequest):
+        asked = search.request
     answer = search.answer if search is not None else None
     return {
         "asked": asked,
