@@ -135,6 +135,22 @@ def test_a_search_with_a_closed_pool_ends_with_an_error_in_words(tmp_path: Path)
 
 
 @needs_simulator
+def test_a_pool_that_is_closed_during_a_search_ends_it_with_an_error_in_words(tmp_path: Path) -> None:
+    simulators, steps = SimulatorPool(1), list[tuple[str, int, int]]()
+
+    def close(step: str, done: int, most: int) -> None:
+        steps.append((step, done, most))
+        if done:
+            simulators.close()
+
+    request, sources = RecommendRequest(MIX), TimeSources(shipped_profile())
+    with pytest.raises(HostError, match="the simulator pool is closed"):
+        recommend(request, catalogue_of(CATALOGUE), book(tmp_path), sources, simulators, close)
+    _, done, most = steps[-1]
+    assert 0 < done < most
+
+
+@needs_simulator
 def test_the_same_seed_gives_the_same_answer(pool: SimulatorPool, tmp_path: Path) -> None:
     assert answer(pool, book(tmp_path)) == answer(pool, book(tmp_path))
 

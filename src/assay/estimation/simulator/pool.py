@@ -83,8 +83,12 @@ class _SimulatorProcess:
         """Whether the process has ended."""
         return self._process.poll() is not None
 
+    def kill(self) -> None:
+        """Kill the process. Its pipes stay open: another thread may read them, and must not read a reused number."""
+        self._process.kill()
+
     def end(self) -> None:
-        """Kill the process."""
+        """Kill the process and close its pipes. No other thread may use them."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -117,29 +121,34 @@ class SimulatorPool:
         self.close()
 
     def close(self) -> None:
-        """End all simulators, also those that are computing."""
+        """End all simulators, also those that are computing. A call that waits for them raises HostError."""
         with self._lock:
             self._closed = True
             processes = list(self._every)
         for process in processes:
-            process.end()
+            process.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
+        for process in processes:
+            process.end()
 
     def simulate_each(
         self, scenarios: Sequence[SimulatorInput], done: Callable[[int], None] | None = None
     ) -> list[Answer]:
         """Return the result or the error of each scenario. ``done`` receives the number of results so far.
 
-        Raises HostError if the pool is closed.
+        Raises HostError if the pool is closed, also if another thread closes it during the call.
         """
         with self._lock:
             self._fail_if_closed()
             futures = [self._threads.submit(self._simulate_one, scenario) for scenario in scenarios]
         left: set[Future[Answer]] = set(futures)
         while left:
-            ready, left = wait(left, timeout=_PAUSE_S, return_when="FIRST_COMPLETED")
+            ready, waiting = wait(left, timeout=_PAUSE_S, return_when="FIRST_COMPLETED")
+            left = {future for future in waiting if not future.cancelled()}  # wait never returns them as done
             if ready and done is not None:
                 done(len(futures) - len(left))
+        with self._lock:
+            self._fail_if_closed()
         return [future.result() for future in futures]
 
     def simulate(self, scenarios: Sequence[SimulatorInput]) -> list[SimulationResult]:
