@@ -24,7 +24,7 @@ from assay.estimation.recommendation.candidates import candidates
 from assay.estimation.recommendation.time_bounds import fits, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
-from assay.foundation.errors import AssayError, HostError, SpecificationError
+from assay.foundation.errors import AssayError, SpecificationError
 from assay.foundation.units import format_duration
 from assay.interfaces.cli.main import assay
 from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
@@ -124,30 +124,6 @@ def test_an_answer_has_a_pareto_front_and_its_confidence(pool: SimulatorPool, tm
     assert {change.kind for change in result.changes} >= {"growth", "codec"}
     assert result.assumptions
     assert 0 <= sum(item.value for item in result.uncertainties[:1]) <= result.value_of_perfect_information
-
-
-@needs_simulator
-def test_a_search_with_a_closed_pool_ends_with_an_error_in_words(tmp_path: Path) -> None:
-    simulators = SimulatorPool(1)
-    simulators.close()
-    with pytest.raises(HostError, match="the simulator pool is closed"):
-        answer(simulators, book(tmp_path))
-
-
-@needs_simulator
-def test_a_pool_that_is_closed_during_a_search_ends_it_with_an_error_in_words(tmp_path: Path) -> None:
-    simulators, steps = SimulatorPool(1), list[tuple[str, int, int]]()
-
-    def close(step: str, done: int, most: int) -> None:
-        steps.append((step, done, most))
-        if done:
-            simulators.close()
-
-    request, sources = RecommendRequest(MIX), TimeSources(shipped_profile())
-    with pytest.raises(HostError, match="the simulator pool is closed"):
-        recommend(request, catalogue_of(CATALOGUE), book(tmp_path), sources, simulators, close)
-    _, done, most = steps[-1]
-    assert 0 < done < most
 
 
 @needs_simulator
