@@ -230,6 +230,7 @@ def test_show_prints_how_the_run_ended_and_its_metrics(stored: Path) -> None:
         "TeraSort on 2 hard disks (HD2), HDFS block size 64 MB, repetition 1: invalid, measured",
         "cause: 2 blocks lack a replica",
         "took 1 min 10 s, caches warm",
+        "The resource that limited the run is unknown: the run has no traces of its workers.",
         "map               1   2       0       0",
         "✗ replicas: 298 of 300",
         "✓ exit status: 0",

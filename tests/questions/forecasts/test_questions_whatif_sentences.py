@@ -55,8 +55,12 @@ FASTER_TEXT = "TeraSort on A is 1.50× as fast (90 % interval 1.10 to 2.10)"
         ),
         (
             [FASTER] * 4 + [SAME, SAME],
-            "With 12 workers, 4 of 6 configurations are 1.50× as fast (90 % intervals without 1), simulated. "
+            "With 12 workers, 4 of 6 configurations are faster (1.50× as fast), simulated. "
             "No difference is shown for the other 2 configurations (1.04×).",
+        ),
+        (
+            [FASTER] * 4 + [SLOWER],
+            "With 12 workers, 5 of 5 configurations are faster or slower (0.50× to 1.50× as fast), simulated.",
         ),
     ],
 )

@@ -70,7 +70,7 @@ def _recommended(files: dict[str, Path], size: str) -> dict[str, Any]:
 def test_measured_instance_types_predict_the_times_and_the_answer_names_the_model(files: dict[str, Path]) -> None:
     answer = _recommended(files, "20GB")
     assert answer["origin"] == "predicted"
-    assert answer["assumptions"][0].startswith("times are predicted from 40 runs on 4 instance types in r (Gaussian")
+    assert answer["time_model"].startswith("times are predicted from 40 runs on 4 instance types in r (Gaussian")
     for choice in answer["finalists"]:
         [time] = choice["times"]
         true_s = _time_s(8, 1.0, int(choice["levels"]["workers"]), 20)
@@ -84,6 +84,6 @@ def test_measured_instance_types_predict_the_times_and_the_answer_names_the_mode
 def test_data_outside_the_measured_range_is_simulated_and_the_answer_says_why(files: dict[str, Path]) -> None:
     answer = _recommended(files, "200GB")
     assert answer["origin"] == "simulated"
-    first = answer["assumptions"][0]
-    assert first.startswith("times are simulated, not predicted from 40 runs")
-    assert first.endswith("is outside the range of the runs")
+    why = answer["time_model"]
+    assert why.startswith("times are simulated, not predicted from 40 runs")
+    assert why.endswith("is outside the range of the runs")

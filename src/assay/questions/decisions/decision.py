@@ -118,6 +118,8 @@ class BaselineCost:
     high: float | None
     """Ends of the 95 % interval; None with too few runs for one."""
     runs: int
+    clusters: tuple[str, ...] = ()
+    """Clusters of these runs, by name; empty if they record none."""
 
 
 @dataclass(frozen=True, slots=True)

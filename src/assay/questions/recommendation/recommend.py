@@ -158,9 +158,7 @@ class Recommendation:
     why_none: str = ""
     """Why no cluster is chosen."""
     front: tuple[Choice, ...] = ()
-    """Pareto front of money and time, from the cheapest to the fastest. Candidates that do not keep the constraints
-    with the requested confidence are omitted, unless no candidate does.
-    """
+    """Pareto front of money and time, the cheapest first, of candidates that keep the constraints, else of all."""
     finalists: tuple[Choice, ...] = ()
     """Every cluster that was examined, the best first."""
     changes: tuple[AnswerChange, ...] = ()
@@ -176,6 +174,8 @@ class Recommendation:
     """The workload with this multiple; empty within the learned range."""
     learned_bytes_per_worker: float = 0.0
     """Largest data per worker of that workload that the profile was learned from."""
+    time_model: str = ""
+    """Whether runs on instance types predict the times, or why not; empty without such runs."""
 
     @property
     def extrapolated(self) -> bool:
@@ -240,7 +240,7 @@ def recommend(
     )
     if not len(search.store):
         return replace(base, why_none=_why_none_simulated(search))
-    finalists, model_words, origin = _timed_finalists(search, sources.measured, progress)
+    finalists, time_model, origin = _timed_finalists(search, sources.measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, REPETITION_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()
@@ -260,7 +260,8 @@ def recommend(
         uncertainties=uncertainties,
         value_of_perfect_information=perfect,
         draws=len(draws.times_s),
-        assumptions=(*model_words, *_assumptions(search, finalists)),
+        assumptions=_assumptions(search, finalists),
+        time_model=time_model,
         origin=str(origin),
         extrapolation=finalists.extrapolation.multiple,
         extrapolated_workload=finalists.extrapolation.workload,
@@ -466,19 +467,18 @@ def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Fi
 
 def _timed_finalists(
     search: ClusterSearch, measured: MeasuredTypes | None, progress: Progress | None
-) -> tuple[Finalists, tuple[str, ...], Origin]:
+) -> tuple[Finalists, str, Origin]:
     """Return the finalists with their times, which model answered, and the origin of the times."""
     finalists = examine_finalists(search, progress)
     if progress is not None:
         progress("finalists ranked with uncertain quantities", 0, 0)
     if measured is None:
-        return finalists, (), Origin.SIMULATED
+        return finalists, "", Origin.SIMULATED
     predicted = predicted_finalists(search, finalists, measured)
     if isinstance(predicted, str):
-        words = f"times are simulated, not predicted from {measured.words}: {predicted}"
-        return finalists, (words,), Origin.SIMULATED
-    words = f"times are predicted from {measured.words}; the simulator only selected the finalists"
-    return predicted, (words,), Origin.PREDICTED
+        return finalists, f"times are simulated, not predicted from {measured.words}: {predicted}", Origin.SIMULATED
+    text = f"times are predicted from {measured.words}; the simulator only selected the finalists"
+    return predicted, text, Origin.PREDICTED
 
 
 def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]:

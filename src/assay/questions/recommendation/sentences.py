@@ -197,12 +197,18 @@ def headline(answer: Recommendation) -> Iterator[str]:
         )
 
 
+def interval_title(answer: Recommendation) -> str:
+    """Return the title of the column of intervals: ``Range`` where no probability is stated."""
+    return "Range" if answer.extrapolated else "90 %"
+
+
 def front_title(answer: Recommendation) -> str:
     """Return the title of the list of candidates."""
     if answer.chosen is None:
         return "No candidate keeps every constraint; these come nearest. Simulated, 90 % intervals"
+    intervals = "ranges without a stated probability" if answer.extrapolated else "90 % intervals"
     title = "Pareto front of money and time among candidates that keep every constraint"
-    return f"{title}: {answer.origin}, 90 % intervals"
+    return f"{title}: {answer.origin}, {intervals}"
 
 
 def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
@@ -217,9 +223,11 @@ def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
 
 
 def profile_text(answer: Recommendation) -> str:
-    """Return where the profile comes from, and how to learn it from the user's runs."""
+    """Return where the times come from, and how to learn them from the user's runs."""
     texts = {
-        ProfileOrigin.SHIPPED: "times: the profile shipped with assay, not your runs. assay recommend --learn-from "
+        ProfileOrigin.SHIPPED: f"{answer.time_model}; the profile is shipped with assay"
+        if answer.time_model
+        else "times: the profile shipped with assay, not your runs. assay recommend --learn-from "
         "REPOSITORY, or “Learn from this repository” on the page, learns them from your runs",
         ProfileOrigin.FILES: "times: the profile of the file that you named",
         ProfileOrigin.RUNS: f"times: the profile learned from the measured runs of {answer.profile}",
@@ -230,6 +238,8 @@ def profile_text(answer: Recommendation) -> str:
 def sentences(answer: Recommendation) -> Iterator[str]:
     """Yield the assumptions: first where the times come from."""
     yield profile_text(answer)
+    if answer.time_model and answer.profile_origin is not ProfileOrigin.SHIPPED:
+        yield answer.time_model
     yield f"prices: the price book {answer.book}"
     extra = " and the extra costs" if any(choice.cost_lines for choice in answer.finalists) else ""
     yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra}"

@@ -134,9 +134,11 @@ def _print_jobs(views: Sequence[JobCostEffectiveness], limit: int | None) -> Non
         for view in views
         for row in view.rows[:1]
     ]
-    headers = ("Job", "First row", "Cost per run", "95 % interval", "Verdict")
-    print_rows(headers, rows, limit=limit, title="Cost per run of each job: its first row, the mean over all its runs")
+    headers = ("Job", "Lowest mean cost on", "Cost per run", "95 % interval", "Verdict")
+    print_rows(headers, rows, limit=limit, title="Cost per run of each job, where its mean over all runs is the lowest")
     first = views[0]
+    for note in dict.fromkeys(view.note for view in views if view.note):
+        click.echo(note)
     click.echo(f"Prices: {first.book}, {first.date} ({first.source}).")
     click.echo("Rows of one job: --workload. Rows of every job, with the prices that change their order: --all.")
 

@@ -44,7 +44,9 @@ def run_lines(
     the resource that limited the run, as a sentence; None if unknown.
     """
     yield from _header(run)
-    if limit is not None:
+    if limit is None:
+        yield "The resource that limited the run is unknown: the run has no traces of its workers."
+    else:
         yield f"{limit} More: --limits."
     for flag in flags:
         yield f"outlier, {flag.kind}: {flag.reason}"
@@ -85,7 +87,8 @@ def _header(run: Run) -> Iterator[str]:
     yield f"{workload_title(run.workload)}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
     if run.cause:
         yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
-    yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
+    started = run.started_at or "at an unknown time"
+    yield f"started {started}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
 
 
 def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:

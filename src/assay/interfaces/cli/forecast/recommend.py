@@ -170,7 +170,14 @@ def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
 
 
 def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
-    from assay.questions.recommendation.sentences import RISK_HEADER, RISK_TEXT, front_title, headline, summary
+    from assay.questions.recommendation.sentences import (
+        RISK_HEADER,
+        RISK_TEXT,
+        front_title,
+        headline,
+        interval_title,
+        summary,
+    )
 
     click.secho(summary(answer), bold=True)
     if answer.chosen is not None:
@@ -181,7 +188,7 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
     click.echo()
     if answer.front:
         rows = [_row(choice, answer) for choice in answer.front]
-        columns = _HEADERS if answer.extrapolated else (*_HEADERS, *_SHARE_HEADERS)
+        columns = (*_HEADERS, interval_title(answer), *_MORE_HEADERS, *(() if answer.extrapolated else _SHARE_HEADERS))
         print_rows(columns, rows, limit=limit, title=front_title(answer))
         click.echo()
     print_cost_lines(answer.chosen, answer.currency)
@@ -212,7 +219,8 @@ def print_cost_lines(priced: Choice | Shape | None, currency: str) -> None:
 
 _ASSUMPTIONS_SHOWN = 3
 """Number of assumptions that are printed without ``--details``."""
-_HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "Cost in use", "Limited by")
+_HEADERS = ("Cluster", "Price", "A day's work (s)")
+_MORE_HEADERS = ("Cost in use", "Limited by")
 _SHARE_HEADERS = ("Front in", "Best hardware in", "Keeps constraints in")
 """Shares of draws, which are withheld where they are extrapolated too far."""
 

@@ -151,9 +151,9 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
         click.echo(f"- not possible for {where}: {refused.reason}{remedy}")
     if answer.runs_without_plan:
         click.echo(f"- {plural(answer.runs_without_plan, 'measured run')} omitted: no plan or cluster file is stored")
-    for reason, after in dict.fromkeys((row.cost_unknown, row.cost_after is None) for row in answers):
-        if reason:
-            click.echo(f"- {'no cost' if after else 'no cost as measured'}: {reason}")
+    unpriced = [row for row in answers if row.cost_unknown and not row.missing_prices]  # else the answer names them
+    for reason, after in dict.fromkeys((row.cost_unknown, row.cost_after is None) for row in unpriced):
+        click.echo(f"- {'no cost' if after else 'no cost as measured'}: {reason}")
     for assumption in dict.fromkeys(text for row in answers for text in row.assumptions):
         names = [
             f"{workload_title(row.workload)} on {row.configuration}" for row in answers if assumption in row.assumptions

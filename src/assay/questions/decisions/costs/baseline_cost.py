@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.analysis.comparison.option_estimates import OptionEstimates
 from assay.analysis.cost.run_cost import mean_errors, mean_intervals, times_of
-from assay.analysis.statistics import Ints, RunTable, offsets_in
+from assay.analysis.statistics import ABSENT, Ints, RunTable, offsets_in
 from assay.questions.decisions.costs.cluster_prices import cluster_prices_of
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import BaselineCost, BaselineCosts, EnergyUse, OptionEnergy
@@ -48,12 +48,9 @@ def baseline_costs_of(
         cost = estimates.matched.table.values["duration_s"][at]
         mean = times_of(cost, np.zeros(len(at), dtype=np.int64), 1, offsets_in(table, at, sides=1))
         low, high = (float(end[0]) for end in mean_intervals(mean, mean_errors(mean, math.nan, 0.0)))
-        known = math.isfinite(low)
-        jobs.append(
-            BaselineCost(
-                priced[0].workload, float(mean.mean_s[0]), low if known else None, high if known else None, len(at)
-            )
-        )
+        ends = (low, high) if math.isfinite(low) else (None, None)
+        clusters = _clusters(table, at)
+        jobs.append(BaselineCost(priced[0].workload, float(mean.mean_s[0]), ends[0], ends[1], len(at), clusters))
         rows_of_options[baseline].append(at)
         for row in priced:
             rows_of_options[row.option].append(_rows_of(estimates, stratum, row.option, [row]))
@@ -118,6 +115,14 @@ def energy_use_of(
     if len(options) < 2:
         return None
     return EnergyUse(priced[stratum][0].workload, costs.years, costs.kwh_price, tuple(options))
+
+
+def _clusters(table: RunTable, at: Ints) -> tuple[str, ...]:
+    """Return the clusters of some rows, by name; empty if the rows record none."""
+    column = table.columns.get("cluster")
+    if column is None:
+        return ()
+    return tuple(sorted({column.levels[code] for code in column.codes[at].tolist() if code != ABSENT}))
 
 
 def _mean_power_w(costs: RunCosts, at: Ints) -> float:

@@ -79,11 +79,12 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     ]
     job, of_job = max(results, key=lambda pair: pair[0].runs)
     known = f"{money_interval(job.low, job.high, currency)}, " if job.low is not None else ""
+    where = f" on {plural(len(job.clusters), 'cluster')}" if len(job.clusters) > 1 else ""
     most = ", the workload with the most matched runs," if len(results) > 1 else ""
     on_option = amount(of_job.ratio, of_job.low, of_job.high, job.cost)
     per_job = (
         f"A job of {workload_title(job.workload)}{most} costs {money(job.cost, currency)} "
-        f"({known}mean of {plural(job.runs, 'matched run')}) on {baseline}, and {on_option} on {name}."
+        f"({known}mean of {plural(job.runs, 'matched run')}{where}) on {baseline}, and {on_option} on {name}."
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
     price = prices.baseline.price

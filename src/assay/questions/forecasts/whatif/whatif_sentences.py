@@ -171,7 +171,9 @@ def _effect(answers: Sequence[WhatIf]) -> str:
     if len(shown) <= _NAMED_MAX:
         text = joined([_speedup(answer) for answer in shown])
     else:
-        text = f"{len(shown)} of {len(answers)} configurations are {_range(shown)} as fast (90 % intervals without 1)"
+        ways = {answer.ratio > 1 for answer in shown}
+        direction = "faster or slower" if len(ways) > 1 else "faster" if ways.pop() else "slower"
+        text = f"{len(shown)} of {len(answers)} configurations are {direction} ({_range(shown)} as fast)"
     if not others:
         return f"{text}, simulated."
     rest = "the other configuration" if len(others) == 1 else f"the other {len(others)} configurations"
