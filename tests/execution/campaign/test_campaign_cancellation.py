@@ -86,7 +86,7 @@ def process_that_starts(ticks: int) -> Coroutine[Any, Any, object]:
 
 def look_that_comes(ticks: int) -> Coroutine[Any, Any, object]:
     async def work() -> object:
-        watch = cast(NodeWatch, SimpleNamespace(_came=asyncio.Event(), lost=None))
+        watch = cast(NodeWatch, SimpleNamespace(_received=asyncio.Event(), lost=None))
         coming = asyncio.create_task(_after(ticks, watch._received.set))
         try:
             await NodeWatch.look(watch, 20)

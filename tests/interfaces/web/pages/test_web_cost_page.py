@@ -263,7 +263,8 @@ def test_columns_without_a_value_and_equal_ranks_are_left_out(tmp_path: Path) ->
 
 @pytest.mark.browser
 def test_a_card_leads_to_the_costs_of_each_row_and_over_years(watched: ObservedRun) -> None:
-    for name, address in (("cost of a run", "/cost"), ("cost over years", "/cost?view=years")):
+    addresses = (("cost of a run", "/cost?question=storage&workload=*"), ("cost over years", "/cost?*view=years*"))
+    for name, address in addresses:
         page = watched.open("/")
         card = page.locator('[data-question="storage"]')
         card.get_by_role("link", name=name).first.click()
