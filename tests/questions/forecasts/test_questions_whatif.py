@@ -252,7 +252,9 @@ def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measu
         assert answer["cost_before"] > 0
         assert answer["cost_after"] is None
         shown = _asked("whatif", *asked, "--set", change, "--repository", str(measured)).output
-        assert f"- no cost: {answer['cost_unknown']}" in shown
+        names = [part["name"] for part in answer["missing_prices"]]
+        assert all(f" × {name}" in shown for name in names)
+        assert (f"- no cost: {answer['cost_unknown']}" in shown) == (not names)
 
 
 @needs_simulator
