@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from click.testing import CliRunner, Result
 
 from assay.execution.planning.expansion import expand
 from assay.execution.planning.order import PlannedRun, schedule
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.installation import installation
+from assay.interfaces.cli.main import assay
 from assay.model.runs.job import Job
 from assay.model.runs.origin import Origin
 from assay.model.runs.task_attempt import TaskAttempt
@@ -156,3 +159,16 @@ def _trace(tasks: list[TaskAttempt]) -> Trace:
         for t_s, share in ((0.0, 0.0), (first, 0.0), (last, 1.0), (last + 2.0, 1.0)):
             trace.append(t_s, node, "cgroup", "cpu_s", counter=True, value=share * used_s / 3)
     return trace
+
+
+def command_result(*arguments: str) -> Result:
+    """Return the result of a command of assay."""
+    return CliRunner().invoke(assay, list(arguments))
+
+
+def whatif_answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
+    """Return the configurations in the JSON of ``assay whatif``."""
+    result = command_result("whatif", *arguments, "--json", "--repository", str(repository))
+    assert result.exit_code == 0, (result.output, result.exception)
+    answers: list[dict[str, Any]] = json.loads(result.output)["configurations"]
+    return answers

@@ -9,10 +9,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from assay.estimation.simulator.draws import DEVICE_SIGMA, cpu_sigma, draws, log_sigma
 from assay.estimation.simulator.error_model import DrawCovariance, correction, sigma_of, time_shares
@@ -21,7 +19,6 @@ from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan, plan_of_texts
 from assay.foundation.errors import AssayError, RepositoryError, SpecificationError
-from assay.interfaces.cli.main import assay
 from assay.model.plans.workload_profile import Uncertain
 from assay.questions.decisions.sentences.option_words import change_text
 from assay.questions.forecasts.learning import shipped_profile
@@ -31,7 +28,7 @@ from assay.text.titles import data_text, workload_title
 from benchmark_support import benchmark
 from builders import build_repository
 from paths import EXAMPLES
-from simulator_support import EXAMPLE, TIMES_S, measured_repository, needs_simulator
+from simulator_support import EXAMPLE, TIMES_S, command_result, measured_repository, needs_simulator, whatif_answers
 
 HARDWARE = EXAMPLES / "hardware"
 
@@ -46,22 +43,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return measured_repository(tmp_path_factory.mktemp("whatif") / "r").root
 
 
-def _asked(*arguments: str) -> Result:
-    return CliRunner().invoke(assay, list(arguments))
-
-
-def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
-    result = _asked("whatif", *arguments, "--json", "--repository", str(repository))
-    assert result.exit_code == 0, (result.output, result.exception)
-    answers: list[dict[str, Any]] = json.loads(result.output)["configurations"]
-    return answers
-
-
 @needs_simulator
 def test_times_of_other_layouts_have_interval_limit_cost_and_assumptions(measured: Path) -> None:
     prices = str(EXAMPLE.parent / "prices.yaml")
     learned = ("--learn-from", str(measured))  # from the runs that match --where: none of those that are predicted
-    answers = _answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices, *learned)
+    answers = whatif_answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices, *learned)
     assert {answer["workload"] for answer in answers} == set(TIMES_S)
     for answer in answers:
         assert answer.keys() >= KEYS
@@ -80,10 +66,12 @@ def test_times_of_other_layouts_have_interval_limit_cost_and_assumptions(measure
 
 @needs_simulator
 def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(measured: Path) -> None:
-    plain = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4")
+    plain = whatif_answers(measured, "--where", "layout=HD2", "--set", "workers.count=4")
     assert all("the data stays as measured" in answer["assumptions"][-1] for answer in plain)
     shown = [answer for answer in plain if not answer["ratio_low"] <= 1 <= answer["ratio_high"]]
-    text = _asked("whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)).output
+    text = command_result(
+        "whatif", "--where", "layout=HD2", "--set", "workers.count=4", "--repository", str(measured)
+    ).output
     none = f"no difference is shown for any of {len(plain)} configurations: "
     if not shown:
         assert none in text
@@ -99,20 +87,20 @@ def test_more_workers_have_a_verdict_and_the_assumption_that_the_data_stays(meas
     for answer in plain:
         miss = [words for words in answer["assumptions"] if words.startswith("the simulated time of the measured runs")]
         assert f"- {workload_title(answer['workload'])} on {answer['configuration']}: {miss[0]}" in text
-    grown = _answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
+    grown = whatif_answers(measured, "--where", "layout=HD2", "--set", "workers.count=4", "--set", "data=400MB")
     assert not any("the data stays" in text for answer in grown for text in answer["assumptions"])
 
 
 @needs_simulator
 def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(measured: Path) -> None:
     asked = ("whatif", "--where", "layout=HD2", "--where", "workload=terasort", "--repository", str(measured))
-    plain, twice = _asked(*asked).output, _asked(*asked, "--set", "data=400MB").output
-    [answer] = _answers(measured, "--where", "layout=HD2", "--where", "workload=terasort")
+    plain, twice = command_result(*asked).output, command_result(*asked, "--set", "data=400MB").output
+    [answer] = whatif_answers(measured, "--where", "layout=HD2", "--where", "workload=terasort")
     size = data_text(answer["data_bytes"] * answer["lab_scale"], answer["lab_scale"])
     assert size in plain
     assert "in the lab, 1/" in size
     assert twice.startswith(f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort ")
-    more = _asked(*asked, "--set", "workers.count=4").output
+    more = command_result(*asked, "--set", "workers.count=4").output
     assert "the seconds are those of the lab. Each worker keeps its share of the CPU" in more
     assert "the seconds are those of the lab. For times on hosts" in twice
     assert "those of the lab" not in plain
@@ -143,20 +131,22 @@ def test_runs_excluded_by_conditions_are_not_read(measured: Path, tmp_path: Path
     store = Repository.open(alone)
     for run in store.runs(layout="SS2"):
         shutil.rmtree(store.bundle_path(run.run_id))
-    assert _answers(measured, *asked) == _answers(alone, *asked[:-1], str(alone))
+    assert whatif_answers(measured, *asked) == whatif_answers(alone, *asked[:-1], str(alone))
 
 
 @needs_simulator
 def test_conditions_select_answers_and_do_not_change_them(measured: Path) -> None:
-    every = _answers(measured, "--set", "workers.count=4")
-    [alone] = _answers(measured, "--set", "workers.count=4", "--where", "layout=HD2", "--where", "workload=terasort")
+    every = whatif_answers(measured, "--set", "workers.count=4")
+    [alone] = whatif_answers(
+        measured, "--set", "workers.count=4", "--where", "layout=HD2", "--where", "workload=terasort"
+    )
     assert alone in every
     assert any("18 measured runs" in words for words in alone["assumptions"])
 
 
 @needs_simulator
 def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) -> None:
-    for answer in _answers(measured, "--where", "layout=HD2", "--set", "layout=HD2", "--set", "workers.count=3"):
+    for answer in whatif_answers(measured, "--where", "layout=HD2", "--set", "layout=HD2", "--set", "workers.count=3"):
         assert answer["simulated_s"] == pytest.approx(answer["measured_s"], rel=1e-9)
         assert answer["ratio"] == pytest.approx(1.0, rel=1e-9)
         assert answer["ratio_low"] < 1 < answer["ratio_high"]
@@ -167,11 +157,11 @@ def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) ->
 @needs_simulator
 def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> None:
     made, pulled = measured_repository(tmp_path / "made", carried=True).root, tmp_path / "pulled"
-    assert _asked("pull", str(made), "--repository", str(pulled)).exit_code == 0
-    assert _asked("verify", "--repository", str(pulled)).exit_code == 0
+    assert command_result("pull", str(made), "--repository", str(pulled)).exit_code == 0
+    assert command_result("verify", "--repository", str(pulled)).exit_code == 0
     asked = ("--where", "layout=HD2", "--set", "layout=SS2")
-    assert _answers(pulled, *asked) == _answers(made, *asked)
-    assert _asked("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
+    assert whatif_answers(pulled, *asked) == whatif_answers(made, *asked)
+    assert command_result("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
     assert "120 MB/s" in (tmp_path / "r.html").read_text()  # the hardware table, from the cluster in the bundles
     hardware = ("--catalogue", str(HARDWARE / "catalogue.yaml"), "--prices", str(HARDWARE / "prices.yaml"))
     searched = ("recommend", "--workload", "terasort:2GB", *hardware, "--simulations", "10", "--json")
@@ -179,16 +169,18 @@ def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> No
         lambda root: ("learn", "--name", "lab", "--repository", root),
         lambda root: (*searched, "--learn-from", root),
     ):
-        answers = [_asked(*asked_of(str(root))) for root in (made, pulled)]
+        answers = [command_result(*asked_of(str(root))) for root in (made, pulled)]
         assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
         assert answers[0].stdout.replace("made", "pulled") == answers[1].stdout.replace("made", "pulled")
 
 
 def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
     made, pulled = build_repository(tmp_path / "made"), tmp_path / "pulled"
-    assert _asked("pull", str(made.root), "--repository", str(pulled)).exit_code == 0
+    assert command_result("pull", str(made.root), "--repository", str(pulled)).exit_code == 0
     run_id = next(run.run_id for run in made.runs() if run.workload == "terasort")
-    answers = [_asked("show", run_id, "--limits", "--json", "--repository", str(root)) for root in (made.root, pulled)]
+    answers = [
+        command_result("show", run_id, "--limits", "--json", "--repository", str(root)) for root in (made.root, pulled)
+    ]
     assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
     assert answers[0].stdout == answers[1].stdout
 
@@ -196,13 +188,13 @@ def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
 @needs_simulator
 def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
-    _asked("pull", str(measured), "--repository", str(old))
+    command_result("pull", str(measured), "--repository", str(old))
     asked = ("--where", "layout=HD2", "--set", "layout=SS2")
-    refused = _asked("whatif", *asked, "--repository", str(old))
+    refused = command_result("whatif", *asked, "--repository", str(old))
     assert isinstance(refused.exception, AssayError)
     assert "--cluster " in str(refused.exception.hint)
-    given = _answers(old, *asked, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
-    for answer, known in zip(given, _answers(measured, *asked), strict=True):
+    given = whatif_answers(old, *asked, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
+    for answer, known in zip(given, whatif_answers(measured, *asked), strict=True):
         assert answer["simulated_s"] == pytest.approx(known["simulated_s"], rel=0.02)
 
 
@@ -210,12 +202,12 @@ def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tm
 @needs_simulator
 def test_imported_runs_name_the_example_cluster_that_fits(tmp_path: Path) -> None:
     source = EXAMPLES / "bsc-2015" / "measured" / "runs.csv"
-    assert _asked("import", str(source), "--repository", str(tmp_path / "bsc")).exit_code == 0
-    refused = _asked("whatif", "--set", "layout=SS2", "--repository", str(tmp_path / "bsc"))
+    assert command_result("import", str(source), "--repository", str(tmp_path / "bsc")).exit_code == 0
+    refused = command_result("whatif", "--set", "layout=SS2", "--repository", str(tmp_path / "bsc"))
     assert isinstance(refused.exception, RepositoryError)
     [path] = re.findall(r"--cluster (\S+) fits", refused.exception.hint or "")
     given = ("--set", "layout=SS2", "--where", "layout=HD5", "--repository", str(tmp_path / "bsc"), "--cluster", path)
-    assert _asked("whatif", *given).exit_code == 0
+    assert command_result("whatif", *given).exit_code == 0
 
 
 def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path, tmp_path: Path) -> None:
@@ -224,7 +216,7 @@ def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path
     other_lab.write_text((EXAMPLE.parent / "cluster.yaml").read_text().replace("scale: 1/20", "scale: 1/7"))
     for file, described in ((full_scale, "hosts at full scale"), (other_lab, "a lab at scale 1/7")):
         asked = ("whatif", "--where", "layout=HD2", "--cluster", str(file))
-        refused = _asked(*asked, "--repository", str(measured)).exception
+        refused = command_result(*asked, "--repository", str(measured)).exception
         assert isinstance(refused, SpecificationError)
         assert f" is {described}, but run " in refused.message
         assert refused.message.endswith(" was measured in a lab at scale 1/20")
@@ -233,7 +225,7 @@ def test_a_cluster_file_of_another_scale_than_the_runs_is_refused(measured: Path
 
 @needs_simulator
 def test_every_bundle_carries_its_plan_and_cluster(tmp_path: Path) -> None:
-    _asked(
+    command_result(
         "run", str(EXAMPLE), "--simulate", "--only", "dfsio-read", "--only", "layout=SS2", "--repository", str(tmp_path)
     )
     bundles = [path for path in (tmp_path / "bundles").iterdir() if path.is_dir()]
@@ -248,10 +240,10 @@ def test_every_bundle_carries_its_plan_and_cluster(tmp_path: Path) -> None:
 def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measured: Path) -> None:
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(EXAMPLE.parent / "prices.yaml"))
     for change in ("workers.count=12", "nic=25Gbit/s", "layout=SS1"):
-        [answer] = _answers(measured, *asked, "--set", change)
+        [answer] = whatif_answers(measured, *asked, "--set", change)
         assert answer["cost_before"] > 0
         assert answer["cost_after"] is None
-        shown = _asked("whatif", *asked, "--set", change, "--repository", str(measured)).output
+        shown = command_result("whatif", *asked, "--set", change, "--repository", str(measured)).output
         names = [part["name"] for part in answer["missing_prices"]]
         assert all(f" × {name}" in shown for name in names)
         assert (f"- no cost: {answer['cost_unknown']}" in shown) == (not names)
@@ -267,10 +259,10 @@ def test_an_item_for_the_changed_network_prices_it(measured: Path, tmp_path: Pat
         "  - {name: 10 GbE, price: $0, per: node, when: {network: [unknown]}}\n"
     )
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
-    [priced] = _answers(measured, *asked, "--set", "nic=25GbE")
+    [priced] = whatif_answers(measured, *asked, "--set", "nic=25GbE")
     times = priced["simulated_s"] / priced["measured_s"]
     assert priced["cost_after"] / priced["cost_before"] == pytest.approx(5400 / 5000 * times, rel=1e-3)
-    [other] = _answers(measured, *asked, "--set", "nic=40GbE")
+    [other] = whatif_answers(measured, *asked, "--set", "nic=40GbE")
     assert other["cost_after"] is None
     assert "no price for network 40Gbit/s" in other["cost_unknown"]
 
@@ -278,8 +270,8 @@ def test_an_item_for_the_changed_network_prices_it(measured: Path, tmp_path: Pat
 @needs_simulator
 def test_the_workers_of_a_lab_keep_their_share_of_the_cpu(measured: Path) -> None:
     asked = ("--where", "layout=SS2", "--where", "workload=terasort")
-    [more] = _answers(measured, *asked, "--set", "workers.count=6")
-    [faster_network] = _answers(measured, *asked, "--set", "nic=25Gbit/s")
+    [more] = whatif_answers(measured, *asked, "--set", "workers.count=6")
+    [faster_network] = whatif_answers(measured, *asked, "--set", "nic=25Gbit/s")
     assert more["shared_cores"] == 4
     assert faster_network["shared_cores"] is None
     assert more["limit_before"] == "cpu"
@@ -294,7 +286,7 @@ def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> 
         "  - {name: server, price: $4500, per: node}\n  - {name: disk, price: $250, per: device, device: hdd}\n"
     )
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
-    [answer] = _answers(measured, *asked, "--set", "workers.count=12")
+    [answer] = whatif_answers(measured, *asked, "--set", "workers.count=12")
     assert answer["cost_unknown"] == ""
     before, after = 4 * 4500 + 6 * 250, 13 * 4500 + 24 * 250
     times = answer["simulated_s"] / answer["measured_s"]
@@ -304,7 +296,7 @@ def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> 
 @needs_simulator
 def test_a_prediction_far_outside_the_training_data_says_so_and_widens_the_interval(measured: Path) -> None:
     def width(*more: str) -> tuple[float, list[str]]:
-        [answer] = _answers(measured, "--where", "layout=SS2", "--where", "workload=terasort", "--set", *more)
+        [answer] = whatif_answers(measured, "--where", "layout=SS2", "--where", "workload=terasort", "--set", *more)
         return answer["high_s"] / answer["low_s"], answer["assumptions"]
 
     near, far = width("data=3GB"), width("data=60GB")
@@ -329,7 +321,7 @@ def test_a_prediction_far_outside_the_training_data_says_so_and_widens_the_inter
 def test_an_impossible_question_is_refused_with_the_reason(
     measured: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    result = _asked("whatif", *arguments, "--repository", str(measured))
+    result = command_result("whatif", *arguments, "--repository", str(measured))
     assert isinstance(result.exception, AssayError)
     assert words in str(result.exception)
 
@@ -339,24 +331,26 @@ def test_a_simulated_plan_is_marked_as_simulated_in_every_view(measured: Path, t
     target = str(tmp_path / "simulated")
     learned = ("--learn-from", str(measured), "--where", "layout=HD2")
     plan = ("run", str(EXAMPLE), "--simulate", "--only", "terasort", *learned, "--repository", target)
-    done = _asked(*plan, "--json")
+    done = command_result(*plan, "--json")
     assert done.exit_code == 0, (done.output, done.exception)
-    rows = json.loads(_asked("runs", "--json", "--repository", target).output)
+    rows = json.loads(command_result("runs", "--json", "--repository", target).output)
     assert len(rows) == 6
     for row in rows:
         assert (row["origin"], row["status"]) == ("simulated", "valid")
         assert 0 < row["duration_low_s"] < row["duration_s"] < row["duration_high_s"]
-    again = _asked(*plan)
+    again = command_result(*plan)
     assert again.exit_code == 0
-    assert len(json.loads(_asked("runs", "--json", "--repository", target).output)) == 6
-    compared = _asked("decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", target).output
+    assert len(json.loads(command_result("runs", "--json", "--repository", target).output)) == 6
+    compared = command_result(
+        "decide", "layout", "--details", "groups", "--baseline", "HD2", "--repository", target
+    ).output
     assert "simulated" in compared
     assert "measured" not in compared
-    shown = _asked("show", rows[0]["run_id"], "--repository", target).output
+    shown = command_result("show", rows[0]["run_id"], "--repository", target).output
     assert "disks of 3 workers" in shown
     assert "90 % interval of the run time:" in shown
     assert "no speculative attempts" in shown
-    assert _asked("show", rows[0]["run_id"], "--limits", "--repository", target).exit_code == 0
+    assert command_result("show", rows[0]["run_id"], "--limits", "--repository", target).exit_code == 0
 
 
 @needs_simulator
@@ -364,8 +358,10 @@ def test_the_same_seed_gives_the_same_runs(tmp_path: Path) -> None:
     def times(name: str) -> list[float]:
         target = str(tmp_path / name)
         only = ("--only", "dfsio-read", "--only", "layout=SS2", "--repository", target)
-        _asked("run", str(EXAMPLE), "--simulate", *only)
-        return [row["duration_s"] for row in json.loads(_asked("runs", "--json", "--repository", target).output)]
+        command_result("run", str(EXAMPLE), "--simulate", *only)
+        return [
+            row["duration_s"] for row in json.loads(command_result("runs", "--json", "--repository", target).output)
+        ]
 
     first = times("a")
     assert first
@@ -399,7 +395,7 @@ def test_an_assumed_compression_is_listed_also_if_the_profile_states_it() -> Non
 
 
 def test_a_profile_needs_a_simulation() -> None:
-    result = _asked("run", str(EXAMPLE), "--profile", "x.yaml")
+    result = command_result("run", str(EXAMPLE), "--profile", "x.yaml")
     assert "--simulate" in str(result.exception)
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from assay.interfaces.cli.main import assay
-from simulator_support import EXAMPLE, measured_repository, needs_simulator
+from simulator_support import EXAMPLE, command_result, measured_repository, needs_simulator, whatif_answers
 
 
 @pytest.fixture(scope="module")
@@ -19,21 +16,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return measured_repository(tmp_path_factory.mktemp("whatif") / "r").root
 
 
-def _asked(*arguments: str) -> Result:
-    return CliRunner().invoke(assay, list(arguments))
-
-
-def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
-    result = _asked("whatif", *arguments, "--json", "--repository", str(repository))
-    assert result.exit_code == 0, (result.output, result.exception)
-    answers: list[dict[str, Any]] = json.loads(result.output)["configurations"]
-    return answers
-
-
 @needs_simulator
 def test_several_changes_have_the_effect_of_each_change_alone(measured: Path) -> None:
     asked = ("--where", "workload=terasort", "--repository", str(measured))
-    both = _asked("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", "--json", *asked)
+    both = command_result("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", "--json", *asked)
     effects = json.loads(both.output)["effects"]
     assert [effect["title"] for effect in effects] == [
         "25 Gbit/s per node alone",
@@ -42,19 +28,19 @@ def test_several_changes_have_the_effect_of_each_change_alone(measured: Path) ->
     ]
     for effect in effects:
         changes = [part for name, value in effect["changes"].items() for part in ("--set", f"{name}={value}")]
-        answers = _answers(measured, "--where", "workload=terasort", *changes)
+        answers = whatif_answers(measured, "--where", "workload=terasort", *changes)
         for key in ("ratio", "ratio_low", "ratio_high"):
             mean = math.exp(sum(math.log(answer[key]) for answer in answers) / len(answers))
             assert effect[key] == pytest.approx(mean)
         assert effect["shown"] == sum(not answer["ratio_low"] <= 1 <= answer["ratio_high"] for answer in answers)
-    text = _asked("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", *asked).output
+    text = command_result("whatif", "--set", "nic=25Gbit/s", "--set", "workers.count=12", *asked).output
     assert f"{effects[1]['ratio']:.2f}× ({effects[1]['ratio_low']:.2f} to {effects[1]['ratio_high']:.2f})" in text
 
 
 @needs_simulator
 def test_a_change_that_needs_another_one_is_not_possible_alone(measured: Path) -> None:
     changes = ("--set", "worker.devices.ssd.count=3", "--set", "layout=SS3")
-    result = _asked("whatif", *changes, "--json", "--repository", str(measured), "--where", "layout=SS2")
+    result = command_result("whatif", *changes, "--json", "--repository", str(measured), "--where", "layout=SS2")
     assert result.exit_code == 0, result.output
     effects = json.loads(result.output)["effects"]
     assert [effect["ratio"] is None for effect in effects] == [False, True, False]
@@ -65,18 +51,18 @@ def test_a_change_that_needs_another_one_is_not_possible_alone(measured: Path) -
 def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_cluster(measured: Path) -> None:
     asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(EXAMPLE.parent / "prices.yaml"))
     changes = ("--set", "workers.count=12", "--set", "nic=25Gbit/s")
-    [missing] = _answers(measured, *asked, *changes)
+    [missing] = whatif_answers(measured, *asked, *changes)
     assert {part["name"]: part["count"] for part in missing["missing_prices"]} == {"network per node": 13, "worker": 9}
-    text = _asked("whatif", *asked, *changes, "--repository", str(measured)).output
+    text = command_result("whatif", *asked, *changes, "--repository", str(measured)).output
     assert "The price book lacks the price of: 13 × network per node and 9 × worker." in text
     stated = ("--price", "worker=6000", "--price", "network per node=400")
-    [priced] = _answers(measured, *asked, *changes, *stated)
+    [priced] = whatif_answers(measured, *asked, *changes, *stated)
     added_per_h = (9 * 6000 + 13 * 400) / 3 / 8760  # bought for three years, as the book's items
     assert priced["per_h_after"] == pytest.approx(priced["per_h_before"] + added_per_h, abs=1e-5)
     assert priced["cost_after"] == pytest.approx(priced["per_h_after"] * priced["simulated_s"] / 3600, rel=1e-3)
     assert priced["cost_low"] < priced["cost_after"] < priced["cost_high"]
-    text = _asked("whatif", *asked, *changes, *stated, "--repository", str(measured)).output
+    text = command_result("whatif", *asked, *changes, *stated, "--repository", str(measured)).output
     assert "per hour instead of $1.43" in text
-    unknown = _asked("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))
+    unknown = command_result("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))
     assert "has no price 'switch'" in str(unknown.exception or unknown.output)
     assert "network per node" in str(getattr(unknown.exception, "hint", unknown.output))

@@ -127,11 +127,6 @@ def cost_bars(
             "opacity": {**by_layout, "scale": opacity_scale(colours)},
         },
     }
-    interval = {
-        "transform": [{"filter": "datum.low !== null"}],
-        "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},
-        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}},
-    }
     return chart(
         "Cost of one job by workload and layout, with 95 percent intervals",
         {
@@ -148,9 +143,18 @@ def cost_bars(
                 },
                 "yOffset": {"field": "layout", "type": "nominal", "sort": list(layouts)},
             },
-            "layer": [bars, interval],
+            "layer": [bars, _intervals(x)],
         },
     )
+
+
+def _intervals(x: dict[str, str]) -> dict[str, object]:
+    """Return the layer of intervals of horizontal bars whose x axis is ``x``."""
+    return {
+        "transform": [{"filter": "datum.low !== null"}],
+        "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}},
+    }
 
 
 def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
@@ -160,11 +164,6 @@ def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
         for option in (*costs.options, *costs.further)
     ]
     x = {"type": "quantitative", "title": f"Cost of the same work over {costs.period} ({costs.currency})"}
-    interval = {
-        "transform": [{"filter": "datum.low !== null"}],
-        "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},
-        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}},
-    }
     return chart(
         f"Cost of the same work over {costs.period} by option, with 95 percent intervals",
         {
@@ -182,7 +181,7 @@ def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
             },
             "layer": [
                 {"mark": {"type": "bar", "color": PALETTE[0]}, "encoding": {"x": {"field": "cost", **x}}},
-                interval,
+                _intervals(x),
             ],
         },
     )
