@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.estimation.simulator.credits import limited, typical_use, uses_over_time, with_credits
 from assay.estimation.simulator.process import SimulationResult
+from assay.foundation.errors import SpecificationError
 from assay.model.clusters.credits import CPU_BASELINES, CreditBucket, CreditKind, cpu_bucket
 from assay.model.clusters.volume_type import VOLUME_TYPES
 from assay.specs.instances import parse_volumes, shipped_instances
@@ -191,6 +192,39 @@ def test_every_burstable_type_has_a_baseline_and_a_stated_balance_counts() -> No
     [cpu] = types["t3.2xlarge"].credits(None, cpu_credits=100)
     assert cpu.start == 100 * 60 / 2  # a core has two vCPUs
     assert types["m7i.2xlarge"].credits(None) == ()
+
+
+@pytest.mark.parametrize(("iops", "mib_per_s"), [(100, 25.6), (10_000, 2560), (15_625, 4000), (256_000, 4000)])
+def test_provisioned_volumes_have_the_published_rates(iops: int, mib_per_s: float) -> None:
+    # 0.256 MiB/s per provisioned IOPS; 4,000 MiB/s from 15,625 IOPS on.
+    rate, given = parse_volumes(f"io2:1TiB:1:{iops}", "here").full_rate
+    assert rate / MIB == pytest.approx(mib_per_s)
+    assert given == iops
+
+
+def test_an_instance_limits_provisioned_volumes() -> None:
+    volumes = parse_volumes("io2:4GiB:2:4000", "here")  # 1,000 IOPS per GiB
+    instance = shipped_instances()["m7i.2xlarge"]
+    assert instance.volume_iops is not None
+    assert instance.volume_rate(volumes)[1] == min(4000, instance.volume_iops // 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("io2:1TB:4", "need their provisioned IOPS"),
+        ("io2:4GiB:1:4001", "100 to 4,000 IOPS"),
+        ("io2:1TiB:1:256001", "100 to 256,000 IOPS"),
+        ("io2:1TiB:1:99", "100 to 256,000 IOPS"),
+        ("io2:3GiB:1:100", "4 GiB to 64 TiB"),
+        ("io2:65TiB:1:100", "4 GiB to 64 TiB"),
+        ("io2:1TB:1:many", "many"),
+        ("gp3:1TB:1:4000", "no provisioned IOPS"),
+    ],
+)
+def test_provisioned_volumes_outside_the_published_limits_are_refused(text: str, problem: str) -> None:
+    with pytest.raises(SpecificationError, match=problem):
+        parse_volumes(text, "here")
 
 
 def test_the_link_to_volumes_bursts_for_half_an_hour() -> None:

@@ -14,7 +14,7 @@ from typing import get_type_hints
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.installation import installation
-from assay.foundation.units import parse_bytes, scaled
+from assay.foundation.units import format_bytes, parse_bytes, scaled
 from assay.model import DeviceKind
 from assay.model.clusters.instance_type import InstanceType, LocalDisks
 from assay.model.clusters.volume_type import VOLUME_TYPES, Volumes
@@ -104,17 +104,37 @@ def named_instances(every: Sequence[InstanceType], names: Sequence[str]) -> list
 
 
 def parse_volumes(text: str, where: str) -> Volumes:
-    """Return the volumes of ``TYPE:SIZE:COUNT``, such as ``gp3:1TB:4``. Raises SpecificationError for another text."""
-    name, size, count = ([*text.split(":"), "", "", ""])[:3]
+    """Return the volumes of ``TYPE:SIZE:COUNT``, such as ``gp3:1TB:4``, or ``io2:1TB:4:16000`` with the IOPS of one
+    volume. Raises SpecificationError for another text, and outside the limits of the type.
+    """
+    name, size, count, iops = ([*text.split(":", 3), "", "", "", ""])[:4]
     if name not in VOLUME_TYPES:
         raise SpecificationError(unknown("volume type", name, VOLUME_TYPES), where=where, hint="such as gp3:1TB:4")
     try:
-        volumes = Volumes(name, parse_bytes(size), int(count))
+        volumes = Volumes(name, parse_bytes(size), int(count), int(iops) if iops else None)
     except ValueError as error:
         raise SpecificationError(f"{text[:60]!r}: {error}", where=where, hint="such as gp3:1TB:4") from error
     if volumes.count < 1 or volumes.capacity_bytes < VOLUME_MIN_BYTES:
         raise SpecificationError("at least one volume of 1 GB is needed", where=where, hint="such as gp3:1TB:4")
+    if problem := _provisioning_problem(volumes):
+        raise SpecificationError(problem, where=where, hint="such as gp3:1TB:4 or io2:1TB:4:16000")
     return volumes
+
+
+def _provisioning_problem(volumes: Volumes) -> str | None:
+    """Return why volumes with these IOPS cannot be bought; None if they can."""
+    limits, name = volumes.type.provisioned, volumes.name
+    if limits is None:
+        return None if volumes.iops is None else f"{name} volumes have no provisioned IOPS here: omit the IOPS"
+    if volumes.iops is None:
+        return f"{name} volumes need their provisioned IOPS: TYPE:SIZE:COUNT:IOPS"
+    if not limits.min_capacity_bytes <= volumes.capacity_bytes <= limits.max_capacity_bytes:
+        sizes = f"{limits.min_capacity_bytes // 2**30} GiB to {limits.max_capacity_bytes // 2**40} TiB"
+        return f"{name} volumes have {sizes}"
+    most = limits.most_iops(volumes.capacity_bytes)
+    if not limits.min_iops <= volumes.iops <= most:
+        return f"{name} volumes of {format_bytes(volumes.capacity_bytes)} have {limits.min_iops} to {most:,} IOPS"
+    return None
 
 
 def parse_instances(text: str, name: str) -> list[InstanceType]:

@@ -126,6 +126,8 @@ class LineItemSection(Section):
     """Capacity of one device."""
     bandwidth: ByteRate | None = None
     """Sequential bandwidth of one device."""
+    iops: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    """Provisioned IOPS of one network volume that this price is for."""
     source: Text | None = None
     """Source of this price; the book's when absent."""
 
@@ -250,6 +252,7 @@ class _Reader:
             valid_to=until,
             capacity_bytes=section.capacity,
             bandwidth_bytes_per_s=section.bandwidth,
+            iops=section.iops,
             original=section.price if section.price.currency != self.file.currency else None,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,10 +10,12 @@ import pytest
 from assay.analysis.cost.volumes import unpriced_volumes, volume_type_of
 from assay.foundation.errors import SpecificationError
 from assay.model import Device, DeviceKind, PriceBook
+from assay.questions.recommendation.instance_choice import volume_price_of
 from assay.specs.instances import parse_volumes
 from assay.specs.prices import prices_of
 from assay.store.formats.instance_prices import VolumePrice, instance_price_book
 
+FIELDS = ("--volumes", "--volume-price", "--iops-price")
 VOLUME = VolumePrice(parse_volumes("gp3:1TB:4", "here"), Decimal("0.08"))
 
 
@@ -58,3 +61,30 @@ def test_volumes_without_a_price_are_named_once() -> None:
 def test_a_price_of_another_capacity_is_refused() -> None:
     with pytest.raises(SpecificationError, match="is for 1 TB, and the gp3 volumes have 2 TB"):
         unpriced_volumes(_book(VOLUME), [_device("gp31", 2 * 10**12)])
+
+
+def test_a_provisioned_volume_costs_its_capacity_and_its_iops() -> None:
+    volumes = volume_price_of("io2:1TiB:4:16000", "$0.125", "$0.065", FIELDS)
+    book = _book(volumes)
+    # 1,024 GiB at $0.125 and 16,000 IOPS at $0.065.
+    prices = {item.name: (float(item.amount), item.per, item.iops) for item in book.items if item.device_name}
+    assert list(prices.values()) == [(128, "device-month", 16_000), (1040, "device-month", 16_000)]
+    assert "16000 IOPS of one io2 volume" in prices
+    device = replace(_device("io21", 2**40), read_iops=16_000)
+    assert unpriced_volumes(book, [device]) == ()
+    with pytest.raises(SpecificationError, match="is for 16,000 IOPS, and the io2 volumes have 32,000"):
+        unpriced_volumes(book, [replace(device, read_iops=32_000)])
+
+
+@pytest.mark.parametrize(
+    ("volumes", "price", "iops_price", "problem"),
+    [
+        ("io2:1TB:4:16000", "$0.125", "", "also need the price of each provisioned IOPS"),
+        ("io2:1TB:4:16000", "", "$0.065", "price per GiB and month is missing"),
+        ("gp3:1TB:4", "$0.08", "$0.065", "no provisioned IOPS to price"),
+        ("", "", "$0.065", "need"),
+    ],
+)
+def test_half_a_price_is_refused(volumes: str, price: str, iops_price: str, problem: str) -> None:
+    with pytest.raises(SpecificationError, match=problem):
+        volume_price_of(volumes, price, iops_price, FIELDS)

@@ -25,7 +25,7 @@ def volume_type_of(device: str) -> str | None:
 def unpriced_volumes(book: PriceBook, devices: Iterable[Device]) -> tuple[str, ...]:
     """Return, for each type of network volume without a price per device or GB, that the cost may be too low.
 
-    Raises SpecificationError if the price is that of a volume with another capacity.
+    Raises SpecificationError if the price is that of a volume with another capacity or with fewer IOPS.
     """
     texts: dict[str, None] = {}
     for device in devices:
@@ -41,6 +41,12 @@ def unpriced_volumes(book: PriceBook, devices: Iterable[Device]) -> tuple[str, .
                     f"the price of {item.name!r} in price book {book.name!r} is for {format_bytes(capacity)}, and the "
                     f"{name} volumes have {format_bytes(device.capacity_bytes)}",
                     hint="add the price of a volume with this capacity",
+                )
+            if item.iops is not None and device.read_iops is not None and device.read_iops > item.iops:
+                raise SpecificationError(
+                    f"the price of {item.name!r} in price book {book.name!r} is for {item.iops:,} IOPS, and the "
+                    f"{name} volumes have {device.read_iops:,}",
+                    hint="add the price of a volume with these IOPS",
                 )
         if not named and not any(item.device_name is None for item in items):
             texts[

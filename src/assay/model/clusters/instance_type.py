@@ -75,8 +75,7 @@ class InstanceType:
     def volume_rate(self, volumes: Volumes) -> tuple[float, int]:
         """Return the rate, in bytes/s, and the requests per second of one of the volumes on this machine, while it has
         credits."""
-        rate = volumes.type.burst_bytes_per_s(volumes.capacity_bytes)
-        iops = volumes.type.burst_iops(volumes.capacity_bytes)
+        rate, iops = volumes.full_rate
         if self._full_volume_bytes_per_s is not None:
             rate = min(rate, self._full_volume_bytes_per_s / volumes.count)
         if self.volume_iops is not None:

@@ -99,6 +99,8 @@ class LineItem:
     capacity_bytes: int | None = None
     bandwidth_bytes_per_s: float | None = None
     """Bandwidth and capacity of one device, for costs per capacity and per performance."""
+    iops: int | None = None
+    """Provisioned IOPS of one network volume that the price is for."""
     original: Money | None = None
     """The price in the currency of the book's text, if different."""
 

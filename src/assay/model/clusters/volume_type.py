@@ -1,9 +1,10 @@
-"""Types of network volumes, with their baseline and burst rates.
+"""Types of network volumes, with their baseline, burst and provisioned rates.
 
-Sources: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), and HDD volumes (st1, sc1); Azure documentation,
-Premium SSD sizes; Google Cloud documentation, Hyperdisk Balanced and Persistent Disk performance. A new volume has a
-full bucket of credits. Credits of gp2 count requests of at most 256 KiB. Here they are bytes, as for requests of that
-size: smaller requests use them up sooner.
+Sources: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), Provisioned IOPS SSD volumes (io2 Block
+Express), and HDD volumes (st1, sc1); Azure documentation, Premium SSD sizes; Google Cloud documentation, Hyperdisk
+Balanced and Persistent Disk performance. Each type has its page as ``source``. A new volume has a full bucket of
+credits. Credits of gp2 count requests of at most 256 KiB. Here they are bytes, as for requests of that size: smaller
+requests use them up sooner.
 """
 
 import math
@@ -44,6 +45,28 @@ class VolumeSize:
 
 
 @dataclass(frozen=True, slots=True)
+class ProvisionedRange:
+    """The IOPS that a buyer may provision for a volume, and the throughput that they give."""
+
+    min_capacity_bytes: int
+    max_capacity_bytes: int
+    min_iops: int
+    max_iops: int
+    per_gib_iops: int
+    """Maximum IOPS per GiB of capacity."""
+    per_iops_bytes_per_s: float
+    max_bytes_per_s: float
+
+    def bytes_per_s(self, iops: int) -> float:
+        """Return the throughput of a volume with these IOPS."""
+        return min(self.max_bytes_per_s, self.per_iops_bytes_per_s * iops)
+
+    def most_iops(self, capacity_bytes: int) -> int:
+        """Return the maximum IOPS of a volume of this capacity."""
+        return min(self.max_iops, int(self.per_gib_iops * capacity_bytes / _GIB))
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeType:
     """A kind of network volume. Rates are those of the baseline, without credits. They grow with the capacity from a
     minimum to a maximum, or in steps from size to size."""
@@ -64,6 +87,8 @@ class VolumeType:
     small_max_bytes_per_s: float = 0.0
     sizes: tuple[VolumeSize, ...] = ()
     """The sizes that the volume is sold in, smallest first; empty if its rates grow with every byte."""
+    provisioned: ProvisionedRange | None = None
+    """The IOPS that the buyer has to state; None: the capacity determines the rates."""
 
     def bytes_per_s(self, capacity_bytes: float) -> float:
         """Return the baseline throughput of a volume of this capacity."""
@@ -113,6 +138,10 @@ class VolumeType:
 
 
 _SSD_PAGE = "Amazon EBS User Guide, General Purpose SSD volumes"
+_PROVISIONED_PAGE = (
+    "Amazon EBS User Guide, Provisioned IOPS SSD volumes: io2 Block Express "
+    "(docs.aws.amazon.com/ebs/latest/userguide/provisioned-iops.html)"
+)
 _HDD_PAGE = "Amazon EBS User Guide, Throughput Optimized HDD and Cold HDD volumes"
 _PREMIUM_SIZES = (
     (4, 25, 120),
@@ -161,6 +190,25 @@ VOLUME_TYPES: Mapping[str, VolumeType] = {
         ),
         small_bytes=170 * _GIB,
         small_max_bytes_per_s=128 * MIB,
+    ),
+    "io2": VolumeType(
+        kind="ssd",
+        min_bytes_per_s=100 * 0.256 * MIB,
+        per_tib_bytes_per_s=0,
+        max_bytes_per_s=100 * 0.256 * MIB,
+        base_iops=100,
+        per_gib_iops=0,
+        max_iops=100,
+        source=_PROVISIONED_PAGE,
+        provisioned=ProvisionedRange(
+            min_capacity_bytes=4 * _GIB,
+            max_capacity_bytes=64 * _TIB,
+            min_iops=100,
+            max_iops=256_000,
+            per_gib_iops=1000,
+            per_iops_bytes_per_s=0.256 * MIB,
+            max_bytes_per_s=4000 * MIB,
+        ),
     ),
     "st1": VolumeType(
         kind="hdd",
@@ -231,7 +279,8 @@ VOLUME_TYPES: Mapping[str, VolumeType] = {
         source="Google Cloud documentation, Persistent Disk performance: standard PD, the lower of read and write",
     ),
 }
-"""Volumes as bought without provisioned IOPS or throughput, and without bursting on demand."""
+"""Volumes as bought without additional IOPS or throughput, and without bursting on demand. The rates of io2 are those
+of its minimum IOPS; its buyer states the IOPS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +292,17 @@ class Volumes:
     capacity_bytes: int
     """Capacity of one volume."""
     count: int
+    iops: int | None = None
+    """Provisioned IOPS of one volume; None for types without provisioned IOPS."""
 
     @property
     def type(self) -> VolumeType:
         """Their type."""
         return VOLUME_TYPES[self.name]
+
+    @property
+    def full_rate(self) -> tuple[float, int]:
+        """The throughput in bytes/s and the IOPS of one volume, while it has credits."""
+        if self.type.provisioned is not None and self.iops is not None:
+            return self.type.provisioned.bytes_per_s(self.iops), self.iops
+        return self.type.burst_bytes_per_s(self.capacity_bytes), self.type.burst_iops(self.capacity_bytes)

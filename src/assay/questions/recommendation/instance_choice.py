@@ -49,6 +49,8 @@ class InstanceChoiceRequest:
     volumes: str = ""
     volume_price: str = ""
     """Price of the volumes per GiB and month: ``$0.08``. Empty: the price book has none."""
+    iops_price: str = ""
+    """Price of each provisioned IOPS per month: ``$0.065``. Volumes with provisioned IOPS need it."""
     extra_prices: Mapping[str, str] | None = None
     """Price of storage that outlives the job, per GB and month, and of egress, per GB. Empty: not in the book."""
     prices: Mapping[str, str] | None = None
@@ -160,22 +162,38 @@ def _price_book(request: InstanceChoiceRequest, chosen: list[PricedInstance]) ->
         spot=False,
         source="stated by the user",
         date=checked_date(request.date, "date"),
-        volumes=volume_price_of(request.volumes, request.volume_price, "volumes", "volume_price"),
+        volumes=volume_price_of(
+            request.volumes, request.volume_price, request.iops_price, ("volumes", "volume_price", "iops_price")
+        ),
         extras=extra_prices_of(request.extra_prices or {}),
     )
     return book.replace(" per hour in chosen.", " per hour, as stated.").replace("chosen-on-demand", "chosen-instances")
 
 
-def volume_price_of(volumes: str, price: str, volumes_where: str, price_where: str) -> VolumePrice | None:
-    """Return the volumes ``TYPE:SIZE:COUNT`` with their price; None without a price.
+def volume_price_of(volumes: str, price: str, iops_price: str, where: tuple[str, str, str]) -> VolumePrice | None:
+    """Return the volumes ``TYPE:SIZE:COUNT[:IOPS]`` with their prices; None without a price.
 
-    Raises SpecificationError for an invalid text, and for a price without volumes.
+    ``where``: the names of the three texts in messages. Raises SpecificationError for an invalid text, for a price
+    without volumes, and if only one of the prices of provisioned volumes is stated.
     """
-    if not price:
+    if not price and not iops_price:
         return None
     if not volumes:
-        raise SpecificationError("a price of volumes needs their type and size", where=volumes_where, hint="gp3:1TB:4")
-    return VolumePrice(parse_volumes(volumes, volumes_where), _amount(price, price_where))
+        raise SpecificationError("a price of volumes needs their type and size", where=where[0], hint="gp3:1TB:4")
+    disk = parse_volumes(volumes, where[0])
+    if not price:
+        raise SpecificationError("the price per GiB and month is missing", where=where[1], hint="such as $0.125")
+    if disk.iops is None:
+        if iops_price:
+            raise SpecificationError(f"{disk.name} volumes have no provisioned IOPS to price", where=where[2])
+        return VolumePrice(disk, _amount(price, where[1]))
+    if not iops_price:
+        raise SpecificationError(
+            f"{disk.name} volumes also need the price of each provisioned IOPS per month",
+            where=where[2],
+            hint="such as $0.065",
+        )
+    return VolumePrice(disk, _amount(price, where[1]), _amount(iops_price, where[2]))
 
 
 def extra_prices_of(texts: Mapping[str, str]) -> dict[str, Decimal]:

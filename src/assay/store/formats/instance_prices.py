@@ -7,7 +7,8 @@ book with one item per instance type and hour.
 The on-demand price is equal in all zones of a region. The spot price differs between zones: the item has their median,
 and the lowest and highest as its range.
 
-The list has no prices of network volumes. Their price per GiB and month is given; the book has it per volume.
+The list has no prices of network volumes. Their price per GiB and month is given; the book has it per volume. Volumes
+with provisioned IOPS have a second item: the price of the IOPS of one volume.
 """
 
 import csv
@@ -32,15 +33,22 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class VolumePrice:
-    """Network volumes of each worker with their price per GiB and month, in US dollars."""
+    """Network volumes of each worker with their prices per month, in US dollars."""
 
     volumes: Volumes
     per_gib_month: Decimal
+    per_iops_month: Decimal | None = None
+    """Price of each provisioned IOPS; None for volumes without provisioned IOPS."""
 
     @property
-    def per_month(self) -> Decimal:
-        """Price of one volume per month."""
-        return (Decimal(self.volumes.capacity_bytes) / _GIB * self.per_gib_month).quantize(Decimal("0.0001"))
+    def per_month(self) -> Mapping[str, Decimal]:
+        """The parts of the price of one volume per month, by name: the capacity, and the provisioned IOPS."""
+        disk = self.volumes
+        capacity = Decimal(disk.capacity_bytes) / _GIB * self.per_gib_month
+        parts = {f"{disk.name} volume of {format_bytes(disk.capacity_bytes)}": capacity}
+        if disk.iops is not None and self.per_iops_month is not None:
+            parts[f"{disk.iops} IOPS of one {disk.name} volume"] = disk.iops * self.per_iops_month
+        return {name: amount.quantize(Decimal("0.0001")) for name, amount in parts.items()}
 
 
 def parse_instance_prices(
@@ -111,10 +119,12 @@ def instance_price_book(
     lines.append(f"  - {{name: master ({master}), {_amounts(prices[master])}, per: master-hour}}")
     if volumes is not None:
         disk, capacity = volumes.volumes, format_bytes(volumes.volumes.capacity_bytes)
-        lines.append(
-            f'  - {{name: {disk.name} volume of {capacity}, price: "${volumes.per_month.normalize():f}", '
-            f"per: device-month, device: {disk.type.kind}, device_name: {disk.name}, capacity: {capacity}}}"
-        )
+        iops = "" if disk.iops is None else f", iops: {disk.iops}"
+        lines += [
+            f'  - {{name: {name}, price: "${amount.normalize():f}", '
+            f"per: device-month, device: {disk.type.kind}, device_name: {disk.name}, capacity: {capacity}{iops}}}"
+            for name, amount in volumes.per_month.items()
+        ]
     covered = "covers: [devices, network]"
     lines.append(
         f"  - {{name: local disks and network in the instance's price, price: $0, per: cluster-hour, {covered}}}"

@@ -145,8 +145,11 @@ def _price_list(path: Path) -> tuple[Path, str]:
 @click.option("--master", default=None, metavar="TYPE", help="Instance type of masters. Default: the first --type.")
 @click.option("--spot", is_flag=True, help="Spot instead of on-demand prices.")
 @click.option("--date", required=True, help="Date of the prices, which the table does not record: 2026-11-27.")
-@click.option("--volumes", default="", metavar="TYPE:SIZE:COUNT", help="Network volumes of each worker: gp3:1TB:4.")
+@click.option(
+    "--volumes", default="", metavar="TYPE:SIZE:COUNT[:IOPS]", help="Network volumes of each worker: gp3:1TB:4."
+)
 @click.option("--volume-price", default="", metavar="MONEY", help="Their price per GiB and month: '$0.08'.")
+@click.option("--iops-price", default="", metavar="MONEY", help="Price of an IOPS of io2 per month: '$0.065'.")
 @click.option("--storage-price", default="", metavar="MONEY", help="Price of kept storage per GB and month: '$0.023'.")
 @click.option("--egress-price", default="", metavar="MONEY", help="Price of data sent out per GB: '$0.09'.")
 def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date: str, **options: str) -> None:
@@ -162,7 +165,12 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     from assay.store.formats.source import Source
 
     day = checked_date(date, "--date")
-    volumes = volume_price_of(options["volumes"], options["volume_price"], "--volumes", "--volume-price")
+    volumes = volume_price_of(
+        options["volumes"],
+        options["volume_price"],
+        options["iops_price"],
+        ("--volumes", "--volume-price", "--iops-price"),
+    )
     extras = extra_prices_of({name: options[f"{name}_price"] for name in EXTRAS})
     master = options["master"] or types[0]
     wanted = list(dict.fromkeys([*types, master]))

@@ -129,7 +129,9 @@ def show(name: str, table: Path | None, as_json: bool) -> None:
     metavar="WHICH=READ:WRITE",
     help="Sequential rates of one local disk, for a type or a kind of disk: nvme=1.4GB/s:900MB/s. Repeatable.",
 )
-@click.option("--volumes", default="", metavar="TYPE:SIZE:COUNT", help="Network volumes of each worker: gp3:1TB:4.")
+@click.option(
+    "--volumes", default="", metavar="TYPE:SIZE:COUNT[:IOPS]", help="Network volumes of each worker: gp3:1TB:4."
+)
 @click.option(
     "--cpu-speed",
     "cpu_speeds",

@@ -131,6 +131,11 @@ def test_a_stated_price_of_volumes_is_in_the_price_book(client: TestClient) -> N
     book = prices_of(parse_qs(urlsplit(next(iter(_links(priced).values()))).query)["prices_text"][0], "prices")
     [volume] = [item for item in book.items if item.device_name]
     assert (volume.device_name, volume.per, str(volume.amount)) == ("gp3", "device-month", "74.5058")
+    provisioned = {**CHOSEN, "volumes": "io2:1TB:2:16000", "volume_price": "$0.125"}
+    assert "also need the price of each provisioned IOPS" in client.get("/instances", params=provisioned).text
+    page = client.get("/instances", params={**provisioned, "iops_price": "$0.065"}).text
+    book = prices_of(parse_qs(urlsplit(next(iter(_links(page).values()))).query)["prices_text"][0], "prices")
+    assert [str(item.amount) for item in book.items if item.device_name] == ["116.4153", "1040"]
     extras = {"storage_price": "$0.023", "egress_price": "0.09", "extra_costs": "storage=2TB,idle=3h"}
     links = _links(client.get("/instances", params={**CHOSEN, **extras}).text)
     fields = parse_qs(urlsplit(next(iter(links.values()))).query)

@@ -99,6 +99,7 @@ def _request_of(form: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> 
         volumes=texts.get("volumes", ""),
         extra_prices={name: texts.get(field, "") for name, field in _EXTRA_PRICES.items()},
         volume_price=texts.get("volume_price", "") if texts.get("volumes") else "",
+        iops_price=texts.get("iops_price", "") if texts.get("volumes") else "",
         prices={name.removeprefix(_PRICE): text for name, text in texts.items() if name.startswith(_PRICE)},
         date=texts["date"],
     )
