@@ -37,8 +37,8 @@ from assay.execution.planning.forecast.inputs import size_of
 from assay.execution.planning.plan_files.changed_plan import altered, only_run
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.foundation.errors import AssayError
+from assay.model.plans.cost_profile import CostProfile
 from assay.model.plans.plan import Plan
-from assay.model.plans.workload_profile import CostProfile
 from assay.model.runs.origin import Origin
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus

@@ -31,6 +31,7 @@ from assay.model.clusters.price_book import YEAR_H, Amortisation, Energy, Exchan
 from assay.model.clusters.reference import GENERATOR, ReferenceAnswers, ReferenceQueries, Rows
 from assay.model.clusters.survey import Block, Clock, Daemon, Interface, Mount, Survey, survey_of
 from assay.model.plans.configuration import Configuration
+from assay.model.plans.cost_profile import CostProfile, EngineCosts, ProfileSource
 from assay.model.plans.engine_parameters import (
     BLOCK_SIZE,
     COMPRESSION,
@@ -64,9 +65,6 @@ from assay.model.plans.workload_profile import (
     BLOCK_BYTES,
     COMPRESSED_SHARES,
     DEFAULT_CODEC,
-    CostProfile,
-    EngineCosts,
-    ProfileSource,
     StageProfile,
     Uncertain,
     WorkloadProfile,

@@ -12,7 +12,8 @@ from assay.estimation.simulator.scenario import SimulationRequest, scenario_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
 from assay.execution.planning.plan_files.plan_reader import load_plan
 from assay.model.plans.configuration import Configuration
-from assay.model.plans.workload_profile import CostProfile, StageProfile, Uncertain
+from assay.model.plans.cost_profile import CostProfile
+from assay.model.plans.workload_profile import StageProfile, Uncertain
 from assay.workloads.workload import Size
 from paths import ROOT
 from simulator_support import needs_simulator

@@ -1,15 +1,14 @@
-"""Workload profiles: data flow, CPU per byte, and an engine's fixed costs, independent of the cluster.
+"""Workload profiles: data flow and CPU per byte of a workload, independent of the cluster.
 
-A *profile* is learned from measured runs (:mod:`assay.estimation.profiles.learning`) or shipped with assay, and is the
-simulator's input about a workload. CPU seconds are those of one core of the machine that made the runs (``cpu_model``);
-a node type's ``cpu: {speed}`` is relative to it. Bytes are uncompressed unless a name says otherwise.
+A :class:`~assay.model.plans.cost_profile.CostProfile` holds the profiles of one kind of machine. Bytes are uncompressed
+unless a name says otherwise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from assay.model.plans.engine_parameters import SHUFFLE_CODEC, SHUFFLE_COMPRESS
 
@@ -53,26 +52,6 @@ class Uncertain:
     def assumed(cls, value: float, factor: float = 1.5) -> Uncertain:
         """Return an assumed value that may be wrong by ``factor`` in either direction."""
         return cls(value, value / factor, value * factor)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineCosts:
-    """Fixed costs of each job, independent of its data."""
-
-    client_start_s: Uncertain
-    """From the start of the client to the submission of the first job, once per run."""
-    job_start_s: Uncertain
-    """From submission to the first task's container: the start of the ApplicationMaster."""
-    job_end_s: Uncertain
-    """From the end of the last task to the end of the job."""
-    client_end_s: Uncertain
-    """From the end of the last job to the end of the client."""
-    task_cpu_s: Uncertain
-    """CPU of an empty task: its JVM if it has one, set-up and commit."""
-    job_cpu_s: Uncertain
-    """CPU of processes that run as long as a job: the ApplicationMaster, and on Spark each executor's JVM."""
-    io_cpu_s_per_byte: Uncertain
-    """CPU of daemons and kernel for each byte that a task moves through a disk or a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,49 +115,3 @@ class WorkloadProfile:
     """Codec to compressed share of map output."""
     stages: tuple[StageProfile, ...] = ()
     """On an engine with stages: all stages in order; the fields above are their sums. Empty: maps, then reduces."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileSource:
-    """The runs that a profile was learned from."""
-
-    source: str
-    """The source as text."""
-    runs: int
-    clusters: tuple[str, ...] = ()
-    layouts: tuple[str, ...] = ()
-    workers_min: int = 0
-    workers_max: int = 0
-    lab_scale: float | None = None
-    date: str = ""
-    excluded: int = 0
-    """Valid measured runs that were excluded: unknown data size, or no tasks."""
-
-
-@dataclass(frozen=True, slots=True)
-class CostProfile:
-    """Costs of an engine and its workloads on one kind of machine."""
-
-    name: str
-    engine: str
-    cpu_model: str
-    """Processor on which CPU seconds were measured; empty if unknown."""
-    machine_cores: int | None
-    """In a lab: cores of the machine that all nodes share; None on real hosts."""
-    costs: EngineCosts
-    workloads: Mapping[str, WorkloadProfile]
-    learned: ProfileSource
-    background_cores: float = 0.0
-    """In a lab: cores used by the master, by disk emulation and by the machine itself."""
-    other_engines: tuple[CostProfile, ...] = ()
-    """Profiles of other engines, stored together with this profile."""
-
-    def of_engine(self, name: str) -> CostProfile:
-        """Return the profile of the engine ``name``; this profile if there is none."""
-        return next((profile for profile in (self, *self.other_engines) if profile.engine == name), self)
-
-    def together_with(self, others: Sequence[CostProfile]) -> CostProfile:
-        """Return this profile with those of other engines added."""
-        return replace(
-            self, other_engines=(*self.other_engines, *(other for other in others if other.engine != self.engine))
-        )
