@@ -270,7 +270,7 @@ def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES_YAML)
     text = invoke("cost", "--years", "3", "--details", "--prices", prices, "--repository", root).stdout
-    assert "Read the ratios between layouts" in text
+    assert "Read the ratios." in text
     assert "Jobs in 3 years" in text
     answer = json.loads(invoke("cost", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
     assert answer["years"] == 5

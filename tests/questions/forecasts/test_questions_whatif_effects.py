@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 
 import pytest
 
+from assay.questions.costs.job_cost import LAB_NOTE
+from assay.text import money
 from simulator_support import EXAMPLE, command_result, measured_repository, needs_simulator, whatif_answers
 
 
@@ -54,7 +57,10 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     [missing] = whatif_answers(measured, *asked, *changes)
     assert {part["name"]: part["count"] for part in missing["missing_prices"]} == {"network per node": 13, "worker": 9}
     text = command_result("whatif", *asked, *changes, "--repository", str(measured)).output
-    assert "The price book lacks the price of: 13 × network per node and 9 × worker." in text
+    parts = "network per node (13 nodes, 12 of them workers) and worker (9 more)"
+    assert f"The price book lacks the price of: {parts}." in text
+    hint = text.split("State each: ")[1].splitlines()[0].replace("AMOUNT", "500")
+    assert command_result("whatif", *asked, *changes, *shlex.split(hint), "--repository", str(measured)).exit_code == 0
     stated = ("--price", "worker=6000", "--price", "network per node=400")
     [priced] = whatif_answers(measured, *asked, *changes, *stated)
     added_per_h = (9 * 6000 + 13 * 400) / 3 / 8760  # bought for three years, as the book's items
@@ -63,6 +69,14 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     assert priced["cost_low"] < priced["cost_after"] < priced["cost_high"]
     text = command_result("whatif", *asked, *changes, *stated, "--repository", str(measured)).output
     assert "per hour instead of $1.43" in text
+    cost = priced["cost"]
+    assert cost["ratio"] == pytest.approx(priced["cost_after"] / priced["cost_before"])
+    assert cost["low"] == pytest.approx(priced["cost_low"] / priced["cost_before"])
+    assert cost["verdict"] in text
+    years = money(priced["per_h_after"] * 3 * 8760, "USD")
+    assert f"{years} over 3 years instead of $37,561" in text
+    assert LAB_NOTE in text
+    assert f"{cost['ratio']:.2f}× ({cost['low']:.2f} to {cost['high']:.2f})" in text, "the table of changes has it"
     unknown = command_result("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))
     assert "has no price 'switch'" in str(unknown.exception or unknown.output)
     assert "network per node" in str(getattr(unknown.exception, "hint", unknown.output))

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from assay.questions.forecasts.whatif.whatif_answer import WhatIf, WhatIfAnswer
-from assay.questions.forecasts.whatif.whatif_sentences import caveat_of, sentence_of
+from assay.questions.costs.job_cost import LAB_NOTE
+from assay.questions.decisions.decision import CostVerdict
+from assay.questions.forecasts.whatif.whatif_answer import CostChange, WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
+from assay.questions.forecasts.whatif.whatif_sentences import caveat_of, money_sentence, sentence_of
+from assay.specs.prices import load_prices
+from simulator_support import EXAMPLE
 
 
 def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
@@ -22,6 +27,8 @@ def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
         "ratio_low": low,
         "ratio_high": high,
         "credits": (),
+        "extrapolation": 1.0,
+        "extrapolated": "",
     }
     return WhatIf(**values)
 
@@ -68,8 +75,47 @@ def test_the_sentence_names_each_difference_and_counts_the_rest(answers: list[Wh
     assert sentence_of(answers) == text
 
 
+def test_an_extrapolation_is_the_first_sentence() -> None:
+    far = replace(FASTER, extrapolation=4.0, extrapolated="workers")
+    first = "Extrapolated: workers by a factor of 4 beyond the learned runs. With 12 workers, "
+    assert sentence_of([SAME, far]).startswith(first)
+    assert sentence_of([SAME, FASTER]).startswith("With 12 workers, ")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "text"),
+    [
+        (1.1, 1.4, CostVerdict.DEARER, "A run costs more: 1.20× the measured cost"),
+        (0.5, 0.9, CostVerdict.CHEAPER, "A run costs less: 0.67× the measured cost"),
+        (0.9, 1.4, CostVerdict.NOT_DISTINGUISHABLE, "No difference in the cost of a run is shown: 1.12×"),
+    ],
+)
+def test_the_money_begins_with_the_verdict_on_the_cost_of_a_run(
+    low: float, high: float, verdict: CostVerdict, text: str
+) -> None:
+    cost = CostChange.of((low * high) ** 0.5 if low > 1 or high > 1 else 0.67, low, high)
+    assert cost.verdict is verdict
+    costs: dict[str, Any] = {
+        "per_h_before": 1.0,
+        "per_h_after": 2.0,
+        "cost_before": 0.5,
+        "cost_after": 0.6,
+        "currency": "USD",
+    }
+    priced = replace(FASTER, cost=cost, missing_prices=(), **costs)
+    prices = WhatIfPrices(load_prices(EXAMPLE.parent / "prices.yaml"), {})
+    money = money_sentence([priced], prices)
+    assert money.startswith(text.replace("1.20", f"{cost.ratio:.2f}"))
+    assert f"(90 % interval {low:.2f} to {high:.2f}), $0.60 instead of $0.50." in money
+    assert "$52,560 over 3 years instead of $26,280, used or idle." in money
+    assert LAB_NOTE not in money
+    assert money_sentence([replace(priced, lab_scale=0.05)], prices).endswith(LAB_NOTE)
+    mean = money_sentence([priced, replace(priced, cost=None)], prices)
+    assert "The measured cluster has no price" in mean
+
+
 def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts() -> None:
-    hosts = "For times on hosts, measure there (assay run); assay recommend estimates them without runs."
+    hosts = "For times on hosts, measure there."
     lab = (
         "The runs are of a lab at 1/20: the speedups are those of the described cluster, the seconds are those of the "
         "lab."

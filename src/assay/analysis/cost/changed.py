@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from assay.analysis.cost.parts import Counts
 from assay.analysis.cost.prices import bill_of_materials, covered_parts
 from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Device, Layout, LineItem, PriceBook
+from assay.text import plural
 
 _WHOLE_CLUSTER = ("cluster", "device-set")
 """Units that are paid once, for any number of workers."""
@@ -41,6 +42,8 @@ class MissingPrice:
     """What one price is for: ``worker``, ``network per node``."""
     count: int
     """Number of these parts that the change adds; negative for removed parts."""
+    count_text: str
+    """The number in words: ``9 more``, ``13 nodes, 12 of them workers``."""
     reason: str
     """What the book prices instead."""
     price: float | None = None
@@ -78,6 +81,16 @@ def missing_prices_of(book: PriceBook, before: PricedCluster, after: PricedClust
     return tuple(part for part in parts if part is not None)
 
 
+def network_price(cluster: Cluster, reason: str) -> MissingPrice:
+    """Return that the price of the network is missing, for each node."""
+    nodes = len(cluster.nodes)
+    return MissingPrice(NETWORK_PART, nodes, f"{plural(nodes, 'node')}, {len(cluster.workers)} of them workers", reason)
+
+
+def _added(count: int) -> str:
+    return f"{abs(count)} {'more' if count >= 0 else 'fewer'}"
+
+
 def prices_new_types(book: PriceBook, before: PricedCluster, after: PricedCluster) -> bool:
     """Return whether the workers have types that ``before`` lacks, and ``book`` names each of them.
 
@@ -98,7 +111,7 @@ def _other_machine(before: Cluster, after: Cluster) -> MissingPrice | None:
         ):
             reason = f"prices the described nodes of type {kind.name}, not nodes with other processors or memory"
             count = sum(node.type.name == kind.name for node in after.nodes)
-            return MissingPrice(f"upgrade of a {kind.name}", count, reason)
+            return MissingPrice(f"upgrade of a {kind.name}", count, plural(count, "node"), reason)
     return None
 
 
@@ -119,7 +132,7 @@ def _other_network(items: list[LineItem], before: PricedCluster, after: PricedCl
             f"prices the described network, not {after.network}: add an item with when: "
             f"{{{NETWORK_FACTOR}: [{after.network}]}}"
         )
-    return MissingPrice(NETWORK_PART, len(after.cluster.nodes), reason)
+    return network_price(after.cluster, reason)
 
 
 def _other_size(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
@@ -135,7 +148,8 @@ def _other_size(items: list[LineItem], before: PricedCluster, after: PricedClust
     names = ", ".join(item.name for item in whole)
     workers = len(after.cluster.workers)
     reason = f"prices a whole cluster ({names}), not one with {workers} workers: {_BY_PART}"
-    return MissingPrice("worker", workers - len(before.cluster.workers), reason)
+    added = workers - len(before.cluster.workers)
+    return MissingPrice("worker", added, _added(added), reason)
 
 
 def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCluster) -> MissingPrice | None:
@@ -149,12 +163,14 @@ def _other_devices(items: list[LineItem], before: PricedCluster, after: PricedCl
             kind, described = str(device.kind), known.get((node.type.name, device.name))
             if described is None and not singly & {kind, "devices"}:
                 reason = f"has no price for one more {kind} device: {_BY_PART}"
-                return MissingPrice(f"{kind} device", _device_count(after, kind) - _device_count(before, kind), reason)
+                added = _device_count(after, kind) - _device_count(before, kind)
+                return MissingPrice(f"{kind} device", added, _added(added), reason)
             if described is None or described == device:
                 continue
             if _without_capacity(described) != _without_capacity(device) or not by_capacity & {kind, "devices"}:
                 reason = f"prices the described {kind} devices, not devices with other figures"
-                return MissingPrice(f"upgrade of an {kind} device", _device_count(after, kind), reason)
+                count = _device_count(after, kind)
+                return MissingPrice(f"upgrade of an {kind} device", count, plural(count, "device"), reason)
     return None
 
 

@@ -40,8 +40,7 @@ def whatif_chapter(answer: WhatIfAnswer | None) -> Chapter | None:
     if answer.runs_without_plan:
         omitted = language.plural(answer.runs_without_plan, "measured run")
         notes |= {f"{omitted} omitted: no plan or cluster file is stored": None}
-    sentence = " ".join(filter(None, (answer.sentence, answer.money, answer.caveat)))
-    blocks: list[Block] = [Paragraph((sentence,))]
+    blocks: list[Block] = [Paragraph((text,)) for text in (answer.sentence, answer.money, answer.caveat) if text]
     if effects := effects_table(answer.effects):
         blocks.append(table(effects.headers, effects.rows, effects.title))
     blocks += [first, *shortened(full, "what-if")]

@@ -29,7 +29,7 @@ from assay.text import workload_title
 _Timed = tuple[LevelSummary, Run]
 LAB_NOTE = (
     "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs "
-    "are not. Read the ratios between layouts."
+    "are not. Read the ratios."
 )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.run_profile.limits.loads import DISKS, Resource
 from assay.analysis.run_profile.limits.run_limits import Limits, limits_of
-from assay.analysis.run_profile.tables.limits_tables import limit_sentence
+from assay.analysis.run_profile.tables.limits_tables import LIMIT_TITLES, limit_sentence
 from assay.analysis.statistics import RunTable
 from assay.foundation.units import format_percent
 from assay.model import Origin, Run, RunStatus
@@ -18,7 +18,7 @@ from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.runs.complete_run import with_jobs
 from assay.questions.runs.runs import in_order_of_start, level_at
 from assay.store import Repository
-from assay.text import capitalised, joined, workload_title
+from assay.text import NO_VALUE, capitalised, joined, workload_title
 
 RUNS_PER_WORKLOAD_MAX = 3
 """Maximum number of runs that are read for each workload on each kind of storage (the newest)."""
@@ -101,27 +101,47 @@ def workload_limits(repository: Repository, table: RunTable) -> WorkloadLimits:
         if key in chosen or len(chosen) < WORKLOADS_MAX:
             chosen.setdefault(key, []).append(position)
     rows = []
-    for (kind, workload), newest in sorted(chosen.items()):
-        times = _LimitTimes()
+    for (kind, _), newest in sorted(chosen.items()):
         runs = repository.runs_at(table, newest[:RUNS_PER_WORKLOAD_MAX])
-        for run in runs:
-            if (limits := _limits(repository, run)) is not None:
-                times.add(limits)
-        if not times.mains:
-            continue
-        limit, time_s = max(times.by_limit.items(), key=lambda entry: entry[1])
-        rows.append(
-            WorkloadLimit(
-                storage=kind,
-                workload=workload,
-                limit=limit,
-                time_share=time_s / times.duration_s,
-                runs=len(times.mains),
-                runs_with_limit=times.mains.count(limit),
-                in_lab=any(run.lab_scale is not None for run in runs),
-            )
-        )
+        if (limit := _limit_of(repository, runs, kind)) is not None:
+            rows.append(limit)
     return WorkloadLimits(limits_sentence(rows), tuple(rows), sum(row.runs for row in rows), len(positions))
+
+
+def limit_of_runs(repository: Repository, runs: Sequence[Run]) -> WorkloadLimit | None:
+    """Return what limited runs of one configuration, oldest first, from the traces of the newest; None without any."""
+    traced = repository.traced_runs()
+    newest = [run for run in runs if run.run_id in traced][-RUNS_PER_WORKLOAD_MAX:]
+    return _limit_of(repository, newest, "")
+
+
+def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> WorkloadLimit | None:
+    """Return what limited these runs of one workload; None if no limit is known."""
+    times = _LimitTimes()
+    for run in runs:
+        if (limits := _limits(repository, run)) is not None:
+            times.add(limits)
+    if not times.mains:
+        return None
+    limit, time_s = max(times.by_limit.items(), key=lambda entry: entry[1])
+    return WorkloadLimit(
+        storage=storage,
+        workload=runs[0].workload,
+        limit=limit,
+        time_share=time_s / times.duration_s,
+        runs=len(times.mains),
+        runs_with_limit=times.mains.count(limit),
+        in_lab=any(run.lab_scale is not None for run in runs),
+    )
+
+
+def limit_text(limit: WorkloadLimit | None) -> str:
+    """Return the measured limit of a configuration: ``CPU, 43 % of the time``, ``no clear limit``, or a dash."""
+    if limit is None:
+        return NO_VALUE
+    if limit.runs_with_limit < limit.runs:
+        return "no clear limit"
+    return f"{LIMIT_TITLES[limit.limit]}, {format_percent(limit.time_share)} of the time"
 
 
 def _traced_positions(repository: Repository, table: RunTable) -> Iterator[int]:

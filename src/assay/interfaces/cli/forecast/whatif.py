@@ -115,18 +115,20 @@ def _price_hint(answer: WhatIfAnswer) -> str:
 
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
-    from assay.text import data_text, interval_s, money, plural, seconds, workload_title
+    from assay.questions.runs.workload_limits import limit_text
+    from assay.text import NO_VALUE, data_text, interval_s, money, plural, seconds, workload_title
 
     click.secho(answer.sentence, bold=True)
-    _show_effects(answer)
     if answer.money:
         click.echo(answer.money + _price_hint(answer))
+    _show_effects(answer)
     if answer.caveat:
-        click.echo(answer.caveat)
+        click.echo(f"{answer.caveat} Estimate them without runs: assay recommend --help")
     answers = answer.configurations
     priced = any(cost is not None for row in answers for cost in (row.cost_before, row.cost_after))
     headers = ["Workload", "Data", "Measured on", "Runs", "Measured (s)", "Simulated (s)", "90 % of runs (s)"]
-    headers += ["Speedup", "Limit before", "Limit after", *(["Cost before", "Cost after"] if priced else [])]
+    headers += ["Speedup", "Limit (measured)", "Limit (simulated)"]
+    headers += ["Cost before", "Cost after", "Cost ratio"] if priced else []
     rows = []
     for row in answers:
         cells = [
@@ -138,11 +140,13 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
             seconds(row.simulated_s),
             interval_s(row.low_s, row.high_s),
             f"{row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f})",
-            limit_title(row.limit_before),
+            limit_text(row.measured_limit),
             limit_title(row.limit_after),
         ]
         if priced:
+            cost = row.cost
             cells += [money(row.cost_before, row.currency), money(row.cost_after, row.currency)]
+            cells += [NO_VALUE if cost is None else f"{cost.ratio:.2f} ({cost.low:.2f} to {cost.high:.2f})"]
         rows.append(cells)
     print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
     for refused in answer.refused:

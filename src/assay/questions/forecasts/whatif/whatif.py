@@ -25,7 +25,7 @@ from assay.analysis.statistics import RunTable
 from assay.estimation.simulator.credits import typical_use
 from assay.estimation.simulator.draws import REPETITION_SIGMA, draws
 from assay.estimation.simulator.error_model import Z90, Correction, DrawCovariance, correction
-from assay.estimation.simulator.extrapolation import extrapolation_error, times_beyond
+from assay.estimation.simulator.extrapolation import WITHIN_RANGE_FACTOR_MAX, extrapolation_error, times_beyond
 from assay.estimation.simulator.process import SimulationResult, simulate
 from assay.estimation.simulator.scenario import Scenario, SimulationRequest, request_of, scenario_of, shares_of
 from assay.estimation.simulator.scenario_document import ScenarioDocument
@@ -40,7 +40,7 @@ from assay.questions.forecasts.measured import Measured, fitting_examples, is_ta
 from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
 from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
 from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, RefusedChange, WhatIf, WhatIfAnswer
-from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices, costs_of
+from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices, cost_change, costs_of
 from assay.questions.forecasts.whatif.whatif_sentences import (
     caveat_of,
     effect_of,
@@ -49,6 +49,7 @@ from assay.questions.forecasts.whatif.whatif_sentences import (
     sentence_of,
 )
 from assay.questions.runs.plans import refuse_another_scale
+from assay.questions.runs.workload_limits import WorkloadLimit, limit_of_runs
 from assay.store import Repository
 from assay.text import joined
 
@@ -88,6 +89,8 @@ class Anchor:
     """The plan of the measured configuration alone."""
     scenario: Scenario
     simulated: tuple[SimulationResult, ...]
+    limit: WorkloadLimit | None = None
+    """What limited the measured runs, from their traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,11 @@ def anchors_of(
         for in_lab in {_in_lab(group.runs[0]) for group in chosen}
     }
     anchors = tuple(
-        anchored(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), ask) for group in chosen
+        replace(
+            anchored(group, profiles[_in_lab(group.runs[0])].of_engine(group.runs[0].engine), ask),
+            limit=limit_of_runs(repository, group.runs),
+        )
+        for group in chosen
     )
     return Anchors(anchors, without_plan)
 
@@ -194,7 +201,7 @@ def answer_of(anchors: Anchors, changes: Sequence[Change], prices: WhatIfPrices 
         sentence=sentence_of(answers),
         caveat=caveat_of(answers),
         money=money_sentence(answers, prices),
-        effects=_effects_of(possible, changes, answers, ask),
+        effects=_effects_of(possible, answers, prices, ask),
         configurations=tuple(answers),
         refused=tuple(refused),
         runs_without_plan=anchors.runs_without_plan,
@@ -212,15 +219,16 @@ def _refuse_unknown_prices(answers: Sequence[WhatIf], prices: WhatIfPrices | Non
 
 
 def _effects_of(
-    anchors: Sequence[Anchor], changes: Sequence[Change], answers: Sequence[WhatIf], ask: Ask
+    anchors: Sequence[Anchor], answers: Sequence[WhatIf], prices: WhatIfPrices | None, ask: Ask
 ) -> tuple[ChangeEffect, ...]:
     """Return the effect of each change alone and of all changes together, over the same configurations."""
+    changes = answers[0].changes
     if len(changes) < 2:
         return ()
     effects = []
-    for change in changes:
+    for change in changes.items():
         try:
-            effects.append(effect_of([answered(anchor, [change], None, ask) for anchor in anchors]))
+            effects.append(effect_of([answered(anchor, [change], prices, ask) for anchor in anchors]))
         except SpecificationError as error:
             effects.append(refused_effect(change, error.message))
     return (*effects, effect_of(answers))
@@ -241,15 +249,29 @@ def _no_measured_run(target: str, where: str | None = None) -> RepositoryError:
     )
 
 
+def _changed_plan(group: Measured, changes: Sequence[Change]) -> Plan:
+    """Return the plan with the changes. Raises SpecificationError if its data does not fit on the devices."""
+    after = altered(group.plan, group.levels, group.workload, changes)
+    if refused := device_space.refusal(after, [only_run(after)]):
+        raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
+    return after
+
+
+def _data_bytes(run: Run, before: Plan, after: Plan) -> int:
+    """Return the data at full scale: the recorded data unless the changes alter it."""
+    planned, changed = (only_run(plan).workload.data_bytes for plan in (before, after))
+    if planned != changed or not run.data_bytes:
+        return changed
+    return round(run.data_bytes / (run.lab_scale or 1.0))
+
+
 def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | None, ask: Ask) -> WhatIf:
     """Return the predicted times of the measured runs with ``changes``.
 
     Raises SpecificationError for a change that is unknown, impossible, or does not fit on the devices.
     """
     group, profile, before = anchor.measured, anchor.profile, anchor.plan
-    after = altered(group.plan, group.levels, group.workload, changes)
-    if refused := device_space.refusal(after, [only_run(after)]):
-        raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
+    after = _changed_plan(group, changes)
     cores = core_speed_uncertainty(group.runs, dict(changes))
     changed = _asked(after, profile, share_of_lab_cpu(before, after))
     scenarios = [anchor.scenario, scenario_of(changed)]
@@ -258,8 +280,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(before, profile), sides[0]), shares_of(changed, sides[1])]
-    spread = stdev(math.log(run.duration_s) for run in group.runs) if len(group.runs) > 1 else REPETITION_SIGMA
-    scatter = max(spread, REPETITION_SIGMA)
+    scatter = _scatter(group.runs)
     mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times))
@@ -272,7 +293,6 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
-    assumptions = (*cores.assumptions, *assumptions, *_same_work(changes))
     costs = costs_of(prices, (before, after), (measured_s, middle_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
@@ -288,6 +308,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         ratio=measured_s / middle_s,
         ratio_low=measured_s / high_s,
         ratio_high=measured_s / low_s,
+        measured_limit=anchor.limit,
         limit_before=_largest(limits[0]),
         limit_after=_largest(limits[1]),
         limits_before=limits[0],
@@ -296,6 +317,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         cost_after=costs.run_after,
         cost_low=costs.run_after and costs.run_after * low_s / middle_s,
         cost_high=costs.run_after and costs.run_after * high_s / middle_s,
+        cost=cost_change(costs, (middle_s, low_s, high_s)),
         per_h_before=costs.per_h_before,
         per_h_after=costs.per_h_after,
         cost_unknown=costs.unknown,
@@ -304,13 +326,26 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         simulated_before_s=median(times[0]),
         miss=miss,
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
-        assumptions=(_UNCHANGED,) if unchanged else assumptions,
-        data_bytes=only_run(after).workload.data_bytes,
+        assumptions=(_UNCHANGED,) if unchanged else (*cores.assumptions, *assumptions, *_same_work(changes)),
+        data_bytes=_data_bytes(group.runs[0], before, after),
         lab_scale=group.runs[0].lab_scale,
         shared_cores=_shared_cores(changed, scenarios[1]),
         extrapolation=1.0 if unchanged else max(1.0, *times_beyond(changed).values()),
+        extrapolated="" if unchanged else _extrapolated(changed),
         credits=typical_use(sides[1], corrected.factor),
     )
+
+
+def _extrapolated(changed: SimulationRequest) -> str:
+    """Return the quantity that is furthest beyond the learned range; empty if the interval is not wider for it."""
+    name, times = max(times_beyond(changed).items(), key=lambda entry: entry[1])
+    return name if times > WITHIN_RANGE_FACTOR_MAX else ""
+
+
+def _scatter(runs: Sequence[Run]) -> float:
+    """Return the standard deviation of the log times of runs, at least that of usual repetitions."""
+    spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else REPETITION_SIGMA
+    return max(spread, REPETITION_SIGMA)
 
 
 def _shared_cores(changed: SimulationRequest, scenario: Scenario) -> float | None:

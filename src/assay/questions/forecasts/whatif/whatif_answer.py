@@ -3,9 +3,30 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from assay.analysis.cost.changed import MissingPrice
 from assay.model.clusters.credits import CreditUse
+from assay.questions.decisions.decision import CostVerdict
+from assay.questions.runs.workload_limits import WorkloadLimit
+
+
+@dataclass(frozen=True, slots=True)
+class CostChange:
+    """Cost of a run with the changes / measured cost, with a 90 % interval from that of the time."""
+
+    ratio: float
+    low: float
+    high: float
+    verdict: CostVerdict
+    """``costs less`` or ``costs more`` if the interval excludes 1."""
+
+    @classmethod
+    def of(cls, ratio: float, low: float, high: float) -> Self:
+        """Return the ratio with its verdict."""
+        if low <= 1 <= high:
+            return cls(ratio, low, high, CostVerdict.NOT_DISTINGUISHABLE)
+        return cls(ratio, low, high, CostVerdict.CHEAPER if ratio < 1 else CostVerdict.DEARER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +52,8 @@ class WhatIf:
     ratio: float
     ratio_low: float
     ratio_high: float
+    measured_limit: WorkloadLimit | None
+    """What limited the measured runs, from their traces; None without traces."""
     limit_before: str
     """Resource that limited the tasks longest, simulated as measured; ``limit_after``: simulated with the changes."""
     limit_after: str
@@ -43,6 +66,8 @@ class WhatIf:
     cost_low: float | None
     """Lower end of the interval of ``cost_after``, from that of the time; ``cost_high``: the upper end."""
     cost_high: float | None
+    cost: CostChange | None
+    """Ratio of ``cost_after`` to ``cost_before``; None if one of them is unknown."""
     per_h_before: float | None
     """Cost of the measured cluster per hour, used or idle; ``per_h_after``: of the cluster as changed."""
     per_h_after: float | None
@@ -65,7 +90,10 @@ class WhatIf:
     """Cores that a lab's workers share in the simulation with the changes, if the changes add or remove cores; else
     None."""
     extrapolation: float
-    """Data or workers as a multiple of the largest that the profile was learned from; 1 within the learned range."""
+    """Data or workers as a multiple of the end of the learned range; 1 within it."""
+    extrapolated: str
+    """The quantity of this multiple: ``data`` or ``workers``; empty up to the multiple from which the interval is wider
+    for it."""
     credits: tuple[CreditUse, ...] = ()
     """Use of the credits of rented workers; ``simulated_s`` includes it."""
 
@@ -107,6 +135,8 @@ class ChangeEffect:
     configurations: int
     shown: int
     """Number of configurations for which a difference is shown: the interval of their speedup excludes 1."""
+    cost: CostChange | None = None
+    """Mean cost ratio of a run over the configurations; None if a cost is unknown."""
     refusal: str = ""
     """Why the change alone is impossible; empty if it is possible."""
 

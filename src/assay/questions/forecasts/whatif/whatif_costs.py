@@ -13,6 +13,7 @@ from assay.analysis.cost.changed import (
     MissingPrice,
     PricedCluster,
     missing_prices_of,
+    network_price,
     prices_new_types,
     reason_of,
 )
@@ -25,6 +26,7 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
 from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
 from assay.questions.costs.changed_prices import changed_book, prices_in
+from assay.questions.forecasts.whatif.whatif_answer import CostChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,15 @@ def parse_prices(texts: Sequence[str]) -> dict[str, float]:
     return prices
 
 
+def cost_change(costs: WhatIfCosts, times_s: tuple[float, float, float]) -> CostChange | None:
+    """Return the cost ratio of a run. ``times_s``: the predicted time, and the ends of its interval."""
+    if costs.run_before is None or costs.run_after is None:
+        return None
+    ratio, time_s = costs.run_after / costs.run_before, times_s[0]
+    low, high = (ratio * end_s / time_s for end_s in times_s[1:])
+    return CostChange.of(ratio, low, high)
+
+
 def costs_of(prices: WhatIfPrices | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]) -> WhatIfCosts:
     """Return the costs before and after the changes, and why one of them is unknown.
 
@@ -100,8 +111,8 @@ def costs_of(prices: WhatIfPrices | None, plans: tuple[Plan, Plan], times_s: tup
     except SpecificationError as error:
         unknown = unknown or error.message
     return WhatIfCosts(
-        per_h_before=_rounded(per_h_before),
-        per_h_after=_rounded(per_h_after),
+        per_h_before=_number(per_h_before),
+        per_h_after=_number(per_h_after),
         run_before=_run_cost(per_h_before, times_s[0]),
         run_after=_run_cost(per_h_after, times_s[1]),
         unknown=unknown,
@@ -125,7 +136,7 @@ def _changed_per_h(
         levels |= {name: before.counts.levels[name] for name in [NETWORK_FACTOR] if name in before.counts.levels}
         same = replace(after, network=before.network, counts=replace(after.counts, levels=levels))
         others = [part for part in missing_prices_of(book, before, same) if part.name != NETWORK_PART]
-        network = MissingPrice(NETWORK_PART, len(after.cluster.nodes), f"does not price the network: {error.message}")
+        network = network_price(after.cluster, f"does not price the network: {error.message}")
         return _per_h(book, same), (network, *others)
 
 
@@ -137,12 +148,12 @@ def _per_h(book: PriceBook, cluster: PricedCluster) -> Decimal:
     return rate.per_h
 
 
-def _rounded(amount: Decimal | None) -> float | None:
-    return None if amount is None else float(amount.quantize(Decimal("1e-6")))
+def _number(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(amount)
 
 
 def _run_cost(per_h: Decimal | None, time_s: float) -> float | None:
-    return None if per_h is None else _rounded(cost_per_run(per_h, time_s))
+    return None if per_h is None else _number(cost_per_run(per_h, time_s))
 
 
 def _without_volumes(book: PriceBook, cluster: PricedCluster) -> str:

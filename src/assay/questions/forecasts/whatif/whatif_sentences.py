@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from assay.execution.planning.plan_files.changed_plan import Change
-from assay.model import Origin
+from assay.model import YEAR_H, Origin
+from assay.questions.costs.job_cost import LAB_NOTE
+from assay.questions.decisions.decision import CostVerdict
 from assay.questions.decisions.sentences.option_words import change_text
-from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, WhatIf
+from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, CostChange, WhatIf
 from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
+from assay.questions.recommendation.request import YEARS
 from assay.text import (
     NO_VALUE,
     TextTable,
@@ -20,7 +23,6 @@ from assay.text import (
     data_text,
     joined,
     money,
-    money_interval,
     scale_text,
     workload_title,
 )
@@ -33,7 +35,17 @@ def sentence_of(answers: Sequence[WhatIf]) -> str:
     """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict."""
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
-    return " ".join([f"With {_changes_of(answers)}, {_effect(answers)}", *_exhausted(answers)])
+    return " ".join(
+        [*_extrapolation(answers), f"With {_changes_of(answers)}, {_effect(answers)}", *_exhausted(answers)]
+    )
+
+
+def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
+    """Return how far the largest extrapolation is beyond the learned range; empty within it."""
+    far = max(answers, key=lambda answer: answer.extrapolation)
+    if not far.extrapolated:
+        return []
+    return [f"Extrapolated: {far.extrapolated} by a factor of {far.extrapolation:.2g} beyond the learned runs."]
 
 
 def effect_of(answers: Sequence[WhatIf]) -> ChangeEffect:
@@ -50,17 +62,18 @@ def effect_of(answers: Sequence[WhatIf]) -> ChangeEffect:
         largest=max(ratios),
         configurations=len(answers),
         shown=sum(answer.is_shown for answer in answers),
+        cost=_cost_of(answers),
     )
 
 
 def refused_effect(change: Change, reason: str) -> ChangeEffect:
     """Return that a change is impossible without the others, with the reason."""
     title = f"{capitalised(change_text(*change))} alone"
-    return ChangeEffect(dict([change]), title, None, None, None, None, None, 0, 0, reason)
+    return ChangeEffect(dict([change]), title, None, None, None, None, None, 0, 0, refusal=reason)
 
 
 def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> str:
-    """Return the cost of the cluster per hour and of a run before and after the changes, or what is missing for it."""
+    """Return whether a run costs less or more with the changes, and the costs of the cluster; or what is missing."""
     changed = [answer for answer in answers if answer.origin != Origin.MEASURED]
     if not changed:
         return ""
@@ -69,24 +82,50 @@ def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> st
     known = [answer for answer in changed if answer.per_h_after is not None]
     if not known:
         return f"The cost of the changed cluster is not known. {_missing_text(changed)}"
-    first = known[0]
-    currency = first.currency
-    cluster = _spread([answer.per_h_after for answer in known], currency)
-    run = _spread([answer.cost_after for answer in known], currency)
-    if first.per_h_before is None or first.cost_before is None:
-        return f"The changed cluster costs {cluster} per hour, and a run {run}. The measured cluster has no price."
-    before = _spread([answer.per_h_before for answer in known], currency)
-    run_before = _spread([answer.cost_before for answer in known], currency)
-    stated = "".join(
-        f" Stated: {part.count} × {part.name} for {money(part.price, currency)} each." for part in first.missing_prices
-    )
-    within = ""
-    if len(known) == 1 and first.cost_low is not None and first.cost_high is not None:
-        within = f" (90 % interval {money_interval(first.cost_low, first.cost_high, currency)})"
-    return (
-        f"The changed cluster costs {cluster} per hour instead of {before}, and a run {run}{within} instead of "
-        f"{run_before}.{stated}"
-    )
+    stated = [
+        f"Stated: {money(part.price, known[0].currency)} for each {part.name} ({part.count_text})."
+        for part in known[0].missing_prices
+    ]
+    note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in known) else []
+    return " ".join([_run_cost_text(known), _cluster_cost_text(known), *stated, *note])
+
+
+def _run_cost_text(answers: Sequence[WhatIf]) -> str:
+    """Return the cost of a run relative to the measured cost, with its verdict, and the amounts."""
+    currency = answers[0].currency
+    after = _spread([answer.cost_after for answer in answers], currency)
+    change = _cost_of(answers)
+    if change is None:
+        return f"A run costs {after}. The measured cluster has no price."
+    before = _spread([answer.cost_before for answer in answers], currency)
+    mean = "" if len(answers) == 1 else f", mean of {len(answers)} configurations"
+    ratio = f"{change.ratio:.2f}× the measured cost (90 % interval {change.low:.2f} to {change.high:.2f}{mean})"
+    amounts = f"{after} instead of {before}"
+    if change.verdict is CostVerdict.NOT_DISTINGUISHABLE:
+        return f"No difference in the cost of a run is shown: {ratio}, {amounts}."
+    return f"A run {change.verdict}: {ratio}, {amounts}."
+
+
+def _cluster_cost_text(answers: Sequence[WhatIf]) -> str:
+    """Return the cost of the cluster per hour and over years, before and after the changes."""
+    currency, first = answers[0].currency, answers[0]
+    per_h = [answer.per_h_after for answer in answers if answer.per_h_after is not None]
+    text = f"The changed cluster costs {_spread(per_h, currency)} per hour"
+    years = f"{_spread([amount * YEARS * YEAR_H for amount in per_h], currency)} over {YEARS:g} years"
+    if first.per_h_before is None:
+        return f"{text}, which is {years}, used or idle."
+    before = [answer.per_h_before for answer in answers if answer.per_h_before is not None]
+    years_before = _spread([amount * YEARS * YEAR_H for amount in before], currency)
+    return f"{text} instead of {_spread(before, currency)}: {years} instead of {years_before}, used or idle."
+
+
+def _cost_of(answers: Sequence[WhatIf]) -> CostChange | None:
+    """Return the mean cost ratio of a run; None if one is unknown."""
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    if not costs or len(costs) < len(answers):
+        return None
+    ratios, lows, highs = zip(*((cost.ratio, cost.low, cost.high) for cost in costs), strict=True)
+    return CostChange.of(_mean(ratios), _mean(lows), _mean(highs))
 
 
 def _missing_text(answers: Sequence[WhatIf]) -> str:
@@ -94,7 +133,7 @@ def _missing_text(answers: Sequence[WhatIf]) -> str:
     parts = {part.name: part for answer in answers for part in answer.missing_prices if part.price is None}
     if not parts:
         return f"{capitalised(next(answer.cost_unknown for answer in answers))}."
-    names = joined([f"{part.count} × {name}" for name, part in parts.items()])
+    names = joined([f"{name} ({part.count_text})" for name, part in parts.items()])
     return f"The price book lacks the price of: {names}."
 
 
@@ -109,18 +148,29 @@ def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:
     """Return the speedup of each change with its interval, its range, and where a difference is shown."""
     count = effects[-1].configurations if effects else 0
     rows = []
+    priced = any(effect.cost is not None for effect in effects)
     for effect in effects:
+        costs = [_cost_cell(effect)] if priced else []
         if effect.ratio is None:
-            rows.append((effect.title, f"not possible: {effect.refusal}", NO_VALUE, NO_VALUE))
+            rows.append((effect.title, f"not possible: {effect.refusal}", NO_VALUE, NO_VALUE, *costs))
             continue
         speedup = f"{effect.ratio:.2f}× ({effect.ratio_low:.2f} to {effect.ratio_high:.2f})"
         extremes = f"{effect.smallest:.2f}× to {effect.largest:.2f}×"
-        rows.append((effect.title, speedup, extremes, f"{effect.shown or 'none'} of {count}"))
+        rows.append((effect.title, speedup, extremes, f"{effect.shown or 'none'} of {count}", *costs))
     return TextTable(
         f"Speedup of each change{'' if count == 1 else f', mean of {count} configurations'} (simulated)",
-        ("Change", "Speedup (90 % interval)", "Lowest to highest", "Difference shown for"),
+        (
+            *("Change", "Speedup (90 % interval)", "Lowest to highest", "Difference shown for"),
+            *(["Cost of a run (90 % interval)"] if priced else []),
+        ),
         tuple(rows),
     )
+
+
+def _cost_cell(effect: ChangeEffect) -> str:
+    """Return the cost of a run relative to the measured cost: ``1.43× (0.92 to 2.10)``."""
+    cost = effect.cost
+    return NO_VALUE if cost is None else f"{cost.ratio:.2f}× ({cost.low:.2f} to {cost.high:.2f})"
 
 
 def _mean(ratios: Sequence[float]) -> float:
@@ -142,8 +192,7 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
     cpu = "" if cores is None else f" Each worker keeps its share of the CPU ({cores:.2g} cores in total)."
     return (
         f"The runs are of a lab at {scale_text(lab_scale)}: the speedups are those of the described cluster, the "
-        f"seconds are those of the lab.{cpu} For times on hosts, measure there (assay run); "
-        "assay recommend estimates them without runs."
+        f"seconds are those of the lab.{cpu} For times on hosts, measure there."
     )
 
 

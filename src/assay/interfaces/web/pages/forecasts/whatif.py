@@ -31,6 +31,7 @@ from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
 from assay.questions.forecasts.whatif.whatif_sentences import effects_table
+from assay.questions.runs.workload_limits import limit_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _FIELD_CHARACTERS_MAX = 300
@@ -58,6 +59,7 @@ _NOTHING: dict[str, Any] = {
     "missing_prices": (),
     "answer": None,
     "effects": None,
+    "limit_text": limit_text,
     "others_follow": False,
     "shown": None,
     "changes": (),
@@ -180,10 +182,10 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
         raise SpecificationError(refused.reason, where=refused.configuration, hint=refused.remedy)
-    values["extrapolated"] = bar_of_multiple(row.extrapolation, "data and workers")
+    values["extrapolated"] = bar_of_multiple(row.extrapolation, row.extrapolated or "data and workers")
     then = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
     values["cost_chart"] = moved(TimeCostPoint("measured", row.measured_s, row.cost_before), then, row.currency)
-    sides = (("as measured", row.limits_before), ("then", row.limits_after))
+    sides = (("simulated as measured", row.limits_before), ("simulated with changes", row.limits_after))
     values["limits"] = limit_bars(sides if values["changed"] else sides[:1])
 
 
