@@ -157,7 +157,8 @@ def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
         assert "no trace" in text
     else:
         assert "Not measured: no run has a trace" in card.inner_text()
-        followed(page, page.get_by_role("link", name="Choose a run").click, r"/runs$")
+        followed(page, card.get_by_role("link", name="Plan runs").click, r"/plan$")
+        page.goto(f"{site.url}/runs")
     wordcount = "a[href^='/runs/']" if site.name == "aloja" else "tr:has-text('WordCount') a[href^='/runs/']"
     text = followed(page, page.locator(f"table.runs {wordcount}").first.click, r"/runs/[0-9a-f-]{36}")
     if site.name == "demo":

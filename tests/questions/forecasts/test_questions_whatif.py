@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from assay.specs.document import document_of
 from assay.store import Repository
 from assay.text.titles import data_text, workload_title
 from benchmark_support import benchmark
-from builders import build_repository
+from builders import build_repository, make_run
 from paths import EXAMPLES
 from simulator_support import EXAMPLE, TIMES_S, command_result, measured_repository, needs_simulator, whatif_answers
 
@@ -205,7 +206,7 @@ def test_imported_runs_name_the_example_cluster_that_fits(tmp_path: Path) -> Non
     assert command_result("import", str(source), "--repository", str(tmp_path / "bsc")).exit_code == 0
     refused = command_result("whatif", "--set", "layout=SS2", "--repository", str(tmp_path / "bsc"))
     assert isinstance(refused.exception, RepositoryError)
-    [path] = re.findall(r"--cluster (\S+) fits", refused.exception.hint or "")
+    [path] = re.findall(r"add --cluster (\S+): it has", refused.exception.hint or "")
     given = ("--set", "layout=SS2", "--where", "layout=HD5", "--repository", str(tmp_path / "bsc"), "--cluster", path)
     assert command_result("whatif", *given).exit_code == 0
 
@@ -454,3 +455,29 @@ def test_the_benchmark_of_what_if_compares_answers_with_known_truths() -> None:
     assert replace(judged, ratio=0.9).wrong
     assert replace(judged, truth_s=estimate.simulated_s).holds
     assert not replace(judged, truth_s=estimate.high_s * 1.01).holds
+
+
+def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_possible(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    for number in range(24):
+        levels = {
+            "layout": ("HDD", "SSD")[number % 2],
+            "network": ("ETH", "IB")[number // 2 % 2],
+            "maps": str(number // 4),
+        }
+        run = make_run(number, levels=levels, duration_s=100.0 + number, data_bytes=None)
+        repository.publish(replace(run, plan="", campaign_id="imported"))
+    refused = command_result(
+        "whatif", "--set", "nic=25GbE", "--set", "workers=12", "--repository", str(repository.root)
+    )
+    error = refused.exception
+    assert isinstance(error, RepositoryError)
+    assert error.message.endswith("they lack a cluster file with their nodes and disks and the size of their data")
+    hint = error.hint or ""
+    assert "25 GbE per node: the measured levels are Ethernet and InfiniBand." in hint
+    assert "12 workers: these runs have no factor for it." in hint
+    commands = [shlex.split(line)[1:] for line in hint.splitlines() if line.strip().startswith("assay ")]
+    assert [command[0] for command in commands] == ["predict", "recommend", "discover"]
+    for command in commands:
+        more = ("--simulations", "4") if command[0] == "recommend" else ()
+        assert command_result(*command, *more).exit_code == 0, command

@@ -84,7 +84,10 @@ def measuring_plan(
     try:
         base = replace(newest_plan(repository, planned.cluster or None), cluster_file=cluster_file)
     except SpecificationError as error:
-        hint = "`assay discover HOST…` writes the file of your cluster; the page Plan runs writes a plan for it"
+        hint = (
+            "`assay discover HOST…` writes the file of your cluster; the page Plan runs of `assay serve` writes a plan "
+            "for it"
+        )
         raise SpecificationError(error.message, where=f"question {question.name}", hint=hint) from error
     same = {WORKLOAD: planned.workload}
     if planned.layout and question.plan_factor != LAYOUT_FACTOR:

@@ -117,5 +117,10 @@ def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, 
     names = [f"cluster: {run.cluster}\n" for run in runs]
     fitting = fitting_clusters(repository, runs, texts)
     ordered = sorted(fitting, key=lambda path: not any(name in texts[path] for name in names))
+    return tuple(from_here(Path(path)) for path in ordered)
+
+
+def from_here(path: Path) -> str:
+    """Return a path relative to the current folder if it is below it."""
     here = Path.cwd()
-    return tuple(str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path for path in ordered)
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -52,7 +52,7 @@ MEAN_UNDECIDED = "depends on storage, mean not confirmed"
 """Confidence where the effects by storage class differ, and the headline has no verdict on the mean over them."""
 WRITE_PLAN = (
     "The cluster file of these runs is missing: assay discover HOST… writes the file of your cluster, and the page "
-    "Plan runs writes the plan."
+    "Plan runs of assay serve writes the plan."
 )
 """The next step where no stored plan can be changed."""
 _JOINED = (

@@ -36,9 +36,10 @@ from assay.foundation.units import format_percent
 from assay.model import CONTAINERS, CostProfile, Origin, Plan, Run
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.forecasts.learning import RUNS_MAX, profile_of
-from assay.questions.forecasts.measured import Measured, fitting_examples, is_target, measured_of, measured_runs
+from assay.questions.forecasts.measured import Measured, is_target, measured_of, measured_runs
 from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
 from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
+from assay.questions.forecasts.whatif.simulation_obstacle import hint_of, simulation_obstacle
 from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, RefusedChange, WhatIf, WhatIfAnswer
 from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices, cost_change, costs_of
 from assay.questions.forecasts.whatif.whatif_sentences import (
@@ -139,11 +140,8 @@ def anchors_of(
     groups, without_plan = measured_of(repository, runs, question.cluster)
     chosen = [group for group in groups if group.has_target(question.target)]
     if not chosen:
-        raise RepositoryError(
-            "the run has no stored cluster file, so it can't be simulated; tables of runs contain none",
-            where=f"run {targets[0].run_id[:13]}",
-            hint=_cluster_hint(repository, targets),
-        )
+        why = simulation_obstacle(repository, table, targets, question.changes)
+        raise RepositoryError(why.sentence, where=str(repository.root), hint=hint_of(repository, why))
     for group in chosen if question.cluster else ():
         refuse_another_scale(group.plan.cluster, group.runs[0])
     profiles = {
@@ -164,17 +162,6 @@ def _profile_of_all(repository: Repository, table: RunTable, in_lab: bool) -> Co
     """Return the profile of the newest measured runs of labs, or of hosts: they can't be learned from together."""
     runs = [run for run in measured_runs(repository, table) if _in_lab(run) is in_lab]
     return profile_of(repository, runs[-RUNS_MAX:], ALL_RUNS)
-
-
-def _cluster_hint(repository: Repository, runs: Sequence[Run]) -> str:
-    """Return how to give the cluster file of runs without one: an example that fits, if there is one."""
-    fitting = fitting_examples(repository, runs)
-    if fitting:
-        return f"--cluster {fitting[0]} fits: it has the scale, disks and network of these runs"
-    return (
-        "describe the measured cluster in a file and give it with --cluster FILE: no example has the scale, disks and "
-        "network of these runs; `assay predict` needs no file, but 20 runs"
-    )
 
 
 def _in_lab(run: Run) -> bool:

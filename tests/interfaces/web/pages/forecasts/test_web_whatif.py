@@ -254,11 +254,14 @@ def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> Non
         network, faster = ("IB", 20.0) if number % 2 else ("ETH", 0.0)
         run = make_run(number, levels={"layout": "HD2", "network": network}, duration_s=100.0 + number // 2 - faster)
         repository.publish(replace(run, plan="", campaign_id="imported"))
-    text = client_of(tmp_path / "r").get("/whatif").text
-    assert "The plan files of these runs are not in this repository." in text
+    text = client_of(tmp_path / "r").get("/whatif", params={"nic": "25", "workers.count": "12"}).text
+    assert "These runs can&#39;t be simulated: they lack a cluster file with their nodes and disks" in text
+    assert "25 Gbit/s per node: the measured levels are Ethernet and InfiniBand." in text
+    assert "12 workers: these runs have no factor for it." in text
     assert "Faster network? InfiniBand is" in text
     assert "How many nodes? Not measured" in text
-    assert 'href="/predict"' in text
+    assert 'href="/recommend"' in text
+    assert 'href="/plan"' in text
 
 
 @needs_simulator

@@ -27,7 +27,9 @@ from assay.model import PriceBook
 from assay.questions.costs.changed_prices import prices_in
 from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
+from assay.questions.forecasts.measured import measured_runs
 from assay.questions.forecasts.prediction import can_learn
+from assay.questions.forecasts.whatif.simulation_obstacle import simulation_obstacle
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
 from assay.questions.forecasts.whatif.whatif_sentences import effects_table
@@ -49,6 +51,7 @@ _NOTHING: dict[str, Any] = {
     "cluster": "",
     "clusters": (),
     "measured": (),
+    "obstacle": None,
     "run": None,
     "controls": (),
     "groups": GROUPS,
@@ -140,14 +143,30 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
         values["runs"] = runs = api_whatif.cached_choices(context, page_state.cluster)
         values["cluster"] = page_state.cluster
         if not runs:
-            clusters = api_whatif.cached_clusters(context)
-            return {**values, "measured": _measured_effects(context), "clusters": clusters, "changes": pairs}
+            return {**values, **_not_simulated(context, page_state), "changes": pairs}
         if page_state.run_id and not any(choice.run_id.startswith(page_state.run_id) for choice in runs):
             raise SpecificationError(f"no run {page_state.run_id[:40]!r} can be asked about here", where="run")
         _fill(context, values, page_state)
     except AssayError as error:
         values["problem"] = error
     return values
+
+
+def _not_simulated(context: Context, page_state: _Asked) -> dict[str, Any]:
+    """Return why no run can be simulated, the cluster files that fit, and what the runs show instead."""
+    table, repository = context.store.table(), context.store.repository
+    runs = measured_runs(repository, table) if len(table) else []
+    if not runs:
+        return {}
+    changes = [
+        (name, f"{value}Gbit/s" if name == "nic" and _BARE.fullmatch(value) else value)
+        for name, value in page_state.values.items()
+    ]
+    return {
+        "obstacle": simulation_obstacle(repository, table, runs, changes),
+        "measured": _measured_effects(context),
+        "clusters": api_whatif.cached_clusters(context),
+    }
 
 
 def _measured_effects(context: Context) -> tuple[QuestionView, ...]:
