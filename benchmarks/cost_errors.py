@@ -1,9 +1,9 @@
-"""How often statements about the cheapest option are wrong, on repositories with a known truth.
+"""Measure how often statements about the cheapest option are wrong, on repositories with a known truth.
 
     python benchmarks/cost_errors.py --repositories 500
 
 Four layouts have price × time within a stated distance of each other; times scatter by 5 % (lognormal), in one kind
-with outliers. Printed for each kind of repository: how often a layout is called the cheapest (without a tie), how often
+with outliers. Printed for each kind of repository: how often a layout is named the cheapest (without a tie), how often
 that layout is not the cheapest, how often the cheapest layout is neither named nor among the ties, and how often a 95 %
 interval of a cost ratio misses the true ratio. With several configurations, a layout's true cost is the geometric mean
 over its configurations.
@@ -39,14 +39,14 @@ class Kind:
 
     name: str
     runs: tuple[int, int, int, int]
-    """Of each configuration, by layout."""
+    """Number of runs of each configuration, by layout."""
     apart: float
-    """How much dearer each layout truly is than the one before it."""
+    """True additional cost of each layout over the layout before it, as a share."""
     configurations: int = 1
     differ: float = 0.0
-    """How much configurations of one layout truly differ (standard deviation of the logarithm)."""
+    """True spread of the configurations of a layout: standard deviation of the logarithm of time."""
     outliers: float = 0.0
-    """Share of runs that take half as long again."""
+    """Share of runs that take 1.5 times as long."""
     scatter: tuple[float, float, float, float] = (SCATTER,) * 4
     """Standard deviation of a log time, by layout."""
 
@@ -102,7 +102,7 @@ def decision_on_costs(layouts: Ints, times_s: Floats, generator: np.random.Gener
 def measured(kind: Kind, repositories: int, seed: int) -> tuple[float, float, float, float]:
     """Return the shares of repositories and intervals that the table prints."""
     generator = np.random.default_rng(seed)
-    named = wrong = lost = missed = intervals = 0
+    named = wrong = missing = missed = intervals = 0
     for _ in range(repositories):
         table, truth = repository(kind, generator)
         (view,) = cost_effectiveness_of_table(table, {}, BOOK, CostEffectivenessRequest(("layout",)))
@@ -111,15 +111,15 @@ def measured(kind: Kind, repositories: int, seed: int) -> tuple[float, float, fl
         cheapest = view.decision.cheapest
         if not cheapest.ties:
             named += 1
-            # Where all cost the same, naming any of them is wrong.
+            # If all layouts cost the same, naming one is wrong.
             wrong += kind.apart == 0 or cheapest.option != LAYOUTS[0]
-        lost += LAYOUTS[0] not in (cheapest.option, *cheapest.ties)
+        missing += LAYOUTS[0] not in (cheapest.option, *cheapest.ties)
         for option in view.decision.options:
             if option.cost and option.cost.low is not None and option.cost.high is not None:
                 intervals += 1
                 true = truth[option.option] / truth[view.decision.baseline]
                 missed += not option.cost.low <= true <= option.cost.high
-    return named / repositories, wrong / repositories, lost / repositories, missed / max(intervals, 1)
+    return named / repositories, wrong / repositories, missing / repositories, missed / max(intervals, 1)
 
 
 def main() -> None:
@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--repositories", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    print("| repository | called the cheapest | wrongly | cheapest is lost | intervals that miss |")
+    print("| repository | named the cheapest | wrongly | cheapest is missing | intervals that miss |")
     print("|---|---|---|---|---|")
     for kind in KINDS:
         shares = measured(kind, options.repositories, options.seed)

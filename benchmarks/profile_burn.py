@@ -2,9 +2,9 @@
 
 A campaign runs the workload ``shuffle`` with profile ``cpu`` three times in each repetition: without tasks that burn
 CPU time, with maps that burn it (``map_burn_ms: 2000``), and with reduces that do. The flame graphs of each run that
-burns are compared with those of the run without, of the same repetition: in each phase, the method with the largest
-increase of self time in seconds per GB of data, which is the reddest of the graph. The output has for each phase the
-number of repetitions in which the slow method is this method, and how many seconds per GB it adds.
+burns are compared with those of the run without, in the same repetition. In each phase, the benchmark finds the method
+with the largest increase of self time in seconds per GB of data: the reddest in the graph. The output has for each
+phase the number of repetitions in which this is the slow method, and how many seconds per GB the slow method adds.
 
 Run it with ``.venv/bin/python benchmarks/profile_burn.py DIR``; a repetition takes about 80 s. DIR is the folder of the
 plan and of its repository; the same command resumes an interrupted campaign, and prints the table of a finished one.

@@ -4,9 +4,9 @@ Draws questions (prices, a mix, an objective, with or without a deadline) over a
 as `assay recommend` does, and draws worlds with a known truth. In a world, processors, devices, links and fixed costs
 differ as the answer's uncertainty permits, every cluster is simulated with these values, the simulator errs as its
 error model states, costs extrapolate within the stated range, every run scatters by 5 %, and prices are within their
-ranges. The answer linearises all of this and simulates a part of the clusters; the world does neither. So the benchmark
-tests whether the stated certainty follows from the stated uncertainty. docs/measurements/simulator.md has the
-simulator's errors on real clusters.
+ranges. The answer is less exact: it takes log times as linear in each input, and simulates only a part of the clusters.
+So the benchmark tests whether the stated certainty follows from the stated uncertainty. docs/measurements/simulator.md
+has the simulator's errors on real clusters.
 
 Run it with ``python benchmarks/recommend_errors.py``; it prints a Markdown table. Needs the simulator.
 """
@@ -69,8 +69,8 @@ items:
   - {{name: ssd, price: "${ssd}", per: device, device: ssd}}
   - {{name: port, price: "${port}", per: port, when: {{network: [10G]}}}}
 """
-SURE = 0.9
-"""Share of draws in which the hardware must be the best for the answer to count as certain."""
+CERTAIN_MIN = 0.9
+"""Minimum share of draws in which the hardware is the best, for an answer that counts as certain."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ def drawn_question(rng: Rng) -> tuple[RecommendRequest, PriceBook]:
     sizes = rng.integers(2, 20, 2)
     works = (f"terasort:{sizes[0]}GB:{int(rng.integers(1, 20))}/day", f"wordcount:{sizes[1]}GB:daily")
     deadline = float(np.exp(rng.uniform(math.log(30), math.log(240)))) if rng.random() < 0.5 else None
-    least = list(Objective)[int(rng.integers(3))]
+    objective = list(Objective)[int(rng.integers(3))]
     limit = "" if deadline is None else f"{deadline:.3f}s"
-    question = RecommendRequest(works, deadline=limit, minimize=least, seed=int(rng.integers(2**31)))
+    question = RecommendRequest(works, deadline=limit, minimize=objective, seed=int(rng.integers(2**31)))
     return question, prices_of(text, "drawn")
 
 
@@ -170,8 +170,8 @@ def _rates(book: Priced, rng: Rng) -> Array:
     return rates
 
 
-def judged(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer:
-    """Compare an answer with one world."""
+def score(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswer:
+    """Return how the answer fits one world."""
     search, limits = asked.search, asked.search.constraints
     day_s = world.times_s @ search.per_day
     kept = day_s <= DAY_S
@@ -211,8 +211,8 @@ def judged(asked: AnsweredQuestion, chosen: Choice, world: World) -> ScoredAnswe
     )
 
 
-def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[ScoredAnswer] | None]:
-    """Yield the judgements of each question in ``worlds_each`` worlds; None where nothing was recommended."""
+def scores(questions: int, worlds_each: int, seed: int) -> Iterator[list[ScoredAnswer] | None]:
+    """Yield the scores of each question in ``worlds_each`` worlds; None where nothing was recommended."""
     rng, profile, catalogue = np.random.default_rng(seed), shipped_profile(), catalogue_of(CATALOGUE)
     every = candidates(catalogue)
     with SimulatorPool(1) as pool:
@@ -224,7 +224,7 @@ def judgements(questions: int, worlds_each: int, seed: int) -> Iterator[list[Sco
             if answer.chosen is None:
                 yield None
                 continue
-            yield [judged(asked, answer.chosen, world) for world in worlds(asked, pool, worlds_each, rng)]
+            yield [score(asked, answer.chosen, world) for world in worlds(asked, pool, worlds_each, rng)]
 
 
 def lines(answers: Sequence[list[ScoredAnswer] | None]) -> Iterator[tuple[str, str, str]]:
@@ -233,19 +233,19 @@ def lines(answers: Sequence[list[ScoredAnswer] | None]) -> Iterator[tuple[str, s
     yield ("questions with a recommendation", "–", f"{np.mean([answer is not None for answer in answers]):.1%}")
     claimed = float(np.mean([item.claimed for item in every]))
     yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([item.best for item in every]):.1%}"
-    for low, high in ((0.0, 0.5), (0.5, SURE), (SURE, 1.01)):
+    for low, high in ((0.0, 0.5), (0.5, CERTAIN_MIN), (CERTAIN_MIN, 1.01)):
         answer = [item for item in every if low <= item.claimed < high]
         if answer:
             mean_claim = float(np.mean([item.claimed for item in answer]))
             name = f"the same, where {low:.0%} to {min(high, 1):.0%} is stated ({len(answer)})"
             yield name, f"{mean_claim:.1%}", f"{np.mean([item.best for item in answer]):.1%}"
-    firm = [item for item in every if not item.too_close]
-    if firm:
-        claim = float(np.mean([item.claimed for item in firm]))
+    recommended = [item for item in every if not item.too_close]
+    if recommended:
+        claim = float(np.mean([item.claimed for item in recommended]))
         yield (
-            f"recommended: its hardware is the best ({len(firm)})",
+            f"recommended: its hardware is the best ({len(recommended)})",
             f"{claim:.1%}",
-            f"{np.mean([item.best for item in firm]):.1%}",
+            f"{np.mean([item.best for item in recommended]):.1%}",
         )
     close = [item for item in every if item.too_close]
     if close:
@@ -277,7 +277,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--worlds", type=int, default=10, help="Worlds of each question.")
     options = parser.parse_args()
-    answers = list(judgements(options.questions, options.worlds, seed=9))
+    answers = list(scores(options.questions, options.worlds, seed=9))
     print("| statement | stated frequency | actual frequency |\n|---|---|---|")
     for cells in lines(answers):
         print("| " + " | ".join(cells) + " |")

@@ -1,22 +1,22 @@
-"""The pages' data for 50 readers, from assay and from a MariaDB server that computes the same views as ALOJA did.
+"""Measure how fast assay and a MariaDB server answer 50 readers with the data of the same pages.
 
 Fills a repository with synthetic runs, loads the same runs into a table with the columns and indexes of ALOJA's
-``execs``, and lets 50 readers ask both, one after the other, as ``web_readers.py`` does: the same questions in the same
-turns. MariaDB answers over its socket to one client process a reader, with rows as text; it is asked twice, as it is by
-default and with its query cache on. assay answers over HTTP with JSON. Of ALOJA only the database's part is measured:
-the PHP that made pages of it would come on top.
+``execs``. 50 readers then send the same requests to assay and to MariaDB, in the same order (``web_readers.py``). Each
+reader of MariaDB is a client process on its socket and gets rows as text. MariaDB is measured twice, with its default
+settings and with its query cache on. assay answers over HTTP with JSON. Of ALOJA, only the time of the database is
+measured, without the PHP that rendered pages.
 
-What is compared, and how far it is the same:
+The compared questions, and where the answers differ:
 
-- ``runs``: the newest 50 that match, and the count of each further choice. The same.
-- ``run``: everything recorded of one run. SQL reads the row; assay also works out its phases, tasks and devices.
-- ``speedup: averages``: ALOJA's own method, plain averages by layout. The same; the figures are checked to be equal.
-- ``speedup``: SQL gives ALOJA's averages again; assay matches runs that are equal in all else, with intervals.
+- ``runs``: the newest 50 matching runs, and the number of runs for each further filter. The same.
+- ``run``: the record of one run. SQL reads the row; assay also computes its phases, tasks and devices.
+- ``speedup: averages``: ALOJA's own method, plain averages by layout. The figures must be equal.
+- ``speedup``: SQL gives ALOJA's averages; assay matches runs that are equal in everything else, and gives intervals.
 - ``cost``: the configurations by cost of a run. SQL ranks averages; assay adds intervals, the Pareto front's
   probabilities by draws, and break-even prices.
 - ``compare``: two configurations. SQL gives both averages; assay adds the ratio's interval and every difference.
-- ``coverage``, ``overview``: counts, and which layout leads. The same in kind.
-- ``anomalies``, ``precision``, ``plan``: no SQL of ALOJA's answers these; they are left out.
+- ``coverage``, ``overview``: counts, and the fastest layout. Similar answers.
+- ``anomalies``, ``precision``, ``plan``: ALOJA has no SQL for these; they are left out.
 
 Debian: ``apt-get install mariadb-server-core mariadb-client-core``.
 Run: ``.venv/bin/python benchmarks/web_mariadb.py [runs]``; 50,000 take about five minutes.
@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -59,7 +60,7 @@ COLUMNS = {
     "status": "valid",
     "campaign_id": "exec_type",
 }
-"""assay's columns and what ALOJA calls them."""
+"""Column of assay to column of ALOJA."""
 CONFIGURATION = "bench, disk, net, id_cluster, blk_size, replication, iosf, iofilebuf"
 TABLE = f"""
 CREATE TABLE execs (
@@ -71,19 +72,19 @@ CREATE TABLE execs (
 """
 RATE_PER_H = 9.44
 PAGE = 50
-END = "-- that was all --"
+END = "-- end of answer --"
 QUERY_CACHE_BYTES = 64 * 2**20
 
 
 def where_of(workload: str | None, layout: str | None = None, but: str = "") -> str:
-    """Return a condition; ``but`` names the column whose choice does not count, as in a list of choices."""
+    """Return a condition; ``but`` names the column whose filter is left out, for the list of its levels."""
     chosen = {"bench": workload, "disk": layout}
     parts = [f"{name} = '{level}'" for name, level in chosen.items() if level and name != but]
     return f"WHERE {' AND '.join(parts)}" if parts else ""
 
 
 def run_list(workload: str | None = None, layout: str | None = None) -> str:
-    """Return the statements of the list of runs: a page, the number of all, and the counts of each choice."""
+    """Return the statements of the list of runs: a page, and the number of runs in all and for each level."""
     where = where_of(workload, layout)
     facets = [
         f"SELECT {name}, COUNT(*) FROM execs {where_of(workload, layout, but=name)} GROUP BY {name}"
@@ -102,7 +103,7 @@ def averages(workload: str | None) -> str:
 
 
 def ranking(workload: str) -> str:
-    """Return the statement of the configurations by what a run of them costs."""
+    """Return the statement of the configurations by cost of a run."""
     return (
         f"SELECT {CONFIGURATION}, AVG(exe_time) AS s, STDDEV(exe_time), COUNT(*), AVG(exe_time) / 3600 * {RATE_PER_H} "
         f"AS cost FROM execs {where_of(workload)} AND valid = 'valid' GROUP BY {CONFIGURATION} ORDER BY cost"
@@ -149,7 +150,7 @@ def write_rows(repository: Repository, table: RunTable, path: Path) -> None:
 
 @dataclass(slots=True)
 class Client:
-    """One client process that is spoken to for as long as a reader reads."""
+    """One client process, which a reader uses for all its requests."""
 
     process: subprocess.Popen[str]
 
@@ -200,25 +201,26 @@ def client(socket: Path) -> Iterator[Client]:
 
 @contextmanager
 def sql_reader(socket: Path) -> Iterator[Callable[[str], float]]:
-    """Connect one reader to MariaDB; yield what asks and tells how long the answer took, in ms."""
+    """Connect one reader to MariaDB; yield a function that returns the time of a statement's answer, in ms."""
     with client(socket) as connected:
         yield connected.answer_ms
 
 
 def check_averages(port: int, socket: Path, address: str, statement: str) -> int:
-    """Return how many of ALOJA's figures are equal on both sides; SystemExit at one that is not."""
+    """Return the number of ALOJA's figures that assay and MariaDB both give; SystemExit if a figure differs."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.request("GET", address)
     figures = json.loads(connection.getresponse().read())
     connection.close()
-    mine = {(row["workload"], row["level"]): (row["value"], row["runs"]) for row in figures}
+    assay_figures = {(row["workload"], row["level"]): (row["value"], row["runs"]) for row in figures}
     with client(socket) as connected:
         rows = [line.split("\t") for line in connected.rows(statement)]
-    theirs = {(bench, disk): (float(value), int(number)) for bench, disk, value, _, number in rows}
-    for key, (value, number) in mine.items():
-        if key not in theirs or abs(theirs[key][0] / value - 1) > 1e-3 or theirs[key][1] != number:
-            raise SystemExit(f"{key}: assay says {value} of {number} runs, MariaDB {theirs.get(key)}")
-    return len(mine)
+    mariadb_figures = {(bench, disk): (float(value), int(number)) for bench, disk, value, _, number in rows}
+    for key, (value, number) in assay_figures.items():
+        other_value, other_number = mariadb_figures.get(key, (math.nan, 0))
+        if not abs(other_value / value - 1) <= 1e-3 or other_number != number:
+            raise SystemExit(f"{key}: assay says {value} of {number} runs, MariaDB {mariadb_figures.get(key)}")
+    return len(assay_figures)
 
 
 def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str]) -> None:
@@ -228,15 +230,15 @@ def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str])
     print(f"ALOJA's averages: {check_averages(port, socket, address, statement)} figures, equal on both sides")
     print(f"{READERS} readers; ms within which 95 % of the answers came (median). Target: {TARGET_MS}.")
     print(f"{'':<20}{'assay':>16}{'MariaDB':>16}{'its cache on':>16}   assay / MariaDB, / with its cache")
-    for page, theirs in sql.items():
+    for page, page_statements in sql.items():
         with reader(port) as first:
             first(asked[page][0])
         columns = [together(asked[page], partial(reader, port))]
         for cache_bytes in (0, QUERY_CACHE_BYTES):
             ask(f"SET GLOBAL query_cache_size = {cache_bytes}")
             with sql_reader(socket) as first_sql:
-                first_sql(theirs[0])
-            columns.append(together(theirs, partial(sql_reader, socket)))
+                first_sql(page_statements[0])
+            columns.append(together(page_statements, partial(sql_reader, socket)))
         most = [p95_ms(times) for times in columns]
         cells = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(most, columns, strict=True))
         print(f"{page:<20}{cells}   {most[0] / most[1]:.2f}, {most[0] / most[2]:.2f}  (n = {len(columns[0])} each)")
@@ -245,11 +247,11 @@ def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str])
 
 
 def main(runs: int) -> None:
-    """Fill both, measure both."""
+    """Fill both, and measure both."""
     if not (shutil.which("mariadbd") and shutil.which("mariadb-install-db") and shutil.which("mariadb")):
         print("left out: MariaDB is not installed; see the top of this file")
         return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the started processes are ended
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         repository = filled(folder, runs)

@@ -1,17 +1,18 @@
 //! Compute the position of a byte on the platter, and the time that the arm needs to reach it.
 //!
-//! All in seconds of sweep: the sweep of an offset is how long the disk takes to read from byte 0 up to it without a
-//! pause. Two offsets' difference in sweep is the transfer time between them, whole revolutions in it are tracks, and
-//! the rest is the angle. Zones: the rate falls linearly from the outer to the inner *cylinder*, as bits per inch are
-//! about the same everywhere, so the sweep is linear in the cylinder too. Over offsets, the rate is
-//! `outer * sqrt(1 - (1 - s^2) x)` with `s` the inner rate's share and `x` the share of the capacity before it.
+//! Positions are sweeps, in seconds: the sweep of an offset is the time to read from byte 0 to the offset without a
+//! pause. The difference of two sweeps is the transfer time between the offsets. Divided by the time of a revolution,
+//! its whole part is a number of tracks, and its fraction is the angle. Zones: bits per inch are about the same
+//! everywhere, so the rate falls linearly from the outer to the inner *cylinder*, and the sweep is linear in the
+//! cylinder. At an offset, the rate is `outer * sqrt(1 - (1 - s^2) x)`, with `s` the rate of the inner edge as a share
+//! of the outer rate, and `x` the share of the capacity before the offset.
 //!
 //! Seek times: square root of the distance while the arm accelerates, linear once it coasts, after Ruemmler and
 //! Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. Track skew is taken to be perfect.
 
 use crate::{ns, Ns, NS_PER_S};
 
-/// Share of the full stroke from where a seek's time is linear: 383 of 1962 cylinders on Ruemmler and Wilkes' HP 97560.
+/// Share of the full stroke above which the time of a seek is linear: 383 of 1962 cylinders on Ruemmler and Wilkes' HP 97560.
 const COAST_FROM: f64 = 0.2;
 /// Rotational delays below this value are rounding errors, not missed sectors.
 const ROUNDING_S: f64 = 2e-6;
@@ -148,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_on_the_track_comes_by_without_a_seek() {
+    fn a_later_sector_of_the_track_needs_no_seek() {
         let disk = disk(1.0);
         let gap_s = disk.positioning_s(0, 0.0, 0.002);
         assert!((gap_s - 0.002).abs() < 1e-6);
     }
 
     #[test]
-    fn what_has_just_passed_comes_by_a_turn_later() {
+    fn a_sector_that_has_just_passed_returns_after_a_revolution() {
         let disk = disk(1.0);
         let wait_s = disk.positioning_s(ns(0.002), 0.002, 0.001);
         assert!((wait_s - (disk.revolution_s - 0.001)).abs() < 1e-6);

@@ -54,7 +54,7 @@ fn device(at: String, item: &Json) -> Result<DeviceSpec, String> {
     let fields = Fields::new(at, item, &["name", "image", "size", "model"])?;
     let name = fields.text("name")?;
     if name.is_empty() || name.len() > 255 || name.contains('/') || name.starts_with('.') {
-        return Err(format!("{}name: {} can't be a file's name here", fields.at, json::quoted(&name)));
+        return Err(format!("{}name: {} can't be a file name", fields.at, json::quoted(&name)));
     }
     let size_bytes = fields.integer("size")?;
     if size_bytes == 0 || size_bytes % SECTOR_BYTES != 0 {

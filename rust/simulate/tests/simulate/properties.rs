@@ -9,14 +9,14 @@ fn every_byte_is_moved_and_counted_once() {
             let case = Case { fidelity, detail: "tasks", ..Case::new(model) };
             let result = case.run();
             let counter = |name: &str| number(&result, &["counters", name]);
-            let about = |name: &str, bytes: f64| {
+            let assert_counted = |name: &str, bytes: f64| {
                 let counted = counter(name);
                 assert!((counted / bytes - 1.0).abs() < 1e-6, "{fidelity} {name}: {counted} instead of {bytes}");
             };
-            about("dfs_read_bytes", case.bytes);
-            about("shuffle_bytes", case.bytes);
-            about("dfs_write_bytes", case.bytes);
-            about("dfs_replica_write_bytes", 3.0 * case.bytes);
+            assert_counted("dfs_read_bytes", case.bytes);
+            assert_counted("shuffle_bytes", case.bytes);
+            assert_counted("dfs_write_bytes", case.bytes);
+            assert_counted("dfs_replica_write_bytes", 3.0 * case.bytes);
             // Read from disks: input that was not cached. Shuffled data fits into the page caches.
             let read = counter("disk_read_bytes");
             assert!((read / case.bytes - 1.0).abs() < 0.05, "{fidelity}: {read} read");
@@ -49,7 +49,7 @@ fn mean_s(case: &Case) -> f64 {
 }
 
 #[test]
-fn more_of_anything_is_never_much_slower() {
+fn more_hardware_is_never_much_slower() {
     let base = Case::new(HDD);
     let base_s = mean_s(&base);
     let faster_disk = base.model.replace("_per_s\":6e6", "_per_s\":12e6");
@@ -104,7 +104,7 @@ fn a_failed_node_costs_time_and_no_bytes_of_the_output() {
 }
 
 #[test]
-fn speculation_shortens_what_stragglers_prolong() {
+fn speculation_shortens_runs_with_stragglers() {
     let noise = r#""noise":{"straggler_share":0.08,"straggler_factor":30},"#.to_string();
     let slow = Case { more: noise, cores: 16.0, ..Case::new(SSD) };
     let plain_s = mean_s(&Case::new(SSD));

@@ -57,7 +57,7 @@ def predicted_logs(tuner: Tuner, repository: Repository | None, origin: Origin, 
     if repository is None:
         raise SpecificationError("there is no repository to predict from", where="--warm", hint=WARM_START_HINT)
     table = repository.table()
-    learned_from = with_hardware(repository, table.subset(_others(table, origin, left_out)))
+    learned_from = with_hardware(repository, table.subset(_runs_to_learn_from(table, origin, left_out)))
     try:
         model = learn(learned_from)
     except SpecificationError as error:
@@ -89,11 +89,11 @@ def _planned(tuner: Tuner) -> dict[int, PlannedRun]:
     return {candidate: run for candidate, run in runs if run is not None}
 
 
-def _others(table: RunTable, origin: Origin, left_out: Collection[str]) -> np.ndarray:
+def _runs_to_learn_from(table: RunTable, origin: Origin, left_out: Collection[str]) -> np.ndarray:
     keep: np.ndarray = usable(table)
-    for name, wanted, of in (("origin", (str(origin),), True), ("campaign_id", left_out, False)):
+    for name, levels, keeps_levels in (("origin", (str(origin),), True), ("campaign_id", left_out, False)):
         if (column := table.columns.get(name)) is not None:
-            keep = keep & (np.isin(column.codes, [column.code(level) for level in wanted]) == of)
+            keep = keep & (np.isin(column.codes, [column.code(level) for level in levels]) == keeps_levels)
     return keep
 
 

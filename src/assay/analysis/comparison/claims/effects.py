@@ -47,7 +47,7 @@ class Effects:
     """How unevenly the levels of the factor are spread over sessions."""
 
     def where(self, keep: Mask) -> Effects:
-        """Return some of the groups."""
+        """Return the groups that the mask ``keep`` selects."""
         number = np.cumsum(keep) - 1
         stays = keep[self.member_of]
         return Effects(

@@ -62,9 +62,9 @@ class _ForeignApplications:
 
     def see(self, apps: list[dict[str, Any]]) -> None:
         """Record the applications in ``apps`` that started before assay's application."""
-        cluster_defaults = [app for app in apps if str(app.get("id")) in self.before]
-        self.names |= {str(app.get("id")) for app in cluster_defaults}
-        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in cluster_defaults))
+        foreign = [app for app in apps if str(app.get("id")) in self.before]
+        self.names |= {str(app.get("id")) for app in foreign}
+        self.cores = max(self.cores, sum(int(app.get("cores") or 0) for app in foreign))
 
     def warnings(self) -> tuple[CodedWarning, ...]:
         """Return a warning if other applications held cores."""
@@ -96,13 +96,13 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         self, installation: SparkInstallation, hadoop: AttachedEngine, transports: Mapping[str, Transport]
     ) -> None:
         super().__init__(installation.facts, hadoop, transports)
-        self._found = installation
-        self._beside = _ForeignApplications()
+        self._installation = installation
+        self._foreign_applications = _ForeignApplications()
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the parameters of Hadoop, Spark's defaults, the cluster's configuration, and the job's settings."""
         hadoop_parameters = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
-        installation = self._found
+        installation = self._installation
         return {
             **hadoop_parameters,
             **installation.built_in,
@@ -112,7 +112,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the settings of a job: those that make runs comparable, the plan's, and the cluster file's."""
-        attachment, client = self.hadoop.entered.attachment, self._found.client
+        attachment, client = self.hadoop.entered.attachment, self._installation.client
         spark_settings = settings.of_spark(parameters)
         executors = settings.executors(spark_settings, len(self.cluster.workers))
         alike = {name: settings.BY_DEFAULT[name] for name in _COMPARABILITY_SETTINGS}
@@ -130,7 +130,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
             settings.QUEUE: attachment.queue,
             settings.TAGS: self.hadoop.tag,
             settings.STAGING: f"{attachment.directory}/staging",
-            settings.EVENTS: self._found.logs.address,
+            settings.EVENTS: self._installation.logs.address,
         }
 
     async def health_check(self) -> str | None:
@@ -138,7 +138,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         if words := await self.hadoop.health_check():
             return words
         try:
-            await _require_live_master(self.master, self._found.client)
+            await _require_live_master(self.master, self._installation.client)
         except (EngineError, HostError) as error:
             return error.message
         return None
@@ -147,7 +147,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str
     ) -> ProgramResult:
         """Submit a program with the cluster's spark-submit, and fetch its event log from the configured folder."""
-        installation, hadoop = self._found, self.hadoop
+        installation, hadoop = self._installation, self.hadoop
         logs = replace(installation.logs, storage=replace(self.storage, root=ROOT))
         logs_before = await logs.names()
         with_user_folder = {
@@ -167,7 +167,7 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         ]
         command += ["--jars", installation.jobs, "--class", program.main_class, installation.programs]
         command += map(hadoop.with_user_folder, program.arguments)
-        self._beside = _ForeignApplications(
+        self._foreign_applications = _ForeignApplications(
             frozenset(str(app.get("id")) for app in await self._applications_on_master())
         )
 
@@ -184,19 +184,19 @@ class AttachedSparkEngine(SparkOnHadoop[AttachedEngine]):
         ended = await hadoop.submitted(
             command, timeout_s, label, with_history, int(copies), _environment(self.hadoop, installation.client)
         )
-        return replace(ended, warnings=(*ended.warnings, *self._beside.warnings()))
+        return replace(ended, warnings=(*ended.warnings, *self._foreign_applications.warnings()))
 
     async def _applications_on_master(self) -> list[dict[str, Any]]:
         """Return the applications on Spark's standalone master; empty on YARN, or if the master does not answer."""
-        if self._found.client.on_yarn:
+        if self._installation.client.on_yarn:
             return []
         with contextlib.suppress(EngineError, HostError):
-            return list((await _page(self.master, self._found.client).get("/json/")).get("activeapps") or [])
+            return list((await _page(self.master, self._installation.client).get("/json/")).get("activeapps") or [])
         return []
 
     async def progress(self) -> str | None:
         """Record other users' applications, and return the state of assay's application."""
-        self._beside.see(await self._applications_on_master())
+        self._foreign_applications.see(await self._applications_on_master())
         ours = await self.hadoop.poll_applications()
         if not ours:
             return None

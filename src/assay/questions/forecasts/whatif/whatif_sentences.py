@@ -220,8 +220,8 @@ def _effect(answers: Sequence[WhatIf]) -> str:
     if len(shown) <= _NAMED_MAX:
         text = joined([_speedup(answer) for answer in shown])
     else:
-        ways = {answer.ratio > 1 for answer in shown}
-        direction = "faster or slower" if len(ways) > 1 else "faster" if ways.pop() else "slower"
+        directions = {"faster" if answer.ratio > 1 else "slower" for answer in shown}
+        direction = " or ".join(sorted(directions))
         text = f"{len(shown)} of {len(answers)} configurations are {direction} ({_range(shown)} as fast)"
     if not others:
         return f"{text}, simulated."

@@ -323,9 +323,9 @@ class Daemons:
         except HostError as error:
             return error.message
         lines = log.stdout.decode(errors="replace").splitlines()
-        telling = [line for line in lines if re.search(r"Exception|Error|FATAL|Address already in use", line)]
-        causes = [line for line in telling if "Caused by" in line or "BindException" in line or " FATAL " in line]
-        return (causes or telling or lines or ["its log is empty"])[-1].strip()[:300]
+        error_lines = [line for line in lines if re.search(r"Exception|Error|FATAL|Address already in use", line)]
+        causes = [line for line in error_lines if "Caused by" in line or "BindException" in line or " FATAL " in line]
+        return (causes or error_lines or lines or ["its log is empty"])[-1].strip()[:300]
 
     async def logs(self) -> dict[str, bytes]:
         """Return the last 400 lines of each daemon's log, by ``node-daemon.log``, for the bundle of a failed run."""
