@@ -1,7 +1,7 @@
 """Measure the time of the views over many runs: speedups, fastest candidates, findings, anomalies, changes.
 
-Makes tables of synthetic runs in memory (fifteen factors, eight repetitions a configuration, 2 % of runs that died at
-once, 10 % invalid) and prints the median of several calls of each view, in milliseconds, and peak memory.
+Makes tables of synthetic runs in memory (fifteen factors, eight repetitions of each configuration, 2 % of runs that
+ended at once, 10 % invalid) and prints the median of several calls of each view, in milliseconds, and peak memory.
 Reading a repository and starting a process do not count.
 
 Run it with ``python benchmarks/analysis_views.py``; it prints Markdown.

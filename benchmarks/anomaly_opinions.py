@@ -2,8 +2,8 @@
 
 Reads ALOJA's ``execs`` table. Labels: all runs are treated as valid, and flags are compared with ALOJA's flag.
 Injected: some of the valid runs are changed: ended after 5 to 15, 5 to 60 or 30 to 120 s, or slowed down 1.3, 2 or 5
-times. Recall counts the changed runs, false alarms the others. The dump already contains outliers: the row without
-changes counts them. The last tables have clusters with different noise, drawn from a formula.
+times. Recall counts the changed runs, false alarms the others. The dump already contains outliers; the row without
+changes has their number. The last tables have clusters with different noise, drawn from a formula.
 
 Run it with ``python benchmarks/anomaly_opinions.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown.
 """
@@ -65,8 +65,8 @@ def _header(names: list[str]) -> None:
     print("|---|---|" + "---|" * (3 * len(names)))
 
 
-def put_in(table: RunTable, change: str, seed: int) -> tuple[RunTable, Mask]:
-    """Return the table with a share of its runs changed, and which."""
+def with_failures(table: RunTable, change: str, seed: int) -> tuple[RunTable, Mask]:
+    """Return the table with some runs changed, and which runs these are."""
     random = np.random.default_rng(seed)
     true = random.random(len(table)) < SHARE
     seconds = table.values["duration_s"].copy()
@@ -91,7 +91,7 @@ def main() -> None:
         clean = table.subset(usable(table))
         _row("valid runs, unchanged", flagged(clean), np.zeros(len(clean), dtype=np.bool_))
         for change in CHANGES:
-            changed, true = put_in(clean, change, seed=1)
+            changed, true = with_failures(clean, change, seed=1)
             _row(change, flagged(changed), true)
     else:
         print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
@@ -101,7 +101,7 @@ def main() -> None:
     noisy = replace(made, values={**made.values, "duration_s": made.values["duration_s"] * np.exp(noise)})
     _row("8 clusters, noise 2 to 30 %, unchanged", flagged(noisy), np.zeros(len(noisy), dtype=np.bool_))
     for change in CHANGES:
-        changed, true = put_in(noisy, change, seed=2)
+        changed, true = with_failures(noisy, change, seed=2)
         _row(f"the same, {change}", flagged(changed), true)
 
 

@@ -26,7 +26,7 @@ from assay.store.campaigns.status import campaign_folders
 from assay.store.campaigns.timeline import JOB, Attempt, attempts_of, read_events
 
 _HOLDS_JOB = "job and history"
-"""The step of an attempt in which its job runs, and in which the history is waited for."""
+"""The step of an attempt in which its job runs, and in which assay waits for the job history."""
 _CLUSTER = """
 cluster: campaign-share
 local: {{}}
@@ -91,13 +91,13 @@ def _local_plan(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class TimeShare:
-    """Where a campaign's wall time went, from its first attempt's begin to its last one's end, in seconds."""
+    """The wall time of a campaign by step, from the start of the first attempt to the end of the last, in seconds."""
 
     wall_s: float
     job_s: float
     runs: int
     steps_s: dict[str, float]
-    """All steps but the job, by name; steps overlap, so their sum may be more than the rest of the wall time."""
+    """All steps except the job, by name. Steps overlap, so their sum may exceed the rest of the wall time."""
 
     @property
     def share(self) -> float:
@@ -106,10 +106,10 @@ class TimeShare:
 
 
 def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeShare:
-    """Return where the time of the valid attempts went whose jobs took at least ``job_least_s``.
+    """Return the time by step of the valid attempts whose jobs took at least ``job_least_s``.
 
-    An attempt's wall time reaches from the end of the attempt before it (of the same call) to its own end, so that
-    what lies between two runs is counted too.
+    An attempt's wall time reaches from the end of the attempt before it (of the same call) to its own end, so it
+    includes the time between two runs.
     """
     wall_s = job_s = 0.0
     runs = 0
@@ -140,7 +140,7 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
 
 
 def calls_s(events: Sequence[dict[str, Any]]) -> float:
-    """Return how long the calls took in the journal took, each from connecting to its last line, in seconds."""
+    """Return the time of each call in the journal, from connecting to its last line, in seconds."""
     total_s = began = last = 0.0
     for event in events:
         if event["event"] == "connect":
@@ -150,7 +150,7 @@ def calls_s(events: Sequence[dict[str, Any]]) -> float:
 
 
 def show(share: TimeShare) -> None:
-    """Print a campaign's share, and where the rest of its time went, per run."""
+    """Print a campaign's share, and the rest of its time by step, per run."""
     if not share.runs:
         print("no valid run took so long, or the journal has no steps (it is of an older assay)")
         return

@@ -23,7 +23,7 @@ CHANGES = (1.0, 1.10, 1.20, 1.30)
 
 
 def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, int], change: float) -> Array:
-    """Return log times, a history a row, that become ``change`` times as long in the middle."""
+    """Return log times, one history per row, that become ``change`` times as long in the middle."""
     values = rng.standard_normal(shape)
     for at in range(1, shape[1]):
         values[:, at] = correlation * values[:, at - 1] + np.sqrt(1 - correlation**2) * values[:, at]
@@ -33,7 +33,8 @@ def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, in
 
 
 def share_named(logs: Array, nothings: dict[tuple[float, float, bool], NullStatistic], together: int) -> float:
-    """Return the share of histories that are named, ``together`` of them telling how runs depend on each other."""
+    """Return the share of histories with a reported change; ``together`` histories of a table show the
+    autocorrelation."""
     named = 0
     for start in range(0, len(logs), together):
         rows = list(logs[start : start + together])

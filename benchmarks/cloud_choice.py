@@ -48,7 +48,7 @@ class Estimates:
 
 
 Method = Callable[[CloudRuns, Ints, Ints], Estimates]
-"""Learned from the rows of the second argument; asked for the rows of the third."""
+"""Learns from the rows of the second argument, and estimates the rows of the third."""
 
 
 def by_assay(runs: CloudRuns, known: Ints, asked: Ints) -> Estimates:

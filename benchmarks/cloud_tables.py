@@ -1,4 +1,4 @@
-"""Read public run tables of rented clusters: which column is what, by its name, and the runs through assay's importer.
+"""Read public run tables of rented clusters: recognise columns by name, and read the runs with assay's importer.
 
 In: a folder of CSV or TSV files. A table with a column of run times has runs. A table with instance types and
 prices but no run times is a price list. Out: runs as a table with the hardware of their instance types, and prices per
@@ -64,7 +64,7 @@ IGNORED = (
 )
 """Names of columns that describe a run and not its configuration."""
 MEASURED = re.compile(r"util|usage|throughput|netruntime|runtime|elapsed|error|busy|idle|_time$|cost|predict")
-"""Columns that no rule names but whose name says that they were measured."""
+"""Names of columns that no rule names and that were measured."""
 SECONDS = {
     "ms": 1e-3,
     "msec": 1e-3,
@@ -93,11 +93,11 @@ BYTES = {
     "tib": 2.0**40,
 }
 SUCCEEDED = ("", "true", "1", "yes", "completed", "success", "succeeded", "finished", "valid", "ok", "done")
-"""Texts of a column ``status`` or ``completed`` for runs that are taken."""
+"""Texts of a column ``status`` or ``completed`` for runs that count."""
 MEMORY_MIB_FROM = 512.0
 """Memory of an instance from this number on is in MB if its column has no unit; below it is in GB."""
 SAME_WITHIN = 0.01
-"""Share by which two sizes or parameters may differ and still be one."""
+"""Maximum relative difference of two sizes or parameters that count as equal."""
 _COUNTED = re.compile(r"(\d+)\s*[x×_*-]\s*([A-Za-z].*)")
 """An instance type with a number of instances, such as ``8x m4.xlarge``."""
 
@@ -212,7 +212,7 @@ class TableReader:
         self.notes.append(f"{path.name}: {named}; parameters: {', '.join(options) or 'none'}")
 
     def _taken(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
-        """Return which rows are of runs that succeeded."""
+        """Return which rows have runs that succeeded."""
         states = [at for at, column in enumerate(header) if plain(column)[0] in ("status", "completed")]
         return [all(row[at].lower() in SUCCEEDED for at in states) for row in rows]
 

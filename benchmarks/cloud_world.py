@@ -1,4 +1,4 @@
-"""Write a simulated table of runs on rented clusters, whose law is known, with a price list.
+"""Write a table of runs on rented clusters, drawn from a known formula, with a price list.
 
 In: a seed and a folder. Out: ``runs.csv`` and ``prices.csv`` for ``cloud_choice.py``. Four jobs run on 4 to 24
 instances of three families in three sizes. A time is a serial part, work shared by all vCPUs and traffic shared by all

@@ -50,7 +50,7 @@ def grown(source: Path, target: Path, times: int) -> int:
 
 
 def by_duckdb(dataset: Path, scratch: Path) -> int:
-    """Do in one process what Spark's program does, and read the result as it is read."""
+    """Select the runs in one process as Spark's program does, and read the result in the same way."""
     figures = ", ".join(f"figures['{name}'] AS figure_{n}" for n, name in enumerate(BASE_VALUES))
     files = f"read_parquet('{dataset}/runs/**/*.parquet', hive_partitioning = true)"
     first = "QUALIFY bundle = min(bundle) OVER (PARTITION BY run_id)"
@@ -61,7 +61,7 @@ def by_duckdb(dataset: Path, scratch: Path) -> int:
 
 
 class Clock:
-    """Wall and CPU seconds since it was made, of this process and the children that have ended."""
+    """Wall and CPU seconds since creation, of this process and its ended children."""
 
     def __init__(self) -> None:
         self._began_s, self._cpu_s = time.monotonic(), self._cpu()
@@ -77,7 +77,7 @@ class Clock:
 
 
 def main() -> None:
-    """Print a row a size."""
+    """Print a row for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repository", type=Path)
     parser.add_argument("--on", default="local")

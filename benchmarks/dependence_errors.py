@@ -1,12 +1,12 @@
-"""How often statements are wrong where runs depend on each other: sessions, clusters, unequal sides, drift.
+"""Measure how often statements are wrong if runs depend on each other: sessions, clusters, unequal sides, drift.
 
-Draws repositories with a known truth by the processes of ``processes.py`` and asks each question as its command does;
-questions that a decision answers are asked of ``decide``. Printed for each: the share of repositories in which a
+Draws repositories with a known truth by the processes of ``processes.py`` and answers each question as its command
+does, with ``decide`` where a decision answers it. The table has for each question the share of repositories in which a
 statement is wrong, the share of 95 % intervals that hold the truth, and how often a true effect is stated.
 ``statement_errors.py`` prints the same for runs that are independent.
 
-Run it with ``python benchmarks/dependence_errors.py``; with 500 repositories a row, the standard error of a rate of
-5 % is 1 %.
+Run it with ``python benchmarks/dependence_errors.py``; with 500 repositories per row, the standard error of a rate of 5
+% is 1 %.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ Ask = Callable[[Rng, float], "Outcome"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One answer: whether any statement is wrong, the share of its intervals that hold, and of what is true stated."""
+    """One answer: whether a statement is wrong, the share of its intervals that hold, and the share of true effects
+    stated."""
 
     wrong: bool
     held: float = NO_VALUE
@@ -47,7 +48,7 @@ class Outcome:
 
 
 def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline: str = "L0") -> Outcome:
-    """Ask which options are faster; all but the baseline gain the same. Wrong: one is called so that is not."""
+    """Decide which options are faster; all except the baseline have the same gain. Wrong: a false verdict."""
     (decision,) = decide(drawn.table, DecisionRequest("layout", baseline, ignore=ignore))
     gains = [drawn.log_gains_here.get(result.workload, drawn.log_gain) for result in decision.results]
     wrong = any(
@@ -66,7 +67,7 @@ def decided(drawn: Drawn, gain: float, *, ignore: tuple[str, ...] = (), baseline
 
 
 def leading(drawn: Drawn, gain: float) -> Outcome:
-    """Ask which option leads, and which are tied with it. Wrong: a given one of the fastest options is neither."""
+    """Return the leader and its ties. Wrong: an option that is one of the fastest is neither."""
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"))
     return Outcome(("L1" if gain > 1 else "L0") not in {decision.leader, *decision.ties})
 
@@ -88,7 +89,7 @@ def one_price(runs: int) -> RunCosts:
 
 
 def cheapest(drawn: Drawn) -> Outcome:
-    """Ask what options of one price cost that are all alike. Wrong: a given one is not among the cheapest."""
+    """Return the cheapest of equal options of one price. Wrong: the first option is not among the cheapest."""
     costs = one_price(len(drawn.table))
     (decision,) = decide(drawn.table, DecisionRequest("layout", "L0"), costs)
     known = [result.cost for result in decision.results if result.cost]
@@ -99,9 +100,8 @@ def cheapest(drawn: Drawn) -> Outcome:
 
 
 def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
-    """Ask for the gain on another cluster, over both workloads: the only answer about clusters that were not measured.
-
-    Wrong: its interval leaves out the true gain.
+    """Estimate the gain on clusters that were not measured, over both workloads. Wrong: the interval misses the true
+    gain.
     """
     speedups = speedups_of(
         match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD", by=None
@@ -114,7 +114,7 @@ def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
 
 
 def of_findings(drawn: Drawn, gain: float) -> Outcome:
-    """Ask the two claims on SSDs: on shuffle-heavy jobs they are faster, on CPU-bound ones within 10 %."""
+    """Test the two claims on SSDs: faster on shuffle-heavy jobs, and within 10 % on CPU-bound jobs."""
     (claims,) = findings(drawn.table).values()
     answers = {claim.name: claim.answer for claim in claims}
     truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
@@ -124,13 +124,13 @@ def of_findings(drawn: Drawn, gain: float) -> Outcome:
 
 
 def of_fastest(rng: Rng) -> Outcome:
-    """Ask for the top group of each of fifteen workloads: all levels are equal, so L0 must be in every group."""
+    """Return the fastest candidates on each of fifteen workloads. All levels are equal, so L0 must be among them."""
     best = fastest_levels(match(processes.many_workloads(rng).table, "layout"))
     return Outcome(any("L0" not in answer.fastest_candidates for answer in best))
 
 
 def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outcome:
-    """Four layouts of one price that are all alike: naming any of them the cheapest without a tie is wrong."""
+    """Return the cheapest of four equal layouts of one price. Wrong: one is named without a tie."""
     codes = np.repeat(np.arange(4), runs)
     times = np.exp(6 + rng.normal(0, 1, len(codes)) * np.array(spreads)[codes])
     decision = decision_on_costs(codes, times, rng)
@@ -141,14 +141,14 @@ def of_cost(rng: Rng, spreads: tuple[float, ...], runs: tuple[int, ...]) -> Outc
 
 
 def of_outliers(rng: Rng, noise: float) -> Outcome:
-    """Ask for outliers where there is none; ``held`` is the share of runs that are not flagged."""
+    """Search for outliers where none exists; ``held`` is the share of runs that are not flagged."""
     table = processes.repetitions(rng, noise=noise)
     flagged = len(set(find_anomalies(table).positions.tolist()))
     return Outcome(flagged > 0, 1 - flagged / len(table))
 
 
 def of_changes(rng: Rng, draw: Callable[[Rng], object]) -> Outcome:
-    """Ask for changes where nothing changed but sessions, or where the level only wanders."""
+    """Search for changes where only sessions differ, or where the level is a random walk."""
     return Outcome(bool(histories(draw(rng)).changed))  # type: ignore[arg-type]
 
 
@@ -252,9 +252,9 @@ QUESTIONS: dict[str, Question] = {
 
 
 SLOW = "changes"
-"""Beginnings of the questions that take ten times as long; they are asked of a fifth of the repositories."""
+"""Prefix of the questions that take ten times as long; they get a fifth of the repositories."""
 WITHHELD_AT = 1.3
-"""The true gain at which verdicts that are not given are counted."""
+"""The true gain at which withheld verdicts are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ def _cells(*shares: float) -> str:
 
 
 def print_equal(names: list[str], repositories: int) -> None:
-    """Print one row for each question, where nothing differs; verdicts withheld are counted at a gain of 1.3."""
+    """Print one row for each question without a true difference; withheld verdicts are counted at a gain of 1.3."""
     print(f"| question | wrong | 95 % intervals that hold | verdict withheld at {WITHHELD_AT:g} | repositories |")
     print("|---|---|---|---|---|")
     for name in names:

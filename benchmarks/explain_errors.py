@@ -5,8 +5,8 @@ or *several* matter and two of them interact. Single runs of 60 of the 384 confi
 from them and explains them as `assay explain` does. The true importance of a factor is the variance that it causes,
 with everything else as measured, divided by the variance of the times.
 
-Run it with ``python benchmarks/explain_errors.py``; it prints a Markdown table. With 500 repositories a row, a rate of
-5 % is known to 2 %.
+Run it with ``python benchmarks/explain_errors.py``; it prints a Markdown table. With 500 repositories per row, the 95 %
+interval of a rate of 5 % is ±2 %.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SCATTER = 0.05
 
 @dataclass(frozen=True)
 class World:
-    """Log times by level of each factor, and what the pair's second levels add together."""
+    """Log times by level of each factor, and the additional effect of the second levels of the pair."""
 
     effects: Mapping[str, Array]
     pair: float = 0.0
@@ -54,7 +54,7 @@ class World:
         return effects
 
     def shares(self, codes: Codes) -> dict[str, float]:
-        """Return what share of the times' variance each factor makes among these configurations."""
+        """Return each factor's share of the variance of times among these configurations."""
         whole = float(self.logs(codes).var()) + SCATTER**2
         return {name: self._variance(codes, at) / whole for at, name in enumerate(NAMES)}
 
@@ -84,7 +84,7 @@ def one_factor(gain: float, rng: Rng) -> World:
 
 
 def several(rng: Rng) -> World:
-    """Return a world in which four factors matter, each half as much as the one before, and two act on each other."""
+    """Return a world in which four factors matter, each half as much as the one before, and two interact."""
     effects = dict(nothing(rng).effects)
     for name, size in zip(rng.permutation(NAMES)[:4].tolist(), (0.3, 0.15, 0.08, 0.04), strict=True):
         effects[name] = rng.permutation(np.linspace(-size, size, FACTORS[name]))
@@ -100,17 +100,17 @@ WORLDS: Mapping[str, Callable[[Rng], World]] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredShares:
     """The estimated importance of factors in one repository, and the truth."""
 
     estimate: FactorImportance
     shares: Mapping[str, float]
     paired: bool = False
-    """Whether the pair acts on each other."""
+    """Whether the pair interacts."""
 
     @property
     def held(self) -> list[bool]:
-        """Whether each factor's interval holds its true share, of those that matter."""
+        """Whether the interval of each factor that matters holds its true share."""
         return [
             low_high(factor.share)[0] <= self.shares[factor.factor] <= low_high(factor.share)[1]
             for factor in self.estimate.factors
@@ -144,7 +144,7 @@ def low_high(share: object) -> tuple[float, float]:
     return float(getattr(share, "low", None) or 0.0), float(getattr(share, "high", None) or 0.0)
 
 
-def judged(world: World, configurations: int, rng: Rng) -> Judged:
+def score(world: World, configurations: int, rng: Rng) -> ScoredShares:
     """Return the estimate from one run of each of ``configurations`` configurations."""
     every = rng.choice(math.prod(FACTORS.values()), configurations, replace=False)
     codes = np.stack(np.unravel_index(every, tuple(FACTORS.values())), axis=1)
@@ -155,17 +155,17 @@ def judged(world: World, configurations: int, rng: Rng) -> Judged:
     alike = {"workload": "terasort", "cluster": "one", "status": "valid", "origin": "measured"}
     columns |= {name: coded([level] * configurations) for name, level in alike.items()}
     table = RunTable(np.arange(configurations), columns, {"duration_s": np.exp(logs)})
-    return Judged(explain(learn(table), table), world.shares(codes), world.pair != 0)
+    return ScoredShares(explain(learn(table), table), world.shares(codes), world.pair != 0)
 
 
-def repositories(name: str, count: int, configurations: int, seed: int) -> Iterator[Judged]:
+def repositories(name: str, count: int, configurations: int, seed: int) -> Iterator[ScoredShares]:
     """Yield the estimates of ``count`` repositories."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        yield judged(WORLDS[name](rng), configurations, rng)
+        yield score(WORLDS[name](rng), configurations, rng)
 
 
-def cells(every: Sequence[Judged]) -> list[str]:
+def cells(every: Sequence[ScoredShares]) -> list[str]:
     """Return a row of the table."""
     held = [held for item in every for held in item.held]
     first = [right for item in every if (right := item.first_right) is not None]

@@ -39,7 +39,7 @@ class Replay:
         self.codes = np.stack([plan.columns[name].codes for name in names], axis=1)
 
     def estimates(self, chosen: Sequence[int]) -> Floats:
-        """Return the estimates of trees that learned from the chosen runs, for the whole plan."""
+        """Return the estimates for the whole plan by trees that learned from the chosen runs."""
         rows = list(chosen)
         learned = np.concatenate([self.known, self.features[rows]]), np.concatenate([self.known_logs, self.logs[rows]])
         return estimates_by_tree(*learned, self.features, SEED)
@@ -51,18 +51,18 @@ class Replay:
         return float(np.abs(predicted - true).mean()), float(np.median(np.abs(predicted - true) / true))
 
     def guided(self, chosen: list[int], more: int, _random: np.random.Generator) -> list[int]:
-        """Return more configurations, by what trees doubt."""
+        """Return further configurations, by the uncertainty of the trees."""
         free = np.setdiff1d(np.arange(len(self.logs)), chosen)
         picked = most_informative(self.estimates(chosen)[free], None, runs=more)
         return [*chosen, *(int(free[at]) for at in picked.order)]
 
     def at_random(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
-        """Return more configurations, drawn."""
+        """Return further configurations at random."""
         free = np.setdiff1d(np.arange(len(self.logs)), chosen)
         return [*chosen, *random.choice(free, more, replace=False).tolist()]
 
     def factorial(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
-        """Return more configurations, of levels that were had least often."""
+        """Return further configurations with the least used levels."""
         chosen = list(chosen)
         for _ in range(more):
             weights = np.zeros(len(self.logs))

@@ -107,19 +107,19 @@ def timed(call: Callable[[], object]) -> float:
 
 
 def with_cpu(call: Callable[[], object], cpu_s: Callable[[], float]) -> tuple[float, float]:
-    """Return how long a call takes, and the CPU time that it takes of a process, in seconds."""
+    """Return the wall time of a call, and the CPU time that a process uses for it, in seconds."""
     before = cpu_s()
     return timed(call), cpu_s() - before
 
 
 def cpu_of(pid: int) -> float:
-    """Return the CPU seconds that a process has taken."""
+    """Return the CPU time of a process, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
-    """Return the seconds of an import, its CPU seconds, those of the first view, and of the same again."""
+    """Return wall and CPU seconds of an import, and the seconds of the first and the second view."""
     repository = Repository.create(folder / "repository")
     format_ = formats(rows_of_table)["aloja"]
     source = Source(table, table.name)
@@ -141,7 +141,8 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
 
 @contextmanager
 def server(folder: Path, *options: str) -> Iterator[Callable[[str], str]]:
-    """Start a MariaDB server that only ``folder / "socket"`` reaches; yield what runs SQL on it. It ends with us.
+    """Start a MariaDB server that only ``folder / "socket"`` reaches; yield a function that runs SQL on it. The server
+    ends with the block.
 
     Its process id is in ``folder / "pid"``.
     """
@@ -183,7 +184,8 @@ def server(folder: Path, *options: str) -> Iterator[Callable[[str], str]]:
 
 
 def by_mariadb(table: Path, ask: Callable[[str], str], pid: int) -> tuple[float, float, float]:
-    """Return the seconds of loading, the server's CPU seconds, and those of the view, the client's start taken off."""
+    """Return the seconds of loading, the server's CPU seconds, and those of the view, without the start of the
+    client."""
     with table.open() as file:
         names = next(csv.reader(file))
     columns = ", ".join(f"`{n}` {'DOUBLE' if n in NUMBERS else 'VARCHAR(255)'}" for n in names)

@@ -1,4 +1,4 @@
-"""Measure how long ``import assay`` takes in a new process, less the start of Python, over 20 processes each.
+"""Measure the time of ``import assay`` in a new process without the start of Python, over 20 processes each.
 
 Run: ``.venv/bin/python benchmarks/import_time.py``
 """

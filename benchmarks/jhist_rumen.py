@@ -91,7 +91,7 @@ Json = dict[str, Any]
 
 
 class Schema:
-    """Fills records of an Avro schema: what is not given gets an empty value of its kind."""
+    """Fills records of an Avro schema: missing fields get an empty value of their type."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -110,7 +110,7 @@ class Schema:
                 self._note(inner)
 
     def filled(self, kind: Any, given: Any, as_json: bool) -> Any:
-        """Return ``given`` completed, in the form that the binary writer takes, or as Avro's JSON has it."""
+        """Return the completed record in the form of the binary writer, or of Avro's JSON."""
         if isinstance(kind, str) and kind.rpartition(".")[2] in self.named:
             kind = self.named[kind.rpartition(".")[2]]
         if isinstance(kind, list):
@@ -132,13 +132,14 @@ class Schema:
         return empty.get(name, 0) if given is None else given
 
     def name(self, kind: Any) -> str:
-        """Return how Avro's JSON calls a branch of a union."""
+        """Return the name of a union's branch in Avro's JSON."""
         text = kind if isinstance(kind, str) else kind.get("name", kind["type"])
         return f"{self.event['namespace']}.{text}" if text in self.named else str(text)
 
 
 def value(kind: str, name: str, number: int) -> int:
-    """Return a counter's value: 0 where a sound TeraSort counts nothing, and else another one in each task."""
+    """Return a counter's value: 0 where a TeraSort without errors counts nothing, else a different value for each
+    task."""
     idle = ("FILE_BYTES_READ", "HDFS_BYTES_WRITTEN") if kind == "MAP" else ("HDFS_BYTES_READ",)
     if name in idle or any(word in name for word in ("LARGE", "COMBINE", "FAILED", "MERGED", "FILE_READ_OPS")):
         return 0
@@ -306,7 +307,7 @@ def classpath(hadoop: Distribution, scratch: Path) -> str | None:
 
 
 def java(path: str, scratch: Path, *arguments: str) -> tuple[str, float]:
-    """Run the harness; return what it prints, and its wall time."""
+    """Run the harness; return its output and its wall time."""
     began = time.perf_counter()
     command = ["java", "-cp", path, str(scratch / "Harness.java"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
@@ -316,7 +317,7 @@ def java(path: str, scratch: Path, *arguments: str) -> tuple[str, float]:
 
 
 def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[float], list[float]]:
-    """Return how long parse_jhist and TraceBuilder took each time, and require that both found all that is there."""
+    """Return the times of parse_jhist and TraceBuilder, and require that both found every event."""
     trace, parsed = scratch / "trace.json", None
     files = (f"file://{trace}", f"file://{scratch / 'topology.json'}", f"file://{history}")
     command = ["java", "-cp", path, str(scratch / "Harness.java"), *files]
@@ -347,7 +348,7 @@ def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[fl
 
 
 def main(attempts: int, times: int) -> None:
-    """Generate, measure, print."""
+    """Generate the history, measure, and print."""
     hadoop = find()
     if hadoop is None:
         raise SystemExit("no Hadoop here: set HADOOP_HOME, or run `assay hadoop fetch`")

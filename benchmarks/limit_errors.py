@@ -1,9 +1,9 @@
 """Measure how often `assay show --limits` names the wrong resource, or a bound is exceeded, on simulated runs.
 
-Draws clusters and workloads, simulates a run of each with its trace and attempts, and asks what limited it as `assay
-limits` does. The truth is simulated with the same seed: the same run with disks, links or CPUs twice as fast, one at a
-time. The resource that shortens the run most, and by at least 5 %, is its limit; otherwise it has none of the three. A
-bound is exceeded if the run with that resource eight times as fast is more than 2 % faster than the bound allows.
+Draws clusters and workloads, simulates a run of each with its trace and attempts, and computes its limit as `assay show
+--limits` does. The truth is simulated with the same seed: the same run with disks, links or CPUs twice as fast, one at
+a time. The resource that shortens the run most, and by at least 5 %, is its limit; otherwise it has none of the three.
+A bound is exceeded if the run with that resource eight times as fast is more than 2 % faster than the bound allows.
 
 Run it with ``python benchmarks/limit_errors.py``; it prints two Markdown tables. Needs the simulator.
 """
@@ -66,40 +66,40 @@ NONE = "none of them"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What was said of one run, and the truth of it."""
+class ScoredLimit:
+    """The stated limit of one run, and the truth."""
 
     workload: str
     answer: Limits
     gains: Mapping[str, float]
-    """Resource to the share of the run's time that twice as fast a one saves."""
+    """Resource to the share of the run's time that a resource of twice the speed saves."""
     fastest_s: Mapping[str, float]
-    """Resource to the run's time with one eight times as fast."""
+    """Resource to the run's time with this resource eight times as fast."""
 
     @property
     def named(self) -> str:
-        """What was the limit for most of the time."""
+        """The limit for most of the time."""
         return next((kind for kind, resources in RESOURCES_OF_BOUND.items() if self.answer.main in resources), NONE)
 
     @property
     def truth(self) -> str:
-        """What shortens the run most."""
+        """The resource that shortens the run most."""
         best = max(self.gains, key=lambda name: self.gains[name])
         return best if self.gains[best] >= LEAST_GAIN else NONE
 
     @property
     def misled(self) -> bool:
-        """Whether twice as fast a one of another resource saves at least twice what the named one does."""
+        """Whether another resource, at twice its speed, saves at least twice as much as the named resource."""
         return self.truth != NONE and self.named != NONE and 2 * self.gains[self.named] < self.gains[self.truth]
 
     def beyond(self, freed: str) -> float:
-        """Return how much less the run takes than a bound allows, as a share of the bound."""
+        """Return by how much the run is shorter than its bound, as a share of the bound."""
         least_s = next(bound.least_s for bound in self.answer.bounds if bound.freed == freed)
         return 1 - self.fastest_s[freed] / least_s
 
 
-def drawn_asked(candidates: Candidates, profile: CostProfile, rng: np.random.Generator) -> SimulationRequest:
-    """Return a workload of some size on one of the clusters."""
+def drawn_request(candidates: Candidates, profile: CostProfile, rng: np.random.Generator) -> SimulationRequest:
+    """Return a random workload and size on one of the clusters."""
     name = str(rng.choice([name for name, costs in profile.workloads.items() if not costs.stages]))
     [work] = parse_mix([f"{name}:{int(rng.choice(SIZES_GB))}GB"])
     plan = plan_for(candidates, int(rng.integers(len(candidates))), work.entry())
@@ -107,47 +107,47 @@ def drawn_asked(candidates: Candidates, profile: CostProfile, rng: np.random.Gen
     return SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
 
 
-def as_run(asked: SimulationRequest, simulated: SimulationResult) -> tuple[Run, SimulatedRun]:
-    """Return a simulation with its trace as a run of a repository has it."""
+def as_run(request: SimulationRequest, simulated: SimulationResult) -> tuple[Run, SimulatedRun]:
+    """Return a simulation with its trace in the form of a run of a repository."""
     observed = read_result(simulated)
-    cluster = asked.cluster
+    cluster = request.cluster
     run = foreign_run(
-        workload=asked.workload,
+        workload=request.workload,
         duration_s=observed.duration_s,
         origin=Origin.SIMULATED,
-        layout=asked.configuration.layout.name,
+        layout=request.configuration.layout.name,
         jobs=observed.jobs,
         phases=observed.phases,
         environment={
-            "cluster": ClusterFacts.of_layout(cluster, asked.configuration.layout).tree(),
+            "cluster": ClusterFacts.of_layout(cluster, request.configuration.layout).tree(),
             "network": {"rate_bits_per_s": cluster.workers[0].type.nic.rate_bits_per_s},
         },
     )
     return run, observed
 
 
-def seen(asked: SimulationRequest, seed: int) -> Seen | None:
+def score(request: SimulationRequest, seed: int) -> ScoredLimit | None:
     """Return the stated and the true limit of a run; None where neither can be stated."""
-    every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
+    every = [request, *(replace(request, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
     details = ["traces", *["duration"] * (len(every) - 1)]
     scenarios = [
         to_builtins(scenario_of(item).with_seed(seed, "drawn", detail))
         for item, detail in zip(every, details, strict=True)
     ]
     for item, scenario in zip(every, scenarios, strict=True):
-        scenario["cluster"] = quicker_requests(scenario["cluster"], item.disks)
+        scenario["cluster"] = with_faster_disks(scenario["cluster"], item.disks)
     results = simulate(scenarios)
-    run, observed = as_run(asked, results[0])
+    run, observed = as_run(request, results[0])
     limits = limits_of(run, observed.tasks, observed.trace)
     times = [item.duration_s for item in results]
     if limits is None:
         return None
     gains = {name: 1 - times[1 + at] / times[0] for at, name in enumerate(FASTER)}
-    return Seen(asked.workload, limits, gains, {name: times[4 + at] for at, name in enumerate(FASTEST)})
+    return ScoredLimit(request.workload, limits, gains, {name: times[4 + at] for at, name in enumerate(FASTEST)})
 
 
-def quicker_requests(cluster: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    """Return a scenario's cluster with disks whose requests take so much less time: bandwidth is only a part of it."""
+def with_faster_disks(cluster: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """Return the cluster with faster disks. The whole time of a request shrinks, not only its transfer."""
     nodes = []
     for node in cluster["nodes"]:
         devices = []
@@ -162,13 +162,13 @@ def quicker_requests(cluster: Mapping[str, Any], factor: float) -> dict[str, Any
     return {**cluster, "nodes": nodes}
 
 
-def runs(count: int, seed: int) -> Iterator[Seen]:
+def runs(count: int, seed: int) -> Iterator[ScoredLimit]:
     """Yield ``count`` drawn runs."""
     profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
     made = 0
     while made < count:
-        drawn = seen(drawn_asked(pool, profile, rng), int(rng.integers(2**31)))
+        drawn = score(drawn_request(pool, profile, rng), int(rng.integers(2**31)))
         if drawn is not None:
             made += 1
             yield drawn
@@ -183,8 +183,8 @@ def main() -> None:
     print_bounds(every)
 
 
-def print_named(every: Sequence[Seen]) -> None:
-    """Print which limit was named for which truth."""
+def print_named(every: Sequence[ScoredLimit]) -> None:
+    """Print the named limits by true limit."""
     kinds = [*RESOURCES_OF_BOUND, NONE]
     counts = Counter((item.truth, item.named) for item in every)
     print("| limit in truth | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
@@ -198,8 +198,8 @@ def print_named(every: Sequence[Seen]) -> None:
     print(f"{np.mean([item.misled for item in named]):.1%}.")
 
 
-def print_bounds(every: Sequence[Seen]) -> None:
-    """Print how often bounds are beaten, and how much of what they allow is there."""
+def print_bounds(every: Sequence[ScoredLimit]) -> None:
+    """Print how often bounds are exceeded, and which share of the bound the true gain reaches."""
     print(f"\n| made infinitely fast | bounds | beaten | by {FAR:.0%} and more | allowed | eight times as fast |")
     print("|---|---|---|---|---|---|")
     for kind in RESOURCES_OF_BOUND:

@@ -1,14 +1,14 @@
-"""How often statements over matched groups are right: intervals for each scope, the joint estimate, the fastest.
+"""Measure how often statements over matched groups are right: intervals by scope, the joint estimate, the fastest.
 
-Draws tables of runs whose truth is known. What a level gains differs from cluster to cluster and from configuration to
-configuration (10 % each), and a run scatters by 5 %. ``assay decide`` matches and judges them.
+Draws tables of runs whose truth is known. The gain of a level varies by 10 % between clusters and by 10 % between
+configurations, and a run scatters by 5 %. The code of ``assay decide`` matches the runs and gives the verdicts.
 
 - *tested settings*: the truth is the mean gain of the configurations that were drawn;
-- *similar settings*: the mean gain on the clusters that were drawn; *one similar setting*: the gain that one more
-  configuration on one of them shows, measured likewise;
-- *other clusters*: the mean gain over all clusters that there could be;
-- *joint*: the gain on the one cluster, from four levels of which each configuration holds two;
-- the fastest: all levels are equal, so the first is as good as any, and must stay in;
+- *similar settings*: the mean gain on the clusters that were drawn; *one similar setting*: the gain of one more
+  configuration on one of them, measured in the same way;
+- *other clusters*: the mean gain over all possible clusters;
+- *joint*: the gain on one cluster with four levels, of which each configuration has two;
+- the fastest: all levels are equal, so the first must be among the candidates;
 - verdicts: of eight levels against a ninth, all equal, or all 1.2 times as fast. With fewer than five groups they are
   about the tested settings, in which no two levels are quite equal.
 
@@ -39,7 +39,7 @@ GAIN = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What is run: ``groups`` configurations on each cluster, each with ``held`` of the levels, ``runs`` times."""
+    """The runs: ``groups`` configurations on each cluster, each with ``held`` of the levels, ``runs`` times."""
 
     clusters: int
     groups: int
@@ -48,12 +48,12 @@ class Design:
     held: int = 2
     gain: float = GAIN
     apart: float = APART
-    """Between clusters."""
+    """Standard deviation of log gains between clusters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A table of runs with what is true of it: log gains of level 1 over level 0."""
+    """A table of runs with the truth: log gains of level 1 over level 0."""
 
     table: RunTable
     of_these: Array
@@ -102,7 +102,7 @@ def _table(
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Shares of tables whose intervals hold the truth, by question; NaN where none was given."""
+    """Shares of tables whose intervals hold the truth, by question; NaN without an interval."""
 
     these: float
     here: float
@@ -140,7 +140,8 @@ def coverage(clusters: int, groups: int, runs: int, *, tables: int, seed: int) -
 
 
 def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: int) -> float:
-    """Return the share of tables of equal levels whose top group contains the first, of those that compare it."""
+    """Return the share of tables of equal levels whose fastest candidates contain the first level, if it is
+    compared."""
     rng = np.random.default_rng(seed)
     stayed = []
     for _ in range(tables):
@@ -154,7 +155,7 @@ def kept(levels: int, groups: int, held: int, runs: int, *, tables: int, seed: i
 def verdicts(levels: int, groups: int, runs: int, gain: float, *, tables: int, seed: int) -> tuple[float, float]:
     """Return the share of tables with any wrong verdict, and of levels with the correct verdict "faster".
 
-    A verdict for the tested settings is wrong where the level's mean gain in them is the other way round.
+    A verdict for the tested settings is wrong if the mean gain of the level in them has the other direction.
     """
     rng = np.random.default_rng(seed)
     wrong = named = 0

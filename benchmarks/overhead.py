@@ -1,10 +1,10 @@
-"""Measure assay's overhead: its time per run besides the job, and the share of a core that its sampler uses.
+"""Measure assay's overhead: its time per run outside the job, and the share of a core that its sampler uses.
 
-On a lab made for this, the same TestDFSIO read alternates between an attempt of a campaign and a direct call: the same
+On a new lab, the same TestDFSIO read alternates between an attempt of a campaign and a direct call: the same
 Java command through the same SSH connection. The output has assay's time per run on an unchanged layout (everything but
 the job), the ratio of the job's wall time with and without assay, and the samplers' CPU time.
 
-Run as root: ``.venv/bin/python benchmarks/overhead.py [pairs]``. It takes about 1 min and 45 s a pair.
+Run as root: ``.venv/bin/python benchmarks/overhead.py [pairs]``. It takes about 1 min, and 45 s for each pair.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SAMPLED_S = 30.0
 
 
 async def overhead(plan: Plan, setting: RunContext, pairs: int) -> None:
-    """Print assay's own time per run and the job's time inside and outside of assay."""
+    """Print assay's time per run, and the time of the job with and without assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
     planned = next(run for run in reads if run.configuration.layout.name == "SS2")
     program = workloads()["dfsio-read"].programs(size_of(planned, plan), None)["hadoop"]
@@ -74,7 +74,7 @@ async def overhead(plan: Plan, setting: RunContext, pairs: int) -> None:
 
 
 async def sampler_share(transports: dict[str, Transport], options: dict[str, SamplerOptions]) -> None:
-    """Print what the samplers of all nodes take of one core, by the CPU time of their processes."""
+    """Print the share of one core that the samplers of all nodes use, by the CPU time of their processes."""
     samplers = {name: await Sampler.start(transports[name], options[name]) for name in transports}
     script = 'cat "/proc/$1/stat"; getconf CLK_TCK'
 

@@ -39,13 +39,13 @@ from assay.store.formats.aloja.execs import FORMAT
 from assay.store.formats.source import Source
 
 HELD_OUT_SEED = 2014
-"""Draws the quarter of ALOJA's runs that no choice of the learner was made by."""
+"""Seed that draws the quarter of ALOJA's runs with which no choice of the learner was made."""
 ANCHORS = 40
-"""Runs of an otherwise unknown cluster that are learned from."""
+"""Number of runs to learn from of an otherwise unknown cluster."""
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Method = Callable[[Floats, Floats, Floats], Floats]
-"""Learned from features and seconds; asked of features."""
+"""Learns from features and seconds, and predicts from features."""
 
 
 class ModelTree:
@@ -64,7 +64,7 @@ class ModelTree:
         self.low, self.high = seconds.min(), seconds.max()
 
     def predict(self, features: Floats) -> Floats:
-        """Return the smoothed leaves' answers, within what was learned from."""
+        """Return the smoothed estimates of the leaves, limited to the range of the training runs."""
         predictions = np.array([model.predict(features) for model in self.models])
         paths = self.tree.decision_path(features)
         expected = np.empty(len(features))
@@ -79,14 +79,14 @@ class ModelTree:
         return clipped
 
 
-def _net(features: Floats, seconds: Floats, asked: Floats) -> Floats:
+def _net(features: Floats, seconds: Floats, predicted_rows: Floats) -> Floats:
     from sklearn.neural_network import MLPRegressor
 
     middle, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     mean, spread = seconds.mean(), seconds.std()
     net = MLPRegressor(hidden_layer_sizes=(32,), alpha=0.01, max_iter=400, early_stopping=True, random_state=0)
     net.fit((features - middle) / scale, (seconds - mean) / spread)
-    predicted: Floats = net.predict(np.clip((asked - middle) / scale, -5, 5)) * spread + mean
+    predicted: Floats = net.predict(np.clip((predicted_rows - middle) / scale, -5, 5)) * spread + mean
     return predicted
 
 
@@ -97,7 +97,7 @@ def methods() -> dict[str, Method]:
     from sklearn.neighbors import KNeighborsRegressor
 
     def fitted(make: Callable[[], Any]) -> Method:
-        return lambda features, seconds, asked: make().fit(features, seconds).predict(asked)
+        return lambda features, seconds, predicted_rows: make().fit(features, seconds).predict(predicted_rows)
 
     return {
         "gradient boosting, plain": fitted(lambda: GradientBoostingRegressor(random_state=0)),
@@ -119,7 +119,7 @@ def methods() -> dict[str, Method]:
 
 
 def plain_columns(table: RunTable) -> Floats:
-    """Return what every other method gets: a feature a level, and numbers, scaled to 0 … 1."""
+    """Return the features of the other methods: one per level, and numbers, scaled to 0 … 1."""
     columns: list[Floats] = []
     for name in (*table.factors, LAYOUT_DEVICES):
         column = table.columns.get(name)
@@ -137,7 +137,7 @@ def plain_columns(table: RunTable) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of one method on one split."""
+    """Scores of one method on one split."""
 
     mae_s: float
     rae: float
@@ -145,7 +145,7 @@ class Scores:
     held: float = np.nan
     width: float = np.nan
     held_least: float = np.nan
-    """In the workload where it is least, of those with at least 50 runs asked for."""
+    """Smallest share held by a workload with at least 50 predicted runs."""
     answered: float = 1.0
     clusters: Mapping[str, tuple[int, float, float, float]] = field(default_factory=dict)
     """Cluster to the number of runs, the MAPE, the share held and the width."""
@@ -157,22 +157,22 @@ def scores(predicted_s: Floats, true_s: Floats, mean_s: float) -> Scores:
     return Scores(float(off.mean()), float(off.sum() / np.abs(mean_s - true_s).sum()), float((off / true_s).mean()))
 
 
-def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
+def scores_by_method(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
     """Return the scores of every method for the runs ``left``, learned from those ``kept``, where assay answers."""
     seconds = table.values["duration_s"]
     prediction = predict(learn(table.subset(kept)), table.subset(left))
     answered = np.isfinite(prediction.expected_s)
-    mean_s, asked = float(seconds[kept].mean()), left[answered]
-    if not len(asked):
+    mean_s, predicted_rows = float(seconds[kept].mean()), left[answered]
+    if not len(predicted_rows):
         return {"assay": Scores(np.nan, np.nan, np.nan, answered=0.0)}
     within = ((prediction.low_s <= seconds[left]) & (seconds[left] <= prediction.high_s))[answered]
-    workload = table.columns["workload"].codes[asked]
+    workload = table.columns["workload"].codes[predicted_rows]
     sizes = np.bincount(workload)
     least = min((within[workload == code].mean() for code in np.flatnonzero(sizes >= 50)), default=np.nan)
     width = float(np.median((prediction.high_s / prediction.expected_s)[answered]))
-    off = np.abs(prediction.expected_s[answered] / seconds[asked] - 1.0)
+    off = np.abs(prediction.expected_s[answered] / seconds[predicted_rows] - 1.0)
     widths = (prediction.high_s / prediction.expected_s)[answered]
-    codes = table.columns["cluster"].codes[asked]
+    codes = table.columns["cluster"].codes[predicted_rows]
     clusters = {
         table.columns["cluster"].levels[code]: (
             int(here.sum()),
@@ -183,7 +183,7 @@ def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> 
         for code in np.unique(codes)
         for here in [codes == code]
     }
-    results = scores(prediction.expected_s[answered], seconds[asked], mean_s)
+    results = scores(prediction.expected_s[answered], seconds[predicted_rows], mean_s)
     result = {
         "assay": replace(
             results,
@@ -197,11 +197,13 @@ def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> 
     features = plain_columns(table)
     for name, method in methods().items():
         if not only or name in only:
-            result[name] = scores(method(features[kept], seconds[kept], features[asked]), seconds[asked], mean_s)
+            result[name] = scores(
+                method(features[kept], seconds[kept], features[predicted_rows]), seconds[predicted_rows], mean_s
+            )
     return result
 
 
-def printed(title: str, splits: Sequence[dict[str, Scores]]) -> None:
+def print_scores(title: str, splits: Sequence[dict[str, Scores]]) -> None:
     """Print the means over splits."""
     print(f"\n**{title}**\n\n| method | MAE (s) | RAE | MAPE | held | held, least workload | width | answered |")
     print("|---|---|---|---|---|---|---|---|")
@@ -220,7 +222,7 @@ def printed(title: str, splits: Sequence[dict[str, Scores]]) -> None:
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-def printed_clusters(splits: Sequence[dict[str, Scores]]) -> None:
+def print_clusters(splits: Sequence[dict[str, Scores]]) -> None:
     """Print assay's figures by cluster, means over splits."""
     print("\n| cluster | runs left out, each split | MAPE | held | width |\n|---|---|---|---|---|")
     for name in sorted({name for split in splits for name in split["assay"].clusters}):
@@ -260,7 +262,7 @@ def random_splits(table: RunTable, times: int, share: float = 0.2) -> Iterator[t
 
 
 def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, Rows, Rows]]:
-    """Yield each level of a column that has enough runs, with the other rows and its own."""
+    """Yield each level of a column with enough runs: the other rows, and its own rows."""
     column = table.columns[name]
     for code, level in enumerate(column.levels):
         left = column.codes == code
@@ -269,7 +271,7 @@ def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, R
 
 
 def with_kinds(table: RunTable) -> RunTable:
-    """Return the table with a column of the layout's classes of disks, which is not another factor."""
+    """Return the table with a column of the layout's classes of disks, which does not count as a factor."""
     column = table.columns[LAYOUT_DEVICES]
     kinds = tuple("".join(c for c in level if not c.isdigit()).strip().replace(" ", "") for level in column.levels)
     unique = tuple(dict.fromkeys(kinds))
@@ -278,7 +280,7 @@ def with_kinds(table: RunTable) -> RunTable:
 
 
 def anchored(table: RunTable, runs: int) -> Iterator[tuple[str, Rows, Rows]]:
-    """Yield each cluster with a few of its runs, picked at random, among those that are learned from."""
+    """Yield each cluster with some of its runs, picked at random, among the training runs."""
     for level, kept, left in left_out(table, "cluster", 100):
         known = np.random.default_rng(0).choice(left, runs, replace=False)
         yield level, np.concatenate([kept, known]), np.setdiff1d(left, known)
@@ -287,7 +289,7 @@ def anchored(table: RunTable, runs: int) -> Iterator[tuple[str, Rows, Rows]]:
 def of_left_out_clusters(table: RunTable) -> None:
     """Print a table for each cluster that is left out."""
     for level, kept, left in left_out(table, "cluster", 100):
-        printed(f"cluster {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
+        print_scores(f"cluster {level} left out ({len(left):,} runs)", [scores_by_method(table, kept, left)])
 
 
 def of_dump(table: RunTable, repeats: int) -> None:
@@ -299,22 +301,22 @@ def of_dump(table: RunTable, repeats: int) -> None:
     started = time.perf_counter()
     for _ in range(50):
         predict(model, first)
-    asked_ms = (time.perf_counter() - started) / 50 * 1000
+    predict_ms = (time.perf_counter() - started) / 50 * 1000
     print(f"{len(table):,} valid runs of {len(model.medians):,} configurations; learned in {took_s:.1f} s,", end=" ")
-    print(f"a prediction takes {asked_ms:.1f} ms")
+    print(f"a prediction takes {predict_ms:.1f} ms")
     for share, kept, left in row_splits(table):
-        split = tried(table, kept, left)
-        printed(f"a quarter of the runs left out ({len(left):,}), learned from {share} ({len(kept):,})", [split])
-        printed_clusters([split])
-    splits = [tried(table, kept, left) for kept, left in random_splits(table, repeats)]
-    printed(f"{repeats} random splits, a fifth of the configurations left out", splits)
-    printed_clusters(splits)
+        split = scores_by_method(table, kept, left)
+        print_scores(f"a quarter of the runs left out ({len(left):,}), learned from {share} ({len(kept):,})", [split])
+        print_clusters([split])
+    splits = [scores_by_method(table, kept, left) for kept, left in random_splits(table, repeats)]
+    print_scores(f"{repeats} random splits, a fifth of the configurations left out", splits)
+    print_clusters(splits)
     of_left_out_clusters(table)
     for level, kept, left in left_out(with_kinds(table), "plan", 30):
-        printed(f"disks {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
+        print_scores(f"disks {level} left out ({len(left):,} runs)", [scores_by_method(table, kept, left)])
     for level, kept, left in anchored(table, ANCHORS):
-        split = tried(table, kept, left, ["gradient boosting, plain"])
-        printed(f"cluster {level}, {ANCHORS} of its runs known", [split])
+        split = scores_by_method(table, kept, left, ["gradient boosting, plain"])
+        print_scores(f"cluster {level}, {ANCHORS} of its runs known", [split])
 
 
 def corrected(logs: Floats, truth: Floats, groups: NDArray[np.int64]) -> Floats:
@@ -377,8 +379,8 @@ def main() -> None:
     if options.worlds:
         for seed in (1, 2):
             made = world(seed=seed)
-            splits = [tried(made, kept, left) for _, kept, left in left_out(made, "cluster", 100)]
-            printed(f"made from a formula (seed {seed}): each of 12 clusters left out", splits)
+            splits = [scores_by_method(made, kept, left) for _, kept, left in left_out(made, "cluster", 100)]
+            print_scores(f"made from a formula (seed {seed}): each of 12 clusters left out", splits)
         timed = world(clusters=40, runs=1000)
         started = time.perf_counter()
         learn(timed)

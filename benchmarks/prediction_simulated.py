@@ -35,13 +35,13 @@ from assay.questions.forecasts.measured import measured_of
 from assay.store import Repository
 
 TREES = 192
-"""As many as a model of `assay predict` has in all of its folds."""
-Method = Callable[["Scene", np.ndarray, np.ndarray], Floats]
+"""Number of trees: as many as a model of `assay predict` has in all folds."""
+Method = Callable[["SimulatedTable", np.ndarray, np.ndarray], Floats]
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Configurations: one run each, logarithms of measured and of simulated times."""
+class SimulatedTable:
+    """Configurations with one run each, and the logarithms of measured and simulated times."""
 
     runs: tuple[Run, ...]
     measured: Floats
@@ -50,7 +50,7 @@ class Scene:
     runs_in_all: int
 
 
-def scene_of(repositories: Sequence[Path]) -> Scene:
+def table_of_repositories(repositories: Sequence[Path]) -> SimulatedTable:
     """Return the configurations of some repositories."""
     profile, runs, measured, asked, total = shipped_profile(), list[Run](), list[float](), list[SimulationRequest](), 0
     for path in repositories:
@@ -72,31 +72,39 @@ def scene_of(repositories: Sequence[Path]) -> Scene:
     results = simulate([scenario_of(single).with_seed(1, str(at)) for at, single in enumerate(asked)])
     table = table_of(runs)
     features = learned_encoding(table).of(table).astype(np.float64)
-    return Scene(tuple(runs), np.array(measured), np.log([single.duration_s for single in results]), features, total)
+    return SimulatedTable(
+        tuple(runs), np.array(measured), np.log([single.duration_s for single in results]), features, total
+    )
 
 
 def trees(*, feature: bool, residual: bool) -> Method:
-    """Return the learner of `assay predict` with a simulated time in one place, both or none."""
+    """Return the learner of `assay predict` with the simulated time as a feature, in the residuals, in both or in
+    neither."""
 
-    def predict(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
-        base = scene.simulated if residual else np.zeros(len(scene.measured))
-        columns = np.column_stack([scene.features, scene.simulated]) if feature else scene.features
+    def predict(simulated_table: SimulatedTable, kept: np.ndarray, left: np.ndarray) -> Floats:
+        base = simulated_table.simulated if residual else np.zeros(len(simulated_table.measured))
+        columns = (
+            np.column_stack([simulated_table.features, simulated_table.simulated])
+            if feature
+            else simulated_table.features
+        )
         wide = columns.astype(np.float32)
-        forest = grow_forest(wide[kept], (scene.measured - base)[kept], None, trees=TREES, seed=SEED)
+        forest = grow_forest(wide[kept], (simulated_table.measured - base)[kept], None, trees=TREES, seed=SEED)
         result: Floats = forest.by_tree(wide[left]).mean(axis=1) + base[left]
         return result
 
     return predict
 
 
-def corrected(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
-    """Return the simulated times, each corrected by the median miss of its workload's others, or of all."""
-    miss = scene.measured - scene.simulated
-    names = np.array([run.workload for run in scene.runs])
+def corrected(simulated_table: SimulatedTable, kept: np.ndarray, left: np.ndarray) -> Floats:
+    """Return the simulated times, each corrected by the median error of its workload's other configurations, or of
+    all."""
+    miss = simulated_table.measured - simulated_table.simulated
+    names = np.array([run.workload for run in simulated_table.runs])
     result = np.empty(len(left))
     for at, row in enumerate(left):
         similar = kept[names[kept] == names[row]]
-        result[at] = scene.simulated[row] + np.median(miss[similar if len(similar) else kept])
+        result[at] = simulated_table.simulated[row] + np.median(miss[similar if len(similar) else kept])
     return result
 
 
@@ -105,17 +113,17 @@ METHODS: dict[str, Method] = {
     "trees, a simulated time as one feature": trees(feature=True, residual=False),
     "trees of what the simulation missed": trees(feature=False, residual=True),
     "the same, and as a feature": trees(feature=True, residual=True),
-    "the simulator alone": lambda scene, _, left: scene.simulated[left],
+    "the simulator alone": lambda simulated_table, _, left: simulated_table.simulated[left],
     "the simulator, corrected by its miss elsewhere": corrected,
 }
 
 
-def parts(scene: Scene) -> dict[str, list[str]]:
-    """Return what is left out together, by title: a name for each configuration."""
+def parts(simulated_table: SimulatedTable) -> dict[str, list[str]]:
+    """Return the groups that are left out together, by title: a name for each configuration."""
     return {
-        "each configuration": [str(at) for at in range(len(scene.runs))],
-        "each workload's layout": [f"{run.cluster} {run.workload} {run.layout}" for run in scene.runs],
-        "each cluster's workload": [f"{run.cluster} {run.workload}" for run in scene.runs],
+        "each configuration": [str(at) for at in range(len(simulated_table.runs))],
+        "each workload's layout": [f"{run.cluster} {run.workload} {run.layout}" for run in simulated_table.runs],
+        "each cluster's workload": [f"{run.cluster} {run.workload}" for run in simulated_table.runs],
     }
 
 
@@ -123,20 +131,20 @@ def main() -> None:
     """Print the table."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     arguments.add_argument("repositories", type=Path, nargs="+")
-    scene = scene_of(arguments.parse_args().repositories)
-    size = len(scene.runs)
-    clusters = ", ".join(dict.fromkeys(run.cluster for run in scene.runs))
-    print(f"{scene.runs_in_all} valid measured runs of {size} configurations; clusters: {clusters}\n")
+    simulated_table = table_of_repositories(arguments.parse_args().repositories)
+    size = len(simulated_table.runs)
+    clusters = ", ".join(dict.fromkeys(run.cluster for run in simulated_table.runs))
+    print(f"{simulated_table.runs_in_all} valid measured runs of {size} configurations; clusters: {clusters}\n")
     print("| left out | what tells it | mean error | largest | MAE (s) |\n|---|---|---|---|---|")
-    for title, names in parts(scene).items():
+    for title, names in parts(simulated_table).items():
         groups = list(dict.fromkeys(names))
         for method, predict in METHODS.items():
             predicted = np.empty(size)
             for group in groups:
                 left = np.array([at for at, name in enumerate(names) if name == group])
-                predicted[left] = predict(scene, np.setdiff1d(np.arange(size), left), left)
-            off = np.abs(np.exp(predicted - scene.measured) - 1)
-            seconds = np.abs(np.exp(predicted) - np.exp(scene.measured)).mean()
+                predicted[left] = predict(simulated_table, np.setdiff1d(np.arange(size), left), left)
+            off = np.abs(np.exp(predicted - simulated_table.measured) - 1)
+            seconds = np.abs(np.exp(predicted) - np.exp(simulated_table.measured)).mean()
             which = f"{title} ({len(groups)})" if len(groups) < size else title
             print(f"| {which} | {method} | {off.mean():.1%} | {off.max():.0%} | {seconds:.1f} |")
 

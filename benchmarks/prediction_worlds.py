@@ -1,4 +1,4 @@
-"""Make tables for predictions whose truth is a formula: many clusters of different hardware, more than one dump has.
+"""Draw tables of runs from a formula: many clusters of different hardware, more than one dump has.
 
 A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each has a speed factor
 that its hardware does not explain (lognormal, 15 %). A run's time is its share of CPU, disk and network work, whichever

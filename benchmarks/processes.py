@@ -1,9 +1,9 @@
-"""Draw repositories whose runs depend on each other, as measured ones do: the processes behind the error rates.
+"""Draw repositories whose runs depend on each other, as measured runs do, for the error rates.
 
-Each function returns a :class:`Drawn`: a table of runs and what is true of it. Times are log-normal around a base of
-some 400 s. Sessions multiply all times of a day by a common factor, clusters and factors change what a level gains,
-and noise has the size and shape that the name says. Runs of one session follow each other by ten minutes, and sessions
-are a week apart. All draws come from the generator that is given, so a seed gives the same repositories.
+Each function returns a :class:`Drawn`: a table of runs and the truth. Times are log-normal around a base of some 400 s.
+A session multiplies all times of a day by a common factor. Clusters and factors change the gain of a level. The name of
+a function states the size and shape of the noise. Runs of a session start every ten minutes, and sessions are a week
+apart. All draws come from the generator that is given, so a seed gives the same repositories.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SESSION_SPREAD = 0.08
 """Standard deviation of a session's effect on log times."""
 NOISE = 0.05
 APART = 0.10
-"""Standard deviation of what a level gains, between clusters or between levels of another factor."""
+"""Standard deviation of the gain of a level, between clusters or between levels of another factor."""
 _BETWEEN_RUNS_S = 600.0
 _BETWEEN_SESSIONS_S = 7 * 86400.0
 BASE = 6.0
@@ -39,7 +39,7 @@ class Drawn:
 
 
 def table_of(rows: Sequence[dict[str, str]], logs: Array, started_unix_s: Array, **metrics: Array) -> RunTable:
-    """Return a table of measured, valid runs; NaN is a start that is not known."""
+    """Return a table of measured, valid runs; NaN: the start is unknown."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: coded([row.get(name) for row in rows]) for name in names}
     columns |= {"origin": coded(["measured"] * len(rows)), "status": coded(["valid"] * len(rows))}
@@ -50,7 +50,7 @@ def table_of(rows: Sequence[dict[str, str]], logs: Array, started_unix_s: Array,
 
 
 def starts(session: NDArray[np.int64]) -> Array:
-    """Return when runs start that are listed in their order, each in its session."""
+    """Return the start of each run; runs are listed in their order, each with its session."""
     return session * _BETWEEN_SESSIONS_S + np.arange(len(session)) * _BETWEEN_RUNS_S
 
 
@@ -78,7 +78,7 @@ def one_after_the_other(
 
 
 def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sessions: int = 10, runs: int = 5) -> Drawn:
-    """One session a side, in a repository whose other workloads show how much sessions differ.
+    """Draw one session per side, in a repository whose other workloads show how much sessions differ.
 
     Each of the other workloads has three runs in each of ``sessions`` sessions, all with layout A.
     """
@@ -93,7 +93,7 @@ def with_known_sessions(rng: Rng, gain: float = 1.0, *, workloads: int = 5, sess
 
 
 def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5, levels: int = 2) -> Drawn:
-    """A plan's campaigns: blocks A B, B A, … within each session, as assay orders its own runs."""
+    """Draw campaigns of a plan: blocks A B, B A, … within each session, in assay's order of runs."""
     turns = range(levels)
     level = np.array([(block + turn) % levels for _ in range(sessions) for block in range(blocks) for turn in turns])
     session = np.repeat(np.arange(sessions), levels * blocks)
@@ -123,7 +123,7 @@ def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large
 def uneven_levels(
     rng: Rng, *, runs: tuple[int, ...] = (2, 2, 20, 20), spreads: tuple[float, ...] = (0.10, 0.10, 0.02, 0.02)
 ) -> Drawn:
-    """Levels that are all alike, with these numbers of runs and spreads, in one session and in random order."""
+    """Draw equal levels with these numbers of runs and spreads, in one session and in random order."""
     level = rng.permutation(np.repeat(np.arange(len(runs)), runs))
     logs = rng.normal(0, 1, len(level)) * np.array(spreads)[level]
     rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
@@ -171,7 +171,7 @@ def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, groups: i
 
 
 def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: int = 8) -> Drawn:
-    """SSDs against hard disks on TeraSort and wordcount; what they gain differs by 10 % from cluster to cluster."""
+    """SSDs against hard disks on TeraSort and wordcount; their gain differs by 10 % from cluster to cluster."""
     rows, logs = [], []
     here = dict.fromkeys(("terasort", "wordcount"), float(np.log(gain)))
     for cluster in range(clusters):
@@ -195,7 +195,7 @@ def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, groups: in
 
 
 def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, groups: int = 6) -> Drawn:
-    """Fifteen workloads in one answer, four levels that are all alike: any of them is a fastest one."""
+    """Draw fifteen workloads with four equal levels: each of them is one of the fastest."""
     rows = [
         {"workload": f"w{workload:02d}", "layout": f"L{level}", "dfs.blocksize": str(block)}
         for workload in range(workloads)
@@ -238,7 +238,7 @@ def histories_in_sessions(rng: Rng, *, configurations: int = 20, sessions: int =
 
 
 def random_walks(rng: Rng, *, configurations: int = 20, runs: int = 30, step: float = 0.02) -> RunTable:
-    """Twenty configurations whose level wanders by 2 % from run to run."""
+    """Draw twenty configurations whose level is a random walk of 2 % per run."""
     rows = [{"workload": "terasort", "dfs.blocksize": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.cumsum(rng.normal(0, step, (configurations, runs)), axis=1) + rng.normal(0, 0.02, (configurations, runs))
     return table_of(rows, logs.ravel(), np.tile(np.arange(runs) * 86400.0, configurations))

@@ -87,7 +87,7 @@ def memory_mib() -> float:
 
 
 def filled(folder: Path, runs: int) -> Repository:
-    """Return a repository with synthetic runs; print what importing them took."""
+    """Return a repository with synthetic runs; print the time of their import."""
     repository = Repository.create(folder / "repository")
     began = time.monotonic()
     for start in range(0, runs, CHUNK):
@@ -103,14 +103,14 @@ def filled(folder: Path, runs: int) -> Repository:
 
 
 def added_and_read(repository: Repository) -> int:
-    """Add a run and return how many there are then."""
+    """Add a run, and return the new number of runs."""
     run = foreign_run(workload="sort", layout="SS2", duration_s=100.0, started_at="2026-12-31T00:00:00+00:00")
     repository.publish(like(run, run_id=new_run_id(), campaign_id="added", plan="added"))
     return len(repository.table())
 
 
 def main(runs: int, there: Path | None = None) -> None:
-    """Fill a repository, or take the one that is ``there``; time the views."""
+    """Fill a repository, or open the existing repository ``there``, and time the views."""
     with tempfile.TemporaryDirectory() as name:
         repository = Repository.open(there) if there else filled(Path(name), runs)
         began = time.monotonic()

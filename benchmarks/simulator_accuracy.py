@@ -9,8 +9,8 @@ what was learned from. A row of the learned layout itself is marked: it is no pr
 After the table: how well flows agree with requests on these rows, what each part of the model contributes, and the
 papers' own tables (``simulator_published.py``). ``--quick``: the table alone.
 
-``--demo``: a repository that `make demo` made, with traces. ``--profile FILE``: also write what all of the measured lab
-runs teach, which is the profile that comes with assay.
+``--demo``: a repository that `make demo` made, with traces. ``--profile FILE``: also write the profile learned from all
+measured lab runs, which is shipped with assay.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ Tree = dict[str, Any]
 Without = Callable[[Tree], None]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MACHINE_CORES = 2
-"""Of the machine that the packages were measured on (each walkthrough says so)."""
+"""Number of cores of the machine on which the packages were measured (stated in each walkthrough)."""
 DRAWS = 8
 AGREED = 0.05
-"""How far the two fidelities may be apart."""
+"""Maximum relative difference of the two fidelities that agree."""
 PACKAGES = (
     ("bsc-2015", "measured/runs.csv", ("quick-plan.yaml", "quick-second-ssd.yaml")),
     ("bsc-2015", "measured/containers.csv", ("quick-containers.yaml",)),
@@ -69,7 +69,7 @@ REPLACED = {("lisa14", "measured/jobs/runs.csv", "teravalidate")}
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """Measured runs with the plans that they were made by."""
+    """Measured runs with their plans."""
 
     name: str
     plans: Mapping[str, Plan]
@@ -85,7 +85,7 @@ class Row:
     configuration: str
     learned: str
     learned_here: bool
-    """Whether it is of the layout that was learned from."""
+    """Whether the profile was learned from this layout."""
     times_s: tuple[float, ...]
     predicted_s: float
     low_s: float
@@ -93,12 +93,12 @@ class Row:
 
     @property
     def measured_s(self) -> float:
-        """Geometric mean of what was measured."""
+        """Geometric mean of the measured times."""
         return math.exp(fmean(math.log(time_s) for time_s in self.times_s))
 
     @property
     def error(self) -> float:
-        """Predicted over measured, less 1."""
+        """Predicted / measured time, minus 1."""
         return self.predicted_s / self.measured_s - 1
 
 
@@ -202,7 +202,7 @@ def print_ablation(packages: Sequence[Package]) -> None:
 
 
 def print_agreement(packages: Sequence[Package]) -> None:
-    """Print how far flows are from requests, which go through the disks' model one by one."""
+    """Print the differences between flows and requests, which simulate each disk request."""
 
     def of(fidelity: str) -> list[Row]:
         def at(tree: Tree) -> None:
@@ -241,9 +241,8 @@ def _usable(run: Run) -> bool:
 
 
 def predicted(package: Package, without: Without | None = None) -> Iterator[Row]:
-    """Yield every configuration of a package, predicted from the layout that has most runs.
-
-    ``without``: what to leave out of the model.
+    """Yield every configuration of a package, predicted from the layout with most runs. ``without``: omitted part of
+    the model.
     """
     layouts = Counter(item.run.layout for item in package.watched)
     first = max(sorted(layouts), key=lambda layout: layouts[layout])
@@ -280,7 +279,7 @@ def _row(
 
 
 def prediction(plan: Plan, profile: CostProfile, without: Without | None = None) -> tuple[float, float, float]:
-    """Return the time of a plan's one configuration, and the interval that holds nine of ten runs."""
+    """Return the time of a plan's only configuration, and its 90 % interval."""
     run = only_run(plan)
     asked = SimulationRequest(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
     trees = [to_builtins(scenario_of(draw.of(asked)).with_seed(draw.seed, "draw")) for draw in draws(profile, DRAWS, 1)]
@@ -296,7 +295,7 @@ def prediction(plan: Plan, profile: CostProfile, without: Without | None = None)
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """Print the table and what it comes to."""
+    """Print the table and its summary."""
     print("| package | workload | configuration | learned from | measured (s) | n | predicted (s) | 90 % | error |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
@@ -322,7 +321,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def ratio_errors(rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
-    """Yield each predicted row with the error of its ratio to the learned layout's row that is equal in all else."""
+    """Yield each predicted row, with the error of its ratio to the otherwise equal row of the learned layout."""
     reference = {(row.package, row.workload, _others(row)): row for row in rows if row.learned_here}
     for row in rows:
         base = reference.get((row.package, row.workload, _others(row)))

@@ -3,7 +3,7 @@
     python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
 
 For every measured layout it asks `assay whatif --where layout=A --set layout=B` with a profile learned from the runs of
-A alone, so that no answer uses the runs that it is compared with. The table compares each answer with the measured
+A alone, so no answer uses the runs with which it is compared. The table compares each answer with the measured
 time.
 """
 
@@ -33,7 +33,7 @@ def measured_runs(repository: Repository, where: tuple[str, ...]) -> list[Run]:
 
 
 def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
-    """Return asked layout, engine, answer and the measured times of what it is about."""
+    """Return the predicted layout, engine, answer, and the measured times of this layout."""
     runs = measured_runs(repository, where)
     result = []
     layouts = list(dict.fromkeys(run.layout for run in runs))
@@ -54,7 +54,7 @@ def rows(repository: Repository, where: tuple[str, ...]) -> list[tuple[str, str,
 
 
 def main() -> None:
-    """Print the table and what it comes to."""
+    """Print the table and its summary."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("repository", type=Path)
     arguments.add_argument("--where", action="append", default=[])

@@ -65,7 +65,7 @@ seed: 1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a process took with its children."""
+    """Time and memory of a process with its children."""
 
     wall_s: float
     cpu_s: float
@@ -73,7 +73,7 @@ class Cost:
 
 
 def cost_of(command: list[str], standard_input: Path | None = None) -> Cost:
-    """Run a command to its end and return what it took; ends the benchmark where it fails."""
+    """Run a command and return its cost. The benchmark ends if the command fails."""
     with (standard_input or Path(os.devnull)).open("rb") as given, tempfile.TemporaryFile() as out:
         began = time.monotonic()
         process = subprocess.Popen(command, stdin=given, stdout=out, stderr=out)
@@ -87,7 +87,7 @@ def cost_of(command: list[str], standard_input: Path | None = None) -> Cost:
 
 
 def write_scenario(plan_file: Path) -> Path:
-    """Write what the core is asked for the plan's one run."""
+    """Write the scenario of the plan's only run."""
     plan = load_plan(plan_file)
     [planned] = schedule(plan, expand(plan))
     configuration = replace(planned.configuration, engine="hadoop")
@@ -100,7 +100,7 @@ def write_scenario(plan_file: Path) -> Path:
 
 
 def main() -> None:
-    """Run it all and print."""
+    """Run all sizes, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--largest", action="store_true", help="a million tasks on 10,000 nodes too")
     largest = parser.parse_args().largest

@@ -27,7 +27,7 @@ from assay.questions.forecasts.learning import shipped_profile
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SPEED = 2.0
-"""Speed of a core with a server's Java over the lab's, whose Java optimises little; used where none is fitted."""
+"""Speed of a core with a server's Java, relative to the lab's less optimising Java; used where no speed is fitted."""
 SPEEDS = (1.0, 2.0, 4.0)
 SANDISK = (
     ("dfsioe-read", "All-SSD", 485.0, 4086.78),
@@ -35,7 +35,7 @@ SANDISK = (
     ("dfsioe-read", "All-HDD", 1756.0, 722.56),
     ("dfsioe-write", "All-HDD", 5131.0, 218.36),
 )
-"""Run time in seconds, and the aggregated throughput in MB/s while enough maps ran."""
+"""Run time in seconds, and the printed aggregated throughput in MB/s."""
 SANDISK_MB = 512 * 2000
 BSC = (
     ("SS2", "IB", 207.0),
@@ -56,7 +56,7 @@ UNKNOWN: Mapping[str, tuple[str, ...]] = {
 }
 MIDDLE = {"dfs.replication": "3", "compression": "none", "mapreduce.reduce.java.opts": "-Xmx200m"}
 FITTED = BSC[0]
-"""The row that says how fast a core was: the one with least storage in it."""
+"""The row from which the speed of a core is fitted: the one that depends least on storage."""
 SPEED_STEPS = 9
 LISA = (("wordcount", "none", 1.0), ("teravalidate", "none", 1.7), ("shuffle", "none", 1.7))
 
@@ -104,7 +104,7 @@ def sandisk() -> Iterator[str]:
 
 
 def fitted_speed(plan: Plan) -> float:
-    """Return the speed of a core at which the fitted row takes what is printed, by halving an interval."""
+    """Return the speed of a core at which the fitted row has the printed time, by bisection."""
     layout, network, printed = FITTED
     low, high = 0.25, 4.0
     for _ in range(SPEED_STEPS):
@@ -120,7 +120,7 @@ def _bsc_s(plan: Plan, layout: str, network: str, changes: Mapping[str, str]) ->
 
 
 def bsc() -> Iterator[str]:
-    """Yield the eight rows as bands, and how well their middle ranks them."""
+    """Yield the eight rows as ranges, and how well their middles rank them."""
     plan = load_plan(EXAMPLES / "bsc-2015" / "plan.yaml")
     speed = {"worker.cpu.speed": f"{fitted_speed(plan):.3f}"}
     names = list(UNKNOWN)
@@ -145,7 +145,7 @@ def bsc() -> Iterator[str]:
 
 
 def lisa() -> Iterator[str]:
-    """Yield the ratios of the text, at each of the speeds that a core may have had."""
+    """Yield the ratios of the text, at each possible speed of a core."""
     plan = load_plan(EXAMPLES / "lisa14" / "plan.yaml")
     large = load_plan(EXAMPLES / "lisa14" / "plan-10x.yaml")
 

@@ -113,7 +113,8 @@ def lab(fidelity: str) -> dict[str, object]:
 
 
 def run(program: Path, made: dict[str, object], times: int) -> tuple[dict[str, float], float, int]:
-    """Run a scenario so often in one process; return the last result, its CPU seconds, peak memory so far in KiB."""
+    """Run a scenario ``times`` times in one process; return the last result, its CPU seconds, and the peak memory in
+    KiB."""
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     lines = "\n".join([json.dumps(made)] * times)
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -126,7 +127,7 @@ def run(program: Path, made: dict[str, object], times: int) -> tuple[dict[str, f
 
 
 def main() -> None:
-    """Run it all and print."""
+    """Run all sizes, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--largest", action="store_true", help="a million tasks on 10,000 nodes too")
     largest = parser.parse_args().largest

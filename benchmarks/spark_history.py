@@ -81,7 +81,7 @@ def main(tasks: int, times: int) -> None:
 
 
 def _replayed_s(java: list[str], logs: Path) -> float:
-    """Return how long a new server takes from the first question for the application's stages to the answer."""
+    """Return the time of a new server from the first request for the application's stages to the answer, in seconds."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

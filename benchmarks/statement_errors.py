@@ -1,12 +1,12 @@
 """Measure how often each kind of statement is wrong: compare, speedup, changes, findings, cost, anomalies.
 
-Draws repositories with a known truth as tables of runs with log-normal times that scatter by 5 %, asks each question as
-its command does, and counts repositories with any wrong statement, and how often a true effect is stated. Separate
+Draws repositories with a known truth as tables of runs with log-normal times that scatter by 5 %, answers each question
+as its command does, and counts repositories with any wrong statement, and how often a true effect is stated. Separate
 benchmarks measure speedups (``matched_errors.py``), single verdicts (``verdict_errors.py``) and histories
 (``change_errors.py``); this one judges whole answers, as users read them.
 
-Run it with ``python benchmarks/statement_errors.py``; it prints a Markdown table. With 500 repositories a row, a rate
-of 5 % is known to 2 %.
+Run it with ``python benchmarks/statement_errors.py``; it prints a Markdown table. With 500 repositories per row, the 95
+% interval of a rate of 5 % is ±2 %.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def in_turns(made: list[Run], runs: int) -> list[Run]:
 
 
 def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Outcome:
-    """One group, a baseline and eight levels that are all ``gain`` times as fast."""
+    """Compare a baseline with eight levels that are ``gain`` times as fast, in one group."""
     made = [
         foreign_run(workload="terasort", layout=f"L{level}", duration_s=float(seconds), started_at="")
         for level in range(levels)
@@ -83,7 +83,7 @@ def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Outcome
 
 
 def of_speedup(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outcome:
-    """Ten groups with one run a side, gains that differ by 10 % from group to group."""
+    """Estimate speedups over ten groups with one run per side; gains differ by 10 % between groups."""
     rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(groups) for n in range(levels)]
     effects = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
     speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + effects
@@ -106,7 +106,7 @@ def of_fastest(rng: Rng, gain: float, levels: int = 9, groups: int = 10) -> Outc
 
 
 def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Outcome:
-    """Twenty histories of twenty runs whose neighbours correlate; one becomes faster in the middle."""
+    """Search twenty histories of twenty correlated runs for changes; one becomes faster in the middle."""
     logs = rng.standard_normal((configurations, runs))
     for at in range(1, runs):
         logs[:, at] = correlation * logs[:, at - 1] + np.sqrt(1 - correlation**2) * logs[:, at]
@@ -136,7 +136,8 @@ def of_findings(rng: Rng, gain: float, groups: int = 8) -> Outcome:
 
 
 def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
-    """The three claims with a condition: where it holds a level gains by ``gain``, elsewhere nothing.
+    """Test the three claims with a condition. A level gains by ``gain`` where the condition holds, and nothing
+    elsewhere.
 
     SSDs gain without compression alone, containers with five disks alone, InfiniBand with SSDs alone; an hour with
     InfiniBand costs 10 % more, so it pays there from a gain of 1.1 on.
@@ -182,7 +183,7 @@ def _tenth_dearer(configurations: RunTable) -> Array:
 
 
 def of_few(rng: Rng, gain: float) -> Outcome:
-    """A plan's three repetitions on three layouts and two workloads: the fastest layout by page one of a report."""
+    """Name the fastest layout as page one of a report does: three layouts, two workloads, three repetitions."""
     made = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
         for name in ("terasort", "wordcount")
@@ -195,7 +196,7 @@ def of_few(rng: Rng, gain: float) -> Outcome:
 
 
 def of_jobs(rng: Rng, gain: float) -> Outcome:
-    """Two layouts of one price, ten runs of each of three jobs: whether a job costs less on the second one."""
+    """Test whether a job costs less on the second of two layouts of one price; ten runs of each of three jobs."""
     made = [
         foreign_run(workload=name, layout=f"L{level}", duration_s=float(seconds), started_at="")
         for name in ("terasort", "wordcount", "sort")
@@ -210,7 +211,7 @@ def of_jobs(rng: Rng, gain: float) -> Outcome:
 
 
 def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Outcome:
-    """Four layouts of one price; the first is ``gain`` times as fast: whether it is the cheapest without a tie."""
+    """Name the cheapest of four layouts of one price, of which the first is ``gain`` times as fast."""
     codes = np.repeat(np.arange(configurations), runs)
     cheapest = decision_on_costs(codes, times(rng, -np.log(gain) * (codes == 0)), rng).cheapest
     sure = cheapest is not None and not cheapest.ties
@@ -219,7 +220,7 @@ def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Ou
 
 
 def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Outcome:
-    """Twenty configurations with five runs each; one run takes ``gain`` times as long."""
+    """Search twenty configurations with five runs each for outliers; one run takes ``gain`` times as long."""
     rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
     logs = np.repeat(rng.normal(0, 0.5, configurations), runs)
     logs[0] += np.log(gain)

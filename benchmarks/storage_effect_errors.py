@@ -1,4 +1,4 @@
-"""How often ``assay decide`` says that an option's effect depends on the storage, with and without such a difference.
+"""Measure how often ``assay decide`` states that an effect depends on the storage, with and without a true difference.
 
 Draws tables of runs with Ethernet and InfiniBand on storage classes whose true effects are known, asks ``assay decide``
 for the network, and counts tables with a difference between classes. A run scatters by 5 %. Where a configuration is
@@ -35,12 +35,12 @@ APART = 0.05
 """Standard deviation of log gains between the configurations of a class."""
 DAY_S = 86_400
 FEW_GROUPS = 5
-"""From this number of groups on, an interval is about similar configurations too."""
+"""Minimum number of groups for an interval about similar configurations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What is run: ``groups`` configurations with each class and workload, each network ``runs`` times in turns."""
+    """The runs: ``groups`` configurations with each class and workload, each network ``runs`` times in turn."""
 
     classes: int
     workloads: int
@@ -69,7 +69,7 @@ DESIGNS = (
 
 
 def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
-    """Return one table; ``gains``: by class, the true times that InfiniBand is as fast as Ethernet."""
+    """Return one table; ``gains``: true speedup of InfiniBand over Ethernet by class."""
     rows: list[dict[str, str]] = []
     logs: list[float] = []
     days: list[int] = []

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Method = Callable[[Floats], Mask]
 OFFSETS = np.array([0.5, 2.0**20, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
-"""As assay's for seconds and bytes; the last four for the world with eight quantities."""
+"""assay's offsets for seconds and bytes; the last four are for the world with eight quantities."""
 DURATION, BYTES, CPU, GC = range(4)
 NORMAL_WORLDS = (
     "log-normal 10 %",
@@ -81,13 +81,13 @@ def damage(quantities: Floats, fault: str, random: np.random.Generator) -> tuple
     return changed, chosen
 
 
-def ours(quantities: Floats) -> Mask:
+def by_assay(quantities: Floats) -> Mask:
     """Return assay's flags."""
     flags = task_flags(quantities, OFFSETS[: quantities.shape[1]])
     return flags.outliers if flags else np.zeros(len(quantities), dtype=np.bool_)
 
 
-def usual_dbscan(quantities: Floats) -> Mask:
+def by_dbscan(quantities: Floats) -> Mask:
     """Return DBSCAN's noise on standardised logarithms, with the radius by Daszykowski et al."""
     points = np.log(quantities + OFFSETS[: quantities.shape[1]])
     points = (points - points.mean(axis=0)) / np.maximum(points.std(axis=0), 1e-9)
@@ -109,8 +109,8 @@ def robust_z(quantities: Floats) -> Mask:
 
 
 METHODS: dict[str, Method] = {
-    "assay": ours,
-    "DBSCAN, usual radius": usual_dbscan,
+    "assay": by_assay,
+    "DBSCAN, usual radius": by_dbscan,
     "robust z of each quantity": robust_z,
 }
 

@@ -55,14 +55,14 @@ SPACES = {
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A space with the truth about it."""
+class TuningSpace:
+    """A space with the true time of each candidate."""
 
     tuner: Tuner
     truth: np.ndarray
 
     def search(self, pick: Callable[[list[CandidateRun]], int], budget: int, seed: int) -> list[CandidateRun]:
-        """Return what a search sees."""
+        """Return the run that a search observes."""
         random = np.random.default_rng(seed)
         tried: list[CandidateRun] = []
         for _ in range(budget):
@@ -73,38 +73,40 @@ class Scene:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one search came to."""
+    """The result of one search."""
 
     slower: float
     believed: float
     gain: float
 
 
-def outcome(scene: Scene, tried: Sequence[CandidateRun], winner: int) -> Outcome:
-    """Hold what a search believed against the truth."""
-    least = float(np.min(scene.truth[scene.tuner.possible]))
+def outcome(tuning_space: TuningSpace, tried: Sequence[CandidateRun], winner: int) -> Outcome:
+    """Compare the expectation of a search with the truth."""
+    least = float(np.min(tuning_space.truth[tuning_space.tuner.possible]))
     mean_log = fmean(trial.log_s for trial in tried if trial.candidate == winner and trial.log_s is not None)
     base = fmean(trial.log_s for trial in tried if trial.candidate == 0 and trial.log_s is not None)
     return Outcome(
-        math.expm1(float(scene.truth[winner]) - least),
+        math.expm1(float(tuning_space.truth[winner]) - least),
         math.exp(base - mean_log),
-        math.exp(float(scene.truth[0] - scene.truth[winner])),
+        math.exp(float(tuning_space.truth[0] - tuning_space.truth[winner])),
     )
 
 
-def by_assay(scene: Scene, strategy: Strategy, budget: int, seed: int, estimate: np.ndarray | None = None) -> Outcome:
-    """Return what `assay tune` finds."""
-    tuner = replace(scene.tuner, budget=budget, strategy=strategy, seed=seed, estimate=estimate, _drawn={})
-    tried = scene.search(lambda so_far: tuner.pick(so_far, len(so_far)), budget, seed)
-    return outcome(scene, tried, tuner.winner(tried) or 0)
+def by_assay(
+    tuning_space: TuningSpace, strategy: Strategy, budget: int, seed: int, estimate: np.ndarray | None = None
+) -> Outcome:
+    """Return the result of `assay tune`."""
+    tuner = replace(tuning_space.tuner, budget=budget, strategy=strategy, seed=seed, estimate=estimate, _drawn={})
+    tried = tuning_space.search(lambda so_far: tuner.pick(so_far, len(so_far)), budget, seed)
+    return outcome(tuning_space, tried, tuner.winner(tried) or 0)
 
 
-def by_optuna(scene: Scene, budget: int, seed: int) -> Outcome:
+def by_optuna(tuning_space: TuningSpace, budget: int, seed: int) -> Outcome:
     """Return the result of Optuna's default sampler; an impossible candidate counts as the slowest and costs no run."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    space = scene.tuner.space
+    space = tuning_space.tuner.space
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     numbers = {d.name: d.numbers for d in space.dimensions}
 
@@ -118,64 +120,65 @@ def by_optuna(scene: Scene, budget: int, seed: int) -> Outcome:
                 else:
                     levels[d.name] = d.levels[trial.suggest_int(d.name, 0, len(d.levels) - 1)]
             candidate = space.candidate_of(levels)
-            if candidate is not None and scene.tuner.possible[candidate]:
+            if candidate is not None and tuning_space.tuner.possible[candidate]:
                 return trial, candidate
-            study.tell(trial, float(np.max(scene.truth)))
+            study.tell(trial, float(np.max(tuning_space.truth)))
 
     random = np.random.default_rng(seed)
-    tried = [CandidateRun(0, float(scene.truth[0] + random.normal(0.0, SCATTER)))]
+    tried = [CandidateRun(0, float(tuning_space.truth[0] + random.normal(0.0, SCATTER)))]
     while len(tried) < budget:
         trial, candidate = ask()
-        tried.append(CandidateRun(candidate, float(scene.truth[candidate] + random.normal(0.0, SCATTER))))
+        tried.append(CandidateRun(candidate, float(tuning_space.truth[candidate] + random.normal(0.0, SCATTER))))
         study.tell(trial, tried[-1].log_s)
-    return outcome(scene, tried, min(tried, key=lambda attempt: attempt.log_s or 0.0).candidate)
+    return outcome(tuning_space, tried, min(tried, key=lambda attempt: attempt.log_s or 0.0).candidate)
 
 
-def scene_of(plan: str, at: dict[str, str], over: tuple[str, ...]) -> Scene:
+def tuning_space_of(plan: str, at: dict[str, str], over: tuple[str, ...]) -> TuningSpace:
     """Return a space with its simulated times."""
     space: Space = space_of(load_plan(ROOT / plan), "terasort", at, over, 1)
     tuner = Tuner(space, 1, 0)
-    return Scene(tuner, simulated_logs(tuner, shipped_profile()))
+    return TuningSpace(tuner, simulated_logs(tuner, shipped_profile()))
 
 
-def wrong(truth: np.ndarray, seed: int) -> np.ndarray:
-    """Return an estimate that is off by a fifth at random, and by how it rates the whole."""
+def rough_estimate(truth: np.ndarray, seed: int) -> np.ndarray:
+    """Return an estimate with random errors of a fifth, and a common error."""
     return truth * 0.8 + np.random.default_rng(seed).normal(0.0, 0.2, len(truth))
 
 
-def searches(scene: Scene, *, optuna: bool) -> dict[str, Callable[[int, int], Outcome]]:
-    """Return the ways to look, each by budget and seed."""
+def searches(tuning_space: TuningSpace, *, optuna: bool) -> dict[str, Callable[[int, int], Outcome]]:
+    """Return the searches, each a function of budget and seed."""
     methods: dict[str, Callable[[int, int], Outcome]] = {
-        "random": lambda budget, seed: by_assay(scene, Strategy.RANDOM, budget, seed),
-        "Bayesian": lambda budget, seed: by_assay(scene, Strategy.BAYESIAN, budget, seed),
+        "random": lambda budget, seed: by_assay(tuning_space, Strategy.RANDOM, budget, seed),
+        "Bayesian": lambda budget, seed: by_assay(tuning_space, Strategy.BAYESIAN, budget, seed),
         "Bayesian, from a rough estimate": lambda budget, seed: by_assay(
-            scene, Strategy.BAYESIAN, budget, seed, wrong(scene.truth, seed)
+            tuning_space, Strategy.BAYESIAN, budget, seed, rough_estimate(tuning_space.truth, seed)
         ),
     }
-    return methods | ({"Optuna, TPE": lambda budget, seed: by_optuna(scene, budget, seed)} if optuna else {})
+    return methods | ({"Optuna, TPE": lambda budget, seed: by_optuna(tuning_space, budget, seed)} if optuna else {})
 
 
 def main() -> None:
     """Print the tables."""
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--seeds", type=int, default=20)
-    asked.add_argument("--optuna", action="store_true")
-    asked.add_argument("--only", default="", metavar="TITLE", help="the spaces whose title begins so")
-    options = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--optuna", action="store_true")
+    parser.add_argument("--only", default="", metavar="TITLE", help="the spaces whose title begins so")
+    options = parser.parse_args()
     for title, spec in SPACES.items():
         if not title.startswith(options.only):
             continue
-        scene = scene_of(*spec)
-        some = scene.truth[scene.tuner.possible]
-        times = math.exp(scene.truth[0] - some.min())
+        tuning_space = tuning_space_of(*spec)
+        possible_log_s = tuning_space.truth[tuning_space.tuner.possible]
+        times = math.exp(tuning_space.truth[0] - possible_log_s.min())
         print(
-            f"\n**{title}** ({len(some)} configurations; the plan's own takes {times:.2f} times the fastest's time)\n"
+            f"\n**{title}** ({len(possible_log_s)} configurations; the plan's own takes {times:.2f} times as long as "
+            "the fastest)\n"
         )
         print("| strategy | runs | slower than the fastest: mean | worst | gain expected by the search | true gain |")
         print("|---|---|---|---|---|---|")
-        for name, way in searches(scene, optuna=options.optuna).items():
+        for name, run_search in searches(tuning_space, optuna=options.optuna).items():
             for budget in BUDGETS:
-                outcomes = [way(budget, seed) for seed in range(1, options.seeds + 1)]
+                outcomes = [run_search(budget, seed) for seed in range(1, options.seeds + 1)]
                 slower = [outcome.slower for outcome in outcomes]
                 believed, gain = (
                     fmean(outcome.believed for outcome in outcomes),

@@ -1,13 +1,13 @@
 """Measure how often `assay tune` is wrong: faster, nothing faster, and the interval of the gain.
 
 Draws response surfaces with a known truth over a real plan's candidates, and tunes each as `assay tune` does: the same
-tuner chooses every run, and the same answer is made of the runs, with a budget of ten and four pairs. Surfaces:
-*equal*, nothing differs; *one gain*, some levels of one name are faster; *interactions*, every name has a slope and
-every pair interacts, each by 4 % per standard deviation of its levels. Noise: log-normal scatter of 5 %, and with
-*drift* a slowdown of 15 % from the first run to the last.
+tuner chooses every run, and the same code answers, with a budget of ten and four pairs. Surfaces: *equal*, nothing
+differs; *one gain*, some levels of one name are faster; *interactions*, every name has a slope and every pair
+interacts, each by 4 % per standard deviation of its levels. Noise: log-normal scatter of 5 %, and with *drift* a
+slowdown of 15 % from the first run to the last.
 
-Run it with ``python benchmarks/tuning_errors.py``; it prints a Markdown table. With 500 surfaces a row, a rate of 5 %
-is known to 2 %.
+Run it with ``python benchmarks/tuning_errors.py``; it prints a Markdown table. With 500 surfaces per row, the 95 %
+interval of a rate of 5 % is ±2 %.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 def space() -> Space:
-    """Return the candidates: 129 that can be run."""
+    """Return the 129 candidates that can be run."""
     return space_of(load_plan(PLAN), "terasort", {}, OVER, BUDGET + 2 * PAIRS)
 
 
@@ -69,7 +69,7 @@ def interactions(rng: Rng, at: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredTuning:
     """The result of one tuning, and the truth. Gains are ratios: the plan's time over the best candidate's time."""
 
     compared: bool
@@ -105,7 +105,7 @@ class Judged:
         return self.low <= self.truth <= self.high
 
 
-def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Judged:
+def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> ScoredTuning:
     """Return the result of a tuning of this surface."""
     defaults = tuner.space.levels(0)
     over = {dimension.name: list(dimension.levels) for dimension in tuner.space.dimensions}
@@ -123,11 +123,11 @@ def tuned(tuner: Tuner, truth: Array, drift: float, rng: Rng) -> Judged:
     best = math.exp(float(truth[0] - truth[tuner.possible].min()))
     nothing = math.nan
     if state.ratio is None or state.ratio_low is None or state.ratio_high is None or state.compared is None:
-        return Judged(False, state.complete, believed, nothing, nothing, nothing, nothing, best)
+        return ScoredTuning(False, state.complete, believed, nothing, nothing, nothing, nothing, best)
     winner = tuner.space.candidate_of(state.compared.levels)
     assert winner is not None
     gain = math.exp(float(truth[0] - truth[winner]))
-    return Judged(True, False, believed, state.ratio, state.ratio_low, state.ratio_high, gain, best)
+    return ScoredTuning(True, False, believed, state.ratio, state.ratio_low, state.ratio_high, gain, best)
 
 
 def _run(planned: PlannedRun, space: Space, truth: Array, slower: float, rng: Rng) -> Run:
@@ -152,7 +152,7 @@ SURFACES = {
 }
 
 
-def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator[Judged]:
+def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator[ScoredTuning]:
     """Yield the results of ``surfaces`` drawn surfaces."""
     draw, drift = SURFACES[name]
     known = space()
@@ -165,7 +165,7 @@ def tunings(name: str, strategy: Strategy, surfaces: int, seed: int) -> Iterator
         yield tuned(tuner, truth, math.log1p(drift) / (BUDGET + 2 * PAIRS - 1), rng)
 
 
-def row(results: Sequence[Judged]) -> list[str]:
+def row(results: Sequence[ScoredTuning]) -> list[str]:
     """Return a table's cells; gains are geometric means of those that were compared."""
     again, silent = ([item for item in results if item.compared is compared] for compared in (True, False))
     n = len(results)

@@ -10,7 +10,7 @@ from the first run to the last; *first run*: the campaign's first run takes 25 %
 correlate by 0.6. The last three add a scatter of 5 %.
 
 Run it with ``python benchmarks/verdict_errors.py``; it prints a Markdown table. Each cell has ``--campaigns``
-campaigns; with 2,000, a rate of 5 % is known to 1 %.
+campaigns; with 2,000, the 95 % interval of a rate of 5 % is ±1 %.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOISES = ("log-normal", "unequal", "skewed", "outliers", "drift", "first run", "
 
 
 def order_of(n: int) -> NDArray[np.bool_]:
-    """Return for each run, in the order of execution, whether it is of the candidate: A B, B A, A B, …"""
+    """Return for each run, in the order of execution, whether it belongs to the candidate: A B, B A, A B, …"""
     return np.array([bool(block % 2) ^ bool(turn) for block in range(n) for turn in range(2)])
 
 

@@ -48,7 +48,7 @@ from assay.store.bundles.ids import new_run_id
 Question = TypeVar("Question")
 READERS = 50
 QUESTIONS = 6
-"""Of each reader to each page."""
+"""Number of requests of each reader to each page."""
 TARGET_MS = 150
 MANY_RUNS = 50_000
 MANY_TARGET_MS = 250
@@ -66,7 +66,7 @@ items:
 
 
 def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
-    """Return each page's questions: method, address and body; the first is the one that half of the readers ask."""
+    """Return the requests of each page: method, address and body. Half of the readers send the first."""
     some = [("where", f"workload={name}") for name in WORKLOADS]
     more = [[("where", f"workload={w}"), ("where", f"layout={layout}")] for w in WORKLOADS for layout in LAYOUTS]
 
@@ -223,14 +223,14 @@ def p95_ms(times_ms: Sequence[float]) -> float:
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU time of a process's threads, ended ones too, in steps of 0.01 s (``/proc/PID/stat``)."""
+    """Return the CPU time of a process with its ended threads, in steps of 0.01 s (``/proc/PID/stat``)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(slots=True)
 class Adding:
-    """Adds runs, and watches when lists of all runs have them."""
+    """Adds runs, and measures when all lists contain them."""
 
     repository: Repository
     port: int

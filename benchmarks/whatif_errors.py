@@ -2,10 +2,10 @@
 
 For each workload of the example, measured on one layout, it asks for the effect of a change as `assay whatif` does. A
 world draws from the stated errors: CPU, devices, links and fixed costs as drawn for profiles (equal for both sides),
-the simulator's errors by resource, each side's residual, and runs that scatter by 5 %. Three runs are made as measured
-and one with the change. Then the table counts whether the interval contains its time, and whether "faster" and "slower"
-are right. It tests that the answer is as certain as its stated errors allow; docs/measurements/simulator.md has the
-errors on measured runs.
+the simulator's errors by resource, each side's residual, and runs that scatter by 5 %. Three runs of the measured side
+and one of the changed side are drawn. Then the table counts whether the interval contains its time, and whether
+"faster" and "slower" are right. It tests that the answer is as certain as its stated errors allow;
+docs/measurements/simulator.md has the errors on measured runs.
 
 Run it with ``python benchmarks/whatif_errors.py``; it prints a Markdown table. Needs the simulator.
 """
@@ -49,8 +49,8 @@ RUNS = 3
 Rng = np.random.Generator
 
 
-class Asking:
-    """The simulator, that answers what it was asked before without computing it again."""
+class CachedSimulator:
+    """The simulator with a cache of its results."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, SimulationResult] = {}
@@ -64,33 +64,33 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredAnswer:
     """One answer in one world."""
 
     answer: WhatIf
     truth_s: float
     """One run's time with the change."""
     ratio: float
-    """The true mean time of what was measured over that with the change."""
+    """True mean time of the measured side / true mean time with the change."""
 
     @property
     def holds(self) -> bool:
-        """Whether the run takes what the interval says."""
+        """Whether the interval holds the time of the run."""
         return self.answer.low_s <= self.truth_s <= self.answer.high_s
 
     @property
     def informative(self) -> bool:
-        """Whether it says that the change makes runs faster, or slower."""
+        """Whether the answer states that the change makes runs faster or slower."""
         return self.answer.ratio_low > 1 or self.answer.ratio_high < 1
 
     @property
     def wrong(self) -> bool:
-        """Whether that is not so on average."""
+        """Whether this statement is false on average."""
         return self.informative and (self.answer.ratio > 1) is not (self.ratio > 1)
 
 
-def asked_of(plan: Plan, profile: CostProfile, lab_cpu: float) -> SimulationRequest:
-    """Return what the simulator is asked of a plan's one run. ``lab_cpu``: factor on the cores of the lab's machine."""
+def request_of(plan: Plan, profile: CostProfile, lab_cpu: float) -> SimulationRequest:
+    """Return the simulator's request for a plan's only run. ``lab_cpu``: factor on the cores of the lab's machine."""
     run = only_run(plan)
     configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
     return SimulationRequest(
@@ -98,29 +98,31 @@ def asked_of(plan: Plan, profile: CostProfile, lab_cpu: float) -> SimulationRequ
     )
 
 
-def true_log_s(asked: SimulationRequest, draw: ParameterDraw, errors: Mapping[str, float], rng: Rng) -> float:
+def true_log_s(request: SimulationRequest, draw: ParameterDraw, errors: Mapping[str, float], rng: Rng) -> float:
     """Return the logarithm of a side's mean time in a world."""
-    drawn = draw.of(asked)
+    drawn = draw.of(request)
     [outcome] = simulate([scenario_of(drawn).with_seed(int(rng.integers(2**31)), "world")])
     missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(drawn, [outcome]).items())
     return math.log(outcome.duration_s) + missed + float(rng.normal(0, REST_SIGMA))
 
 
-def judgements(workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int) -> Iterator[Judged]:
+def scored_answers(
+    workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int
+) -> Iterator[ScoredAnswer]:
     """Yield the answers in ``worlds`` worlds, and the truth."""
-    plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), Asking(), np.random.default_rng(seed)
+    plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), CachedSimulator(), np.random.default_rng(seed)
     sides = [altered(plan, {"layout": layout}, workload), altered(plan, {"layout": layout}, workload, (change,))]
     costs = profile.of_engine(plan.engine)
     for draw in list(draws(costs, worlds + 1, seed))[1:]:
         errors = {name: sigma * float(rng.standard_normal()) for name, sigma in SIGMAS.items()}
         logs = [
-            true_log_s(asked_of(side, costs, share_of_lab_cpu(sides[0], side)), draw, errors, rng) for side in sides
+            true_log_s(request_of(side, costs, share_of_lab_cpu(sides[0], side)), draw, errors, rng) for side in sides
         ]
         times = np.exp(logs[0] + rng.normal(0, REPETITION_SIGMA, RUNS)).tolist()
         runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
         answer = answered(anchored(Measured(plan, workload, runs), costs, ask), (change,), None, ask)
         truth_s = math.exp(logs[1] + float(rng.normal(0, REPETITION_SIGMA)))
-        yield Judged(answer, truth_s, math.exp(logs[0] - logs[1]))
+        yield ScoredAnswer(answer, truth_s, math.exp(logs[0] - logs[1]))
 
 
 def main() -> None:
@@ -128,14 +130,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--worlds", type=int, default=170, help="of each workload and change")
     worlds = parser.parse_args().worlds
-    print("| measured on, change | worlds | interval of 90 % holds | says faster or slower | of these wrong |")
+    print("| measured on, change | worlds | interval of 90 % holds | stated_share faster or slower | of these wrong |")
     print("|---|---|---|---|---|")
     for layout, change in CHANGES:
-        every = [item for at, name in enumerate(WORKLOADS) for item in judgements(name, layout, change, worlds, 8 + at)]
+        every = [
+            item for at, name in enumerate(WORKLOADS) for item in scored_answers(name, layout, change, worlds, 8 + at)
+        ]
         clear = [item for item in every if item.informative]
-        held, says = np.mean([item.holds for item in every]), len(clear) / len(every)
+        held, stated_share = np.mean([item.holds for item in every]), len(clear) / len(every)
         wrong = f"{np.mean([item.wrong for item in clear]):.1%}" if clear else "–"
-        cells = f"{len(every)} | {held:.1%} | {says:.1%} | {wrong}"
+        cells = f"{len(every)} | {held:.1%} | {stated_share:.1%} | {wrong}"
         print(f"| {layout}, {change[0]}={change[1]} | {cells} |", flush=True)
 
 

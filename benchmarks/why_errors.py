@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from limit_errors import CATALOGUE, as_run, drawn_asked, quicker_requests
+from limit_errors import CATALOGUE, as_run, drawn_request, with_faster_disks
 from msgspec import to_builtins
 
 from assay.analysis.run_profile.reasons import ObservedSide, Reasons, reasons
@@ -34,8 +34,8 @@ CAUSES = ("nothing", "disks", "links", "cpu", "data")
 
 
 @dataclass(frozen=True)
-class Explained:
-    """What was said of one pair."""
+class ScoredExplanation:
+    """The stated reasons for one pair."""
 
     cause: str
     answer: Reasons
@@ -44,47 +44,53 @@ class Explained:
 
     @property
     def names_phases(self) -> bool:
-        """Whether it says in which phases the time went."""
+        """Whether the explanation names phases."""
         return " s in " in self.answer.sentences[0]
 
     @property
     def work_differs(self) -> bool:
-        """Whether it says that the work was not the same."""
+        """Whether the explanation states that the work differs."""
         return any("amounts of work differ" in sentence for sentence in self.answer.sentences)
 
 
-def explained(first: SimulationRequest, other: SimulationRequest, cause: str, rng: np.random.Generator) -> Explained:
+def explained(
+    first: SimulationRequest, other: SimulationRequest, cause: str, rng: np.random.Generator
+) -> ScoredExplanation:
     """Return the stated reasons for a pair of runs; the second run has the cause."""
     sides = []
-    for label, asked in (("A", first), ("B", other)):
+    for label, request in (("A", first), ("B", other)):
         longer = math.exp(rng.normal(0, SCATTER))
-        slower = replace(asked, cpu=asked.cpu * longer, fixed=asked.fixed * longer)
-        scattered = replace(slower, disks=asked.disks / longer, links=asked.links / longer)
+        slower = replace(request, cpu=request.cpu * longer, fixed=request.fixed * longer)
+        scattered = replace(slower, disks=request.disks / longer, links=request.links / longer)
         scenario = to_builtins(scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces"))
-        scenario["cluster"] = quicker_requests(scenario["cluster"], scattered.disks)
+        scenario["cluster"] = with_faster_disks(scenario["cluster"], scattered.disks)
         run, observed = as_run(scattered, simulate([scenario])[0])
         sides.append(ObservedSide(label, run.duration_s, run_detail(run, observed.tasks, observed.trace)))
-    return Explained(cause, reasons(sides), sides[0].duration_s / sides[1].duration_s)
+    return ScoredExplanation(cause, reasons(sides), sides[0].duration_s / sides[1].duration_s)
 
 
-def changed(asked: SimulationRequest, cause: str) -> SimulationRequest:
-    """Return what is asked with the cause."""
+def changed(request: SimulationRequest, cause: str) -> SimulationRequest:
+    """Return the request with the cause applied."""
     if cause == "data":
-        return replace(asked, size=replace(asked.size, data_bytes=round(asked.size.data_bytes * MORE_DATA)))
-    faster = {"disks": replace(asked, disks=2.0), "links": replace(asked, links=2.0), "cpu": replace(asked, cpu=0.5)}
-    return faster.get(cause, asked)
+        return replace(request, size=replace(request.size, data_bytes=round(request.size.data_bytes * MORE_DATA)))
+    faster = {
+        "disks": replace(request, disks=2.0),
+        "links": replace(request, links=2.0),
+        "cpu": replace(request, cpu=0.5),
+    }
+    return faster.get(cause, request)
 
 
-def pairs(cause: str, count: int, seed: int) -> Iterator[Explained]:
+def pairs(cause: str, count: int, seed: int) -> Iterator[ScoredExplanation]:
     """Yield ``count`` pairs."""
     profile, pool = shipped_profile(), candidates(catalogue_of(CATALOGUE))
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        asked = drawn_asked(pool, profile, rng)
-        yield explained(asked, changed(asked, cause), cause, rng)
+        request = drawn_request(pool, profile, rng)
+        yield explained(request, changed(request, cause), cause, rng)
 
 
-def cells(every: Sequence[Explained]) -> list[str]:
+def cells(every: Sequence[ScoredExplanation]) -> list[str]:
     """Return a row of the table."""
     shares = [[item.names_phases for item in every], [item.work_differs for item in every]]
     ratio = float(np.median([item.ratio for item in every]))
@@ -95,11 +101,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pairs", type=int, default=500)
-    asked = parser.parse_args()
+    request = parser.parse_args()
     print("| differs | pairs | phases are named | work is said to differ | times as fast, median |")
     print("|---|---|---|---|---|")
     for cause in CAUSES:
-        print(f"| {cause} | " + " | ".join(cells(list(pairs(cause, asked.pairs, seed=6)))) + " |", flush=True)
+        print(f"| {cause} | " + " | ".join(cells(list(pairs(cause, request.pairs, seed=6)))) + " |", flush=True)
 
 
 if __name__ == "__main__":

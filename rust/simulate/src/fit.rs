@@ -109,12 +109,12 @@ fn room(scenario: &Scenario) -> Result<(), Failure> {
         dfs += job_dfs;
         intermediate = intermediate.max(job_intermediate);
     }
-    for (what, needed, there) in [("dfs", dfs, size(true)), ("intermediate", intermediate, size(false))] {
-        if needed > there {
+    for (what, needed, capacity) in [("dfs", dfs, size(true)), ("intermediate", intermediate, size(false))] {
+        if needed > capacity {
             return Err(Failure::DoesNotFit(format!(
                 "{what}: {:.1} GB are needed with all copies, and its devices have {:.1} GB",
                 needed / 1e9,
-                there / 1e9
+                capacity / 1e9
             )));
         }
     }

@@ -64,10 +64,10 @@ fn transfers_share_links_as_in_simgrid() {
     // Mean error of the end times, the worst one, and the error of the last end, by the number of pieces.
     for (pieces, mean_most, worst_most) in [(64, 0.03, 0.12), (8, 0.06, 0.25)] {
         let ends_s = transfers(pieces);
-        let off: Vec<f64> =
+        let errors: Vec<f64> =
             ends_s.iter().zip(TRANSFERS).map(|(end, expected)| (end / expected.3 - 1.0).abs()).collect();
-        let mean = off.iter().sum::<f64>() / off.len() as f64;
-        let worst = off.iter().copied().fold(0.0, f64::max);
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        let worst = errors.iter().copied().fold(0.0, f64::max);
         let last = ends_s.iter().copied().fold(0.0, f64::max);
         println!("{pieces} pieces: mean {mean:.3}, worst {worst:.3}, last end {last:.2} instead of 45.94");
         assert!(mean < mean_most && worst < worst_most, "{pieces} pieces: mean {mean}, worst {worst}");
@@ -88,7 +88,7 @@ fn computations_share_cores_as_in_simgrid() {
 }
 
 #[test]
-fn a_pool_gives_by_weight_and_wastes_nothing() {
+fn a_pool_divides_cores_by_weight_and_leaves_none_idle() {
     let mut engine = Engine::new(Some(2.0));
     let (heavy, light) = (engine.add_cpu(4.0, 1.0, 3.0, None), engine.add_cpu(4.0, 1.0, 1.0, None));
     // Two threads on the heavy node request two cores and get 1.5. The single thread of the light node gets 0.5, then a

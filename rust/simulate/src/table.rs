@@ -86,19 +86,19 @@ impl Table {
             let only = || self.filled(&self.writes, 0, true);
             return if writes { only() } else { Rates::default() };
         }
-        let above = match READERS.iter().position(|&tried| tried >= readers) {
-            None => return self.tried(READERS.len() - 1, writes),
-            Some(above) if READERS[above] == readers => return self.tried(above, writes),
+        let above = match READERS.iter().position(|&number| number >= readers) {
+            None => return self.tabulated(READERS.len() - 1, writes),
+            Some(above) if READERS[above] == readers => return self.tabulated(above, writes),
             Some(above) => above,
         };
         let (low, high) = (READERS[above - 1], READERS[above]);
         let share = f64::from(readers - low) / f64::from(high - low);
-        let (below, above) = (self.tried(above - 1, writes), self.tried(above, writes));
+        let (below, above) = (self.tabulated(above - 1, writes), self.tabulated(above, writes));
         let between = |a: f64, b: f64| a + (b - a) * share;
         Rates { read: between(below.read, above.read), write: between(below.write, above.write) }
     }
 
-    fn tried(&self, index: usize, writes: bool) -> Rates {
+    fn tabulated(&self, index: usize, writes: bool) -> Rates {
         let cells = if writes { &self.with_writes } else { &self.alone };
         self.filled(&cells[index], READERS[index], writes)
     }
@@ -124,7 +124,7 @@ fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
         load.allow_writes(0.0, endless);
     }
     let window = if readers == 0 { spec.request_bytes.max(spec.write_turn_bytes / 8.0) } else { spec.readahead_bytes };
-    let wanted = window * WINDOWS.max(WINDOWS_EACH * f64::from(readers)) * if writes { 2.0 } else { 1.0 };
+    let measured_bytes = window * WINDOWS.max(WINDOWS_EACH * f64::from(readers)) * if writes { 2.0 } else { 1.0 };
     let moved = |load: &Load| (load.stats().read_bytes as f64, load.stats().written_bytes as f64);
     let mut step = Step::default();
     let mut start = None;
@@ -137,8 +137,8 @@ fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
         }
         let (read, written) = moved(&load);
         match start {
-            None if read + written > wanted / 4.0 => start = Some((now, read, written)),
-            Some((since, read_then, written_then)) if read + written > wanted => {
+            None if read + written > measured_bytes / 4.0 => start = Some((now, read, written)),
+            Some((since, read_then, written_then)) if read + written > measured_bytes => {
                 let passed_s = now - since;
                 return Rates { read: (read - read_then) / passed_s, write: (written - written_then) / passed_s };
             }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_that_interleave_cost_a_disk_half_its_rate() {
+    fn interleaved_streams_halve_the_rate_of_a_disk() {
         let table = Table::of(&hdd(120e6, 655_360.0));
         let single = table.rates(1, false).read;
         assert!((single / 120e6 - 1.0).abs() < 0.02, "{single}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_written_by_turns_cost_an_arm_as_those_that_are_read() {
+    fn alternating_writes_to_files_need_positioning() {
         let kept = |turn: f64| {
             let spec = DiskSpec { write_turn_bytes: turn, ..hdd(120e6, 655_360.0) };
             Table::of(&spec).rates(0, true).write / 120e6

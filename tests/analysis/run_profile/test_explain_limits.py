@@ -155,7 +155,7 @@ def test_the_benchmark_of_limits_counts_against_what_faster_resources_save() -> 
 
     def seen(disks: float, cpu: float, faster: float) -> Any:
         fastest_s = {name: time_s * faster for name, time_s in bound_s.items()}
-        return module.Seen("terasort", limits, {"disks": disks, "network": 0.0, "cpu": cpu}, fastest_s)
+        return module.ScoredLimit("terasort", limits, {"disks": disks, "network": 0.0, "cpu": cpu}, fastest_s)
 
     assert (seen(0.3, 0.1, 1).named, seen(0.3, 0.1, 1).truth, seen(0.3, 0.1, 1).misled) == ("disks", "disks", False)
     assert (seen(0.1, 0.3, 1).truth, seen(0.1, 0.3, 1).misled, seen(0.2, 0.3, 1).misled) == ("cpu", True, False)

@@ -29,7 +29,7 @@ def test_the_benchmark_of_explanations_knows_the_truth() -> None:
     assert not any(module.nothing(rng).shares(codes).values())
     half = module.World({name: np.zeros(n) for name, n in module.FACTORS.items()} | {"layout": np.array([0.0, 0.1])})
     assert half.shares(codes)["layout"] == pytest.approx(0.5)  # 0.05 each way, as much as the scatter
-    repository = module.judged(half, 60, rng)
+    repository = module.score(half, 60, rng)
     assert repository.first_right is True
     assert repository.held == [True]
-    assert module.judged(module.nothing(rng), 60, rng).first_right is None
+    assert module.score(module.nothing(rng), 60, rng).first_right is None

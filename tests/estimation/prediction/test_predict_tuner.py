@@ -250,11 +250,11 @@ def test_the_benchmark_of_tunings_counts_as_wrong_what_is_not_so(
     low: float, high: float, truth: float, wrong: bool
 ) -> None:
     module = benchmark("tuning_errors")
-    outcome = module.Judged(True, False, 1.2, 1.15, low, high, truth, 1.3)
+    outcome = module.ScoredTuning(True, False, 1.2, 1.15, low, high, truth, 1.3)
     assert (outcome.faster, outcome.slower, outcome.wrong, outcome.holds) == (True, False, wrong, not wrong)
-    turned = module.Judged(True, False, 0.9, 1 / 1.15, 1 / high, 1 / low, 1 / truth, 1.3)
+    turned = module.ScoredTuning(True, False, 0.9, 1 / 1.15, 1 / high, 1 / low, 1 / truth, 1.3)
     assert (turned.faster, turned.slower, turned.wrong) == (False, True, wrong)
-    unsure = module.Judged(True, False, 1.0, 1.0, 0.9, 1.1, truth, 1.3)
+    unsure = module.ScoredTuning(True, False, 1.0, 1.0, 0.9, 1.1, truth, 1.3)
     assert (unsure.wrong, unsure.holds) == (False, truth == 1.0)
 
 

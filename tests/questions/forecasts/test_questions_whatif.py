@@ -447,14 +447,14 @@ def test_errors_common_to_both_sides_cancel_only_as_far_as_the_answer_is_correct
 @needs_simulator
 def test_the_benchmark_of_what_if_compares_answers_with_known_truths() -> None:
     module = benchmark("whatif_errors")
-    [judged] = module.judgements("terasort", "HD2", ("layout", "SS2"), 1, 3)
-    estimate = judged.answer
-    assert judged.ratio == pytest.approx(estimate.ratio, rel=0.5)
-    assert judged.informative
-    assert not judged.wrong
-    assert replace(judged, ratio=0.9).wrong
-    assert replace(judged, truth_s=estimate.simulated_s).holds
-    assert not replace(judged, truth_s=estimate.high_s * 1.01).holds
+    [scored] = module.scored_answers("terasort", "HD2", ("layout", "SS2"), 1, 3)
+    estimate = scored.answer
+    assert scored.ratio == pytest.approx(estimate.ratio, rel=0.5)
+    assert scored.informative
+    assert not scored.wrong
+    assert replace(scored, ratio=0.9).wrong
+    assert replace(scored, truth_s=estimate.simulated_s).holds
+    assert not replace(scored, truth_s=estimate.high_s * 1.01).holds
 
 
 def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_possible(tmp_path: Path) -> None:

@@ -339,10 +339,10 @@ def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: 
     day_s = np.full(len(levels), 1e3)
     day_s[index] = result.chosen.day_s
     as_estimated = module.World(np.repeat(day_s[:, None] / search.per_day.sum(), 2, 1), day_s, np.ones(len(levels)))
-    right = module.judged(asked, result.chosen, as_estimated)
+    right = module.score(asked, result.chosen, as_estimated)
     assert (right.best, right.kept, right.regret, right.holds_time) == (True, True, 0.0, True)
     turned = module.World(as_estimated.times_s[::-1] * 20, as_estimated.bills[::-1], as_estimated.rates_per_h)
-    wrong = module.judged(asked, result.chosen, turned)
+    wrong = module.score(asked, result.chosen, turned)
     assert not wrong.holds_time
 
 

@@ -199,12 +199,12 @@ def _time_flags(table: RunTable, expected: Expectation) -> list[_Flags]:
     z_min = np.where(expected.modelled, MODELLED_Z, REPEATED_Z)
     ratio_min = np.where(expected.modelled, MODELLED_RATIO, REPEATED_RATIO)
     with np.errstate(invalid="ignore"):
-        odd = {
+        masks = {
             Kind.TOO_FAST: (expected.z <= -z_min) & (ratio <= 1 / ratio_min),
             Kind.TOO_SLOW: (expected.z >= z_min) & (ratio >= ratio_min),
         }
     flags = []
-    for kind, mask in odd.items():
+    for kind, mask in masks.items():
         rows = np.flatnonzero(mask)
         flags.append(
             _Flags(
@@ -262,8 +262,8 @@ def _few_bytes(
         matters = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
         few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # no run has fewer than 0 bytes
     expected = usual[few]
-    nothing = np.full(len(few), np.nan)
-    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
+    no_z = np.full(len(few), np.nan)
+    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, no_z, ~repeated[few])
 
 
 def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
@@ -274,9 +274,17 @@ def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: st
     work = _medians(np.log(values), Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
     usual = np.where(np.isfinite(medians), medians, work)
     with np.errstate(invalid="ignore"):
-        odd = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual))
-    nothing = np.full(len(odd), np.nan)
-    return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(medians[odd]))
+        imbalanced = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual))
+    no_z = np.full(len(imbalanced), np.nan)
+    return _Flags(
+        Kind.IMBALANCE,
+        name,
+        rows[imbalanced],
+        values[imbalanced],
+        usual[imbalanced],
+        no_z,
+        ~np.isfinite(medians[imbalanced]),
+    )
 
 
 def _floor_by_workload(table: RunTable, floors: MinimumTimes) -> dict[str, float]:
@@ -306,13 +314,13 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     same = [name for name in _ALIKE if name in table.columns]
     alike = merged_groups(table, configurations, same, first) if byte_metrics or imbalances else works
     traffic = _traffic(table, byte_metrics)
-    looked_for = (
+    all_flags = (
         _not_done(table, floors),
         *_time_flags(table, expected),
         *(_few_bytes(table, configurations, alike, name, traffic, done) for name in byte_metrics),
         *(_imbalanced(table, configurations, alike, name, done) for name in imbalances),
     )
-    parts = [part for part in looked_for if len(part.positions)]
+    parts = [part for part in all_flags if len(part.positions)]
     kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))
     kind = _column([np.full(len(p.positions), kinds.index(p.kind)) for p in parts], np.int64)
     values, expected_values = _column([p.observed for p in parts]), _column([p.expected for p in parts])

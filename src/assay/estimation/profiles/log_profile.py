@@ -1,7 +1,7 @@
 """Learn the profile of one job from its logs, for clusters of other sizes and for more data.
 
 In: measured runs of the same job with their task attempts, as read from logs, and the growth of the data. Out: a
-:class:`~assay.model.plans.workload_profile.CostProfile` with one workload. Tasks that read the input grow in number
+:class:`~assay.model.plans.cost_profile.CostProfile` with one workload. Tasks that read the input grow in number
 with the data; the number of the others stays as configured. Few logs give wide intervals.
 """
 

@@ -215,18 +215,16 @@ def _machines(option: WorkerOption) -> list[Machine]:
 def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
     """Return all combinations of a worker's devices and layouts."""
     if option.layouts:
-        directories = {
-            device_of_kind.name: device_of_kind
-            for device in option.devices
-            for device_of_kind in numbered(device, device.counts[-1])
+        by_name = {
+            device.name: device
+            for device_option in option.devices
+            for device in numbered(device_option, device_option.counts[-1])
         }
-        return [(tuple(directories[name] for name in layout.devices()), layout) for layout in option.layouts]
+        return [(tuple(by_name[name] for name in layout.devices()), layout) for layout in option.layouts]
     storages = []
     for counts in itertools.product(*(device.counts for device in option.devices)):
-        chosen = [
-            (device_of_kind, count) for device_of_kind, count in zip(option.devices, counts, strict=True) if count
-        ]
-        devices = tuple(device for device_of_kind, count in chosen for device in numbered(device_of_kind, count))
+        chosen = [(device_option, count) for device_option, count in zip(option.devices, counts, strict=True) if count]
+        devices = tuple(device for device_option, count in chosen for device in numbered(device_option, count))
         storages += [(devices, layout) for layout in _layouts(chosen, devices)]
     return storages
 
@@ -236,10 +234,10 @@ def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Devic
     if not devices:
         return []
     directories = tuple(Directories(device.name) for device in devices)
-    hard = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
+    hard_disks = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
     flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
     shared = Layout(_name(chosen, "HY"), directories, directories)
-    return [shared, Layout(_name(chosen, "HS"), hard, flash)] if hard and flash else [shared]
+    return [shared, Layout(_name(chosen, "HS"), hard_disks, flash)] if hard_disks and flash else [shared]
 
 
 def _name(chosen: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:

@@ -344,10 +344,10 @@ class Survey:
         ends = self.disks_of(name) if name else []
         if any(end.startswith("nvme") for end in ends):
             return DeviceKind.NVME
-        turning = [self.blocks[end].rotational for end in ends]
-        if not turning or any(rotational is None for rotational in turning):
+        rotational = [self.blocks[end].rotational for end in ends]
+        if not rotational or None in rotational:
             return None
-        return DeviceKind.HDD if any(turning) else DeviceKind.SSD
+        return DeviceKind.HDD if any(rotational) else DeviceKind.SSD
 
 
 def survey_of(host: str, environment: Mapping[str, Any], tree: Mapping[str, Any]) -> Survey:

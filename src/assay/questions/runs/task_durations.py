@@ -51,8 +51,8 @@ def phases_text(durations: TaskDurations) -> TextTable:
     for phase in durations.phases:
         by_node = [row for row in durations.nodes if row.phase == phase.phase and durations.node in (None, row.node)]
         for row in (*([phase] if durations.node is None else []), *by_node):
-            tasks, odd, where = f"{row.tasks:,}", f"{row.outliers:,}", row.node or "all nodes"
-            rows.append((row.phase, where, tasks, seconds(row.median_s), seconds(row.longest_s), odd))
+            tasks, outliers, where = f"{row.tasks:,}", f"{row.outliers:,}", row.node or "all nodes"
+            rows.append((row.phase, where, tasks, seconds(row.median_s), seconds(row.longest_s), outliers))
     return TextTable(
         "durations by phase and node", ("phase", "node", "tasks", "median (s)", "longest (s)", "outliers"), tuple(rows)
     )

@@ -261,10 +261,10 @@ def _gain_with_condition(claim: Claim, study: Study, among: Mask) -> _Outcome:
     how = "in time, within clusters that have both"
     if claim.in_cost:
         ends = price_ratios(effects)
-        dearer = (
+        price_ratio = (
             f"an hour with {claim.contrast.label} costs {ends[0]:.2f} to {ends[1]:.2f} times as much" if ends else ""
         )
-        how = f"by cost: {dearer}" if dearer else "by cost"
+        how = f"by cost: {price_ratio}" if price_ratio else "by cost"
         how += "; it pays with neither" if max(_high(with_it), _high(without)) < 1 else ""
     return _Outcome(supported, contradicted, (with_it, without), how)
 

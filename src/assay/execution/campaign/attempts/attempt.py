@@ -95,7 +95,7 @@ class _Attempt:
         self.state.problem = await engine.health_check() or finished.lost_executors
         if finished.outcome.exit_status == 0:
             with self.context.step("validation"):
-                await self._judge(needed, manifest, engine, finished)
+                await self._validate(needed, manifest, engine, finished)
 
     async def _configured(self) -> Engine:
         run_context, state = self.run_context, self.state
@@ -194,7 +194,7 @@ class _Attempt:
             show=self.run_context.show,
         )
 
-    async def _judge(
+    async def _validate(
         self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: ProgramResult
     ) -> None:
         run_context, state = self.run_context, self.state

@@ -161,19 +161,19 @@ def placed(policy: StoragePolicy, counts: Mapping[tuple[str, ...], int]) -> Chec
 
     A block that LAZY_PERSIST still holds in memory passes.
     """
-    astray: Counter[tuple[str, ...]] = Counter()
+    misplaced: Counter[tuple[str, ...]] = Counter()
     for types, blocks in counts.items():
         settled = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
         if tuple(sorted(settled)) != policy.storage_types(len(types)):
-            astray[types] += blocks
-    everywhere = sorted(counts.items(), key=lambda item: -item[1])
-    listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in everywhere[:_LISTED_MAX])
-    if not astray:
+            misplaced[types] += blocks
+    by_count = sorted(counts.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in by_count[:_LISTED_MAX])
+    if not misplaced:
         return Check("storage policy", True, f"{policy}: blocks are {listed or 'missing: there are none'}")
     return Check(
         "storage policy",
         False,
-        f"{sum(astray.values())} of {sum(counts.values())} blocks are not where {policy} requires: {listed}",
+        f"{sum(misplaced.values())} of {sum(counts.values())} blocks are not where {policy} requires: {listed}",
     )
 
 

@@ -88,10 +88,10 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     )
     prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
     price = prices.baseline.price
-    do = _agreeing(decision, decision.baseline, "does", "do")
+    baseline_does = _agreeing(decision, decision.baseline, "does", "do")
     verbs = (("costs", "cost"), ("pays", "pay"), ("its", "their"))
     cost, pay, their = (_agreeing(decision, chosen.option, *words) for words in verbs)
-    work = f" For the work that {baseline} {do} in {years} ({money(price, currency)}), "
+    work = f" For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
     # The price ratio of the named setting, instead of the mean over the settings, agrees with the two prices.
     named = prices.option[0].price / ratio.price_ratio if len(prices.option) == 1 else price
     work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, named)}."
