@@ -10,6 +10,8 @@
 # make bench       what assay itself costs, beside the bare job
 .PHONY: demo test test-long faults fuzz test-fast check wheel docs bench setup setup-test setup-fast format
 .DEFAULT_GOAL := help
+# Images for containers often set this. Without stored bytecode, every start of assay compiles all of its modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@sed -n 's/^# //p' Makefile

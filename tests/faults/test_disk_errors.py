@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Run
 from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
-from campaign_support import PROGRAM
 from cluster_texts import SIMULATED, cluster_text
 from fault_layer import CHANGES, DAY_S, OPENS, READS, RENAMES, SYNCS, WRITES, Layer, require_layer
+from forked_program import ForkedProgram
 from simulator_support import needs_simulator
 
 pytestmark = pytest.mark.slow
@@ -42,18 +43,17 @@ seed: 1
 class Disturbed:
     """A simulated campaign in its folder, under a layer that makes calls fail."""
 
-    def __init__(self, folder: Path) -> None:
-        require_layer()
+    def __init__(self, folder: Path, layer: Layer, program: ForkedProgram) -> None:
         self.repository, self.state = folder / "repository", folder / "state"
-        self.layer = Layer(folder / "layer", self.repository)
+        self.layer, self._program = layer, program
+        layer.reset(self.repository)
         (folder / "cluster.yaml").write_text(CLUSTER)
         self.plan = folder / "plan.yaml"
         self.plan.write_text(PLAN)
 
     def assay(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        environment = {**self.layer.environment, "XDG_STATE_HOME": str(self.state)}
-        command = [*PROGRAM, *map(str, arguments), "--repository", str(self.repository)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        words = [*arguments, "--repository", self.repository]
+        done = self._program.run(*words, environment={"XDG_STATE_HOME": str(self.state)})
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -80,9 +80,23 @@ class Disturbed:
         assert [path for path in self.state.rglob("*") if path.is_file()] == []
 
 
+@pytest.fixture(scope="module")
+def layer(tmp_path_factory: pytest.TempPathFactory) -> Layer:
+    require_layer()
+    folder = tmp_path_factory.mktemp("layer")
+    return Layer(folder, folder)
+
+
+@pytest.fixture(scope="module")
+def program(layer: Layer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedProgram]:
+    """Yield assay under the layer."""
+    with ForkedProgram(tmp_path_factory.mktemp("outputs"), layer.environment) as program:
+        yield program
+
+
 @pytest.fixture
-def disturbed(tmp_path: Path) -> Disturbed:
-    return Disturbed(tmp_path)
+def disturbed(tmp_path: Path, layer: Layer, program: ForkedProgram) -> Disturbed:
+    return Disturbed(tmp_path, layer, program)
 
 
 FAILING_STEPS = {

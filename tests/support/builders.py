@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterable
 from dataclasses import replace
@@ -201,11 +202,28 @@ def make_trace(run: Run, seed: int = 7) -> Trace:
     return trace
 
 
+_BUNDLE_FILES: dict[bytes, dict[str, bytes]] = {}
+"""Files of each bundle that :func:`build_repository` has published in this process, by run and seed."""
+
+
 def build_repository(root: Path, runs: list[Run] | None = None, *, seed: int = 7) -> Repository:
-    """Publish ``runs`` (the study by default) with their traces in a new repository at ``root``."""
+    """Publish ``runs`` (the study by default) with their traces in a repository at ``root``.
+
+    A run that was published before in this process is copied, as writing a trace takes ten times as long.
+    """
     repository = Repository.create(root)
     for run in study_runs(seed=seed) if runs is None else runs:
-        repository.publish(run, trace=make_trace(run, seed) if run.status is RunStatus.VALID else None)
+        key = pickle.dumps((run, seed))
+        bundle = root / "bundles" / run.run_id
+        if key not in _BUNDLE_FILES or bundle.exists():
+            repository.publish(run, trace=make_trace(run, seed) if run.status is RunStatus.VALID else None)
+            files = (path for path in bundle.rglob("*") if path.is_file())
+            _BUNDLE_FILES[key] = {str(path.relative_to(bundle)): path.read_bytes() for path in files}
+            continue
+        for name, content in _BUNDLE_FILES[key].items():
+            file = bundle / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
     return repository
 
 

@@ -62,6 +62,11 @@ class Layer:
         """How many calls have failed by it."""
         return int(_FORM.unpack(self._map[:])[3])
 
+    def reset(self, root: Path) -> None:
+        """Let no call fail, with no failed calls and the right time, and from now on calls below ``root``."""
+        self._root = str(root)
+        self._map[:] = bytes(_FORM.size)
+
     def fail(self, error: int, part: str, calls: int = CHANGES) -> Self:
         """From now on let calls of these kinds fail on paths below the root that contain ``part``."""
         self._write(error, calls, self._clock_s, part)

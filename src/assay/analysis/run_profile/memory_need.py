@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student_t
 
 RISK_MAX = 0.01
 """Maximum probability that one process of a run needs more than the smallest sufficient size."""
@@ -52,16 +51,18 @@ def memory_need(kind: str, peaks_bytes: Sequence[float], requested_bytes: float 
     need = MemoryNeed(kind, requested_bytes, len(peaks_bytes), float(middle), float(high), float(max(peaks_bytes)))
     if len(peaks_bytes) < PROCESSES_MIN:
         return need
+    from scipy.special import stdtr, stdtrit  # imported here because the import takes 0.1 s
+
     logs = np.log(np.asarray(peaks_bytes, dtype=np.float64))
     count = len(logs)
     spread = max(SIGMA_MIN, float(logs.std(ddof=1))) * math.sqrt(1 + 1 / count)
 
     def risk(size_bytes: float) -> float:
-        exceeded = float(student_t.sf((math.log(size_bytes) - float(logs.mean())) / spread, count - 1))
+        exceeded = float(stdtr(count - 1, (float(logs.mean()) - math.log(size_bytes)) / spread))
         return 1.0 - (1.0 - exceeded) ** max(1, processes)
 
     quantile = 1.0 - (1.0 - RISK_MAX) ** (1.0 / max(1, processes))
-    exponent = float(logs.mean()) + spread * float(student_t.isf(quantile, count - 1))
+    exponent = float(logs.mean()) - spread * float(stdtrit(count - 1, quantile))
     largest = float(max(peaks_bytes))
     sufficient = None
     if exponent < math.log(largest * SIZE_FACTOR_MAX):
