@@ -68,6 +68,10 @@ class InstanceRow:
 COLUMNS = tuple(field.name for field in fields(InstanceRow))
 """Names of the table's columns, in the shipped table's order. A file may have them in any order."""
 _TYPES = get_type_hints(InstanceRow)
+_TEXTS = frozenset(name for name, kind in _TYPES.items() if kind is str)
+_WHOLE_NUMBERS = frozenset(name for name, kind in _TYPES.items() if kind in (int, int | None))
+_MAY_BE_EMPTY = frozenset(name for name, kind in _TYPES.items() if kind not in (str, int, float))
+"""Columns of numbers that may have no value."""
 
 
 def load_instances(path: Path) -> list[InstanceType]:
@@ -169,15 +173,14 @@ def _row(header: Sequence[str], cells: Sequence[str], where: str) -> InstanceRow
 
 
 def _value(column: str, text: str, where: str) -> str | int | float | None:
-    kind = _TYPES[column]
-    if kind is str:
+    if column in _TEXTS:
         choices = _CHOICES.get(column)
         if choices and text not in choices:
             raise SpecificationError(unknown(column, text, filter(None, choices)), where=where)
         if not text and column not in ("disk_kind", "processor"):
             raise SpecificationError(f"{column} is empty", where=where)
         return text
-    if not text and kind not in (int, float):
+    if not text and column in _MAY_BE_EMPTY:
         return None
     try:
         value = float(text)
@@ -186,7 +189,7 @@ def _value(column: str, text: str, where: str) -> str | int | float | None:
     least = 0.0 if column in _MAY_BE_ZERO else math.ulp(0.0)
     if not least <= value <= _VALUE_MAX:
         raise SpecificationError(f"{column}: {text[:20]} is not a plausible value", where=where)
-    whole = kind in (int, int | None)
+    whole = column in _WHOLE_NUMBERS
     if whole and not value.is_integer():
         raise SpecificationError(f"{column}: {text[:20]} is not a whole number", where=where)
     return int(value) if whole else value

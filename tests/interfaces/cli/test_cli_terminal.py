@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -20,6 +21,7 @@ from assay.model.runs.run import Check
 from assay.model.runs.run_status import RunStatus
 from assay.store import Repository
 from builders import coded_warnings, make_run
+from program import called
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\x9b1A\x08\x7f\rover"
 ELAPSED_TIME = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h(\r\x1b\[1A\x1b\[2K)?", re.DOTALL)
@@ -30,11 +32,13 @@ CONTROL = re.compile(r"\x1b\[[0-9;]*m|\r\n|\n|\t")
 
 def printed(*words: str | Path, terminal: bool, pager: str = "cat") -> str:
     """Return all that a command prints, to a terminal or to a file."""
-    command = [sys.executable, "-m", "assay", *map(str, words)]
-    environment = {**os.environ, "PAGER": pager, "TERM": "xterm"}
+    variables = {"PAGER": pager, "TERM": "xterm"}
     if not terminal:
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False, env=environment)
-        return (done.stdout + done.stderr).decode()
+        with mock.patch.dict(os.environ, variables):
+            done = called(*words)
+        return done.stdout + done.stderr
+    command = [sys.executable, "-m", "assay", *map(str, words)]
+    environment = os.environ | variables
     return ELAPSED_TIME.sub("", in_terminal(command, environment))
 
 
