@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -26,6 +28,7 @@ from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.cost_sentences import not_compared
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import (
+    OTHER_CLUSTER,
     WRITE_PLAN,
     answer_evidence,
     answer_sentence,
@@ -86,7 +89,7 @@ def test_the_next_step_counts_the_runs_and_their_duration(tmp_path: Path) -> Non
     by_name = answers([*runs, make_run(9, workload="grep", duration_s=999.0)], tmp_path / "r")
     for name, step in {
         "network": "Plan 6 runs of Sort with Ethernet and InfiniBand, about 6 min.",
-        "nodes": "Plan 6 runs of Sort with 3 and 6 workers, about 6 min.",
+        "nodes": "Measure a second one: plan 6 runs of Sort with 3 and 6 workers, about 6 min.",
         "containers": "Plan 9 runs of Sort with 2, 4 and 8 containers per worker, about 9 min.",
     }.items():
         assert next_step(by_name[name]) == f"{step} {WRITE_PLAN}"
@@ -103,7 +106,7 @@ def test_the_plan_of_a_question_continues_the_runs(tmp_path: Path) -> None:
     assert planned is not None
     assert (planned.layout, planned.repetitions, planned.runs) == ("SS2", 3, 6), "no plan accepts remote volumes"
     assert planned.cluster == runs[0].cluster
-    assert planned.data_bytes == runs[0].data_bytes
+    assert (planned.data_bytes, runs[0].data_bytes, runs[0].lab_scale) == (10e9, 500_000_000, 0.05), "at full scale"
 
 
 def test_runs_that_the_filter_hides_are_not_planned_again(tmp_path: Path) -> None:
@@ -125,6 +128,65 @@ def test_the_memory_that_limits_the_containers_is_named_with_its_value(tmp_path:
     assert answer_sentence(answers(runs, tmp_path / "r")["containers"]) == (
         "Not measured: all runs have the same memory for containers (1,536 MiB per worker)."
     )
+
+
+def runs_of_the_lab_example() -> list[Run]:
+    """Return imported runs: no campaign has their cluster file, and an example describes their cluster."""
+    options = {"program": "terasort", "maps": "12", "waves": "1"}
+    return [
+        make_run(
+            number,
+            campaign_id="elsewhere",
+            cluster="bsc-2015-lab",
+            layout="SSD",
+            levels={"layout": "SSD", "network": "IB"},
+            data_bytes=200_000_000,
+            workload_parameters=options,
+            parameters={"dfs.replication": "3"},
+            environment={},
+        )
+        for number in range(4)
+    ]
+
+
+def test_a_level_that_no_run_records_is_that_of_the_cluster_file(tmp_path: Path) -> None:
+    """The network, the workers and the containers of a demo's runs are those of its cluster file and plan."""
+    repository = measured_repository(tmp_path)
+    table = flags_in(repository).table
+    answers = {answer.question.name: answer for answer in answer_questions(repository, table, DecisionRequest())}
+    for name, sentence in {
+        "network": "Not measured: all runs have the same network (10 Gbit/s).",
+        "nodes": "Not measured: all runs have the same number of workers (3).",
+        "containers": "Not measured: all runs have the same number of containers (4).",
+    }.items():
+        assert answer_sentence(answers[name]) == sentence
+    assert (next_step(answers["network"]) or "").startswith("Measure a second one: plan 6 runs of ")
+
+
+def test_an_example_describes_the_cluster_of_imported_runs(tmp_path: Path) -> None:
+    """Its file has 3 workers: containers can be measured on it, and 6 workers cannot."""
+    by_name = answers(runs_of_the_lab_example(), tmp_path / "r")
+    assert answer_sentence(by_name["nodes"]) == "Not measured: all runs have the same number of workers (3)."
+    assert (next_step(by_name["nodes"]) or "").endswith(OTHER_CLUSTER)
+    containers = by_name["containers"].unanswered
+    assert containers is not None
+    assert containers.plan is not None
+    assert "terasort: {data: 4000000000B, waves: 1, maps: 12}" in containers.plan.plan
+    assert "cluster: bsc-2015-lab" in containers.plan.cluster
+
+
+def test_the_links_of_unanswered_questions_lead_to_plans_that_can_be_downloaded(tmp_path: Path) -> None:
+    client = client_of(build_repository(tmp_path / "r", runs_of_the_lab_example()).root)
+    links = [html.unescape(link) for link in re.findall(r'href="(/plan\?[^"]*)"', client.get("/").text)]
+    assert len(links) == 5
+    for link in links:
+        page = client.get(link).text
+        assert 'role="alert"' not in page, link
+        data = {"options": [""], **parse_qs(urlsplit(link).query)}
+        sent = client.post("/plan/file/plan", data=data)
+        assert sent.status_code == 200, sent.text
+        assert "repetitions: 3" in sent.text
+        assert "terasort: {data: 4GB" in sent.text
 
 
 def test_runs_without_a_recorded_level_are_counted(tmp_path: Path) -> None:

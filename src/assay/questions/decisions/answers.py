@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import numpy as np
-
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS
 from assay.analysis.comparison.factors.disk_counts import DISKS
 from assay.analysis.statistics import RunTable, usable
 from assay.execution.planning.plan_files.changed_plan import altered, parse_question
 from assay.foundation.errors import SpecificationError
-from assay.model import LAYOUT_FACTOR, WORKERS_FACTOR
-from assay.questions.clusters.cluster_facts import facts_by_hardware, recorded_workers
+from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
     BUYER_QUESTIONS,
@@ -26,8 +23,9 @@ from assay.questions.decisions.buyer import (
     levels_of_factor,
     recording_factors,
 )
+from assay.questions.decisions.common_levels import common_levels
 from assay.questions.decisions.decision import Decision, DecisionRequest
-from assay.questions.decisions.planned_runs import PlannedRuns, planned_runs, runnable_runs
+from assay.questions.decisions.planned_runs import PlannedRuns, QuestionPlan, has_base_plan, planned_runs, runnable_runs
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import selected
 from assay.store import Repository
@@ -68,8 +66,11 @@ class MissingAnswer:
     hardware."""
     price_list: str
     """The repository, if ALOJA's price list of the runs is in it and no price book is given; else empty."""
-    plannable: bool
-    """Whether ``assay decide QUESTION --plan FILE`` writes the plan of ``planned``: a recorded cluster can run it."""
+    plan: QuestionPlan | None
+    """The plan of ``planned``, which ``assay decide QUESTION --plan FILE`` writes; None where no described cluster can
+    run it."""
+    described: bool
+    """Whether a stored plan, or an example, describes the cluster of ``planned``."""
     planned: PlannedRuns | None
     """Runs that would measure it; None where a price book or runs outside the filter answer the question."""
     filters: tuple[str, ...]
@@ -103,10 +104,9 @@ def _missing_answer(
     names = [*factors_to_decide(question, valid)[:1], *recording_factors(question, valid)]
     factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
     levels, runs = levels_of_factor(valid, factor)
-    if factor == WORKERS_FACTOR and not levels:
-        workers = recorded_workers(valid, facts_by_hardware(repository, valid))
-        known = workers[np.isfinite(workers)]
-        levels, runs = tuple(f"{count:g}" for count in np.unique(known)), len(known)
+    if not levels and question.plan_factor and len(valid):
+        stated, runs = common_levels(repository, valid, question.plan_factor)
+        factor, levels = (question.plan_factor, stated) if stated else (factor, ())
     filters = _hiding(table, question, request.where)
     if filters:
         obstacle = Obstacle.FILTERED
@@ -118,7 +118,9 @@ def _missing_answer(
         obstacle = Obstacle.NOT_RECORDED
     else:
         obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
-    runnable = None if obstacle is Obstacle.FILTERED else runnable_runs(repository, valid, question)
+    hidden = obstacle is Obstacle.FILTERED
+    runnable = None if hidden else runnable_runs(repository, valid, question)
+    planned = None if hidden else runnable[0] if runnable else planned_runs(valid, question)
     return MissingAnswer(
         obstacle=obstacle,
         factor=factor,
@@ -132,8 +134,9 @@ def _missing_answer(
         )
         if obstacle is Obstacle.NO_PRICES
         else "",
-        plannable=runnable is not None,
-        planned=None if obstacle is Obstacle.FILTERED else runnable or planned_runs(valid, question),
+        plan=runnable[1] if runnable else None,
+        described=planned is not None and has_base_plan(repository, planned.cluster),
+        planned=planned,
         filters=filters,
     )
 

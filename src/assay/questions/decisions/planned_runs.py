@@ -18,6 +18,7 @@ from assay.questions.forecasts.next_plan import next_plan
 from assay.questions.runs.plans import newest_plan
 from assay.questions.runs.runs import levels_by_number
 from assay.specs.layouts import is_layout_code
+from assay.specs.redaction import CLUSTER_FILE
 from assay.store import Repository
 
 
@@ -35,7 +36,7 @@ class PlannedRuns:
     layout: str
     """The most common layout of this workload's runs that a plan accepts; empty if the plan varies the layout."""
     data_bytes: float | None
-    """The most common data size of this workload's runs; None if it is unknown."""
+    """The most common data size of this workload's runs at full scale, as plans state it; None if it is unknown."""
     cluster: str
     """The most common cluster of this workload's runs; empty if it is unknown."""
 
@@ -53,6 +54,7 @@ def planned_runs(valid: RunTable, question: BuyerQuestion, levels: Sequence[str]
     runs = len(levels) * RUNS_MIN
     layouts = () if question.plan_factor == LAYOUT_FACTOR else levels_by_number(valid, LAYOUT_FACTOR, rows)
     sizes = [float(size) for size in levels_by_number(valid, "data_bytes", rows) if size.isdecimal()]
+    scale = float(next(iter(levels_by_number(valid, "lab_scale", rows)), "1"))
     return PlannedRuns(
         workload=workloads[0],
         levels=levels,
@@ -60,7 +62,7 @@ def planned_runs(valid: RunTable, question: BuyerQuestion, levels: Sequence[str]
         duration_s=runs * float(np.nanmedian(valid.values["duration_s"][rows])),
         repetitions=RUNS_MIN,
         layout=next((layout for layout in layouts if is_layout_code(layout)), ""),
-        data_bytes=sizes[0] if sizes else None,
+        data_bytes=sizes[0] / scale if sizes else None,
         cluster=next(iter(levels_by_number(valid, "cluster", rows)), ""),
     )
 
@@ -99,18 +101,28 @@ def measuring_plan(
     return QuestionPlan(plan.plan.source, base.cluster_source, plan.runs)
 
 
-def runnable_runs(repository: Repository, valid: RunTable, question: BuyerQuestion) -> PlannedRuns | None:
-    """Return the runs that measure a question on the cluster of the newest plan; None if it can run none of them."""
+def runnable_runs(
+    repository: Repository, valid: RunTable, question: BuyerQuestion
+) -> tuple[PlannedRuns, QuestionPlan] | None:
+    """Return the runs that measure a question, and their plan; None if the cluster of the runs can run none of them."""
     for levels in (question.plan_levels, *question.other_levels):
         planned = planned_runs(valid, question, levels)
         if planned is None:
             return None
         try:
-            measuring_plan(repository, question, planned, "cluster.yaml")
+            return planned, measuring_plan(repository, question, planned, CLUSTER_FILE)
         except SpecificationError:
             continue
-        return planned
     return None
+
+
+def has_base_plan(repository: Repository, cluster: str) -> bool:
+    """Return whether a stored plan, or an example, describes the cluster of these runs."""
+    try:
+        newest_plan(repository, cluster or None)
+    except SpecificationError:
+        return False
+    return True
 
 
 def expected_duration_s(table: RunTable, runs: Sequence[tuple[str, int]]) -> float | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.analysis.statistics import RunTable
-from assay.execution.planning.plan_files.changed_plan import altered, only_run
+from assay.execution.planning.order import PlannedRun
+from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import PLAN_FILE
 from assay.foundation.errors import AssayError
@@ -22,6 +23,20 @@ from assay.store import Repository
 
 _CHECKED_MAX = 20
 """Maximum number of configurations that a cluster file is checked with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What one configuration of a plan uses, by the plan, its engine's defaults and the cluster file."""
+
+    plan: Plan
+    """The plan of this configuration alone."""
+    run: PlannedRun
+    workers: int
+    link_bits_per_s: float
+    """Bandwidth of a worker's link at full scale, in bits/s."""
+    containers: int | None
+    """Concurrent containers per worker; None for an engine without containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,22 @@ class Measured:
     def configuration(self) -> str:
         """The levels in words."""
         return context_text(self.levels)
+
+    def configured(self, changes: Sequence[Change] = ()) -> Configured:
+        """Return what the configuration uses, with ``changes``. Raises SpecificationError for impossible changes."""
+        plan = altered(self.plan, self.levels, self.workload, changes)
+        run = only_run(plan)
+        configuration, cluster = run.configuration, plan.cluster
+        link = cluster.workers[0].type.nic.rate_bits_per_s
+        if configuration.network:
+            link = cluster.link_bits_per_s(configuration.network) / cluster.scale
+        return Configured(
+            plan=plan,
+            run=run,
+            workers=configuration.workers or len(cluster.workers),
+            link_bits_per_s=link,
+            containers=plan.rules.containers_per_worker(configuration.parameters),
+        )
 
     def has_target(self, target: str) -> bool:
         """Whether a run matches ``target`` of a :class:`WhatIfQuestion`."""

@@ -1,7 +1,7 @@
 """Find the plan and the cluster file of a run, which a simulation of the run starts from, and the newest plan.
 
 In: a repository and a run. Out: the texts of both, from the campaign that made the run, or else from the run's own
-bundle, which holds copies of them.
+bundle, which holds copies of them. A shipped example can describe the cluster of runs without a cluster file.
 """
 
 import json
@@ -9,9 +9,13 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from assay.analysis.statistics import has_level, usable
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.foundation.errors import RepositoryError, SpecificationError
-from assay.model import Cluster, Plan, Run, devices_of_code
+from assay.foundation.installation import installation
+from assay.model import Cluster, Origin, Plan, Run, devices_of_code
 from assay.specs.document import document_of
 from assay.specs.redaction import CLUSTER_FILE, PLAN_FILE
 from assay.store import Repository
@@ -84,8 +88,25 @@ def refuse_another_scale(cluster: Cluster, run: Run) -> None:
     )
 
 
+def example_of(cluster: str) -> str:
+    """Return the text of the example file that describes the cluster of this name; empty without one."""
+    folder = installation().examples
+    paths = sorted(folder.glob("*/*cluster.yaml")) if folder and cluster else []
+    texts = (path.read_text(encoding="utf-8") for path in paths)
+    return next((text for text in texts if describes(text, cluster)), "")
+
+
+def describes(text: str, cluster: str) -> bool:
+    """Return whether a cluster file describes the cluster of this name."""
+    return bool(cluster) and f"cluster: {cluster}" in text.splitlines()
+
+
 def newest_plan(repository: Repository, cluster: str | None) -> Plan:
-    """Return the newest plan, on ``cluster`` unless that is None. Raises SpecificationError if there is none."""
+    """Return the newest plan, on ``cluster`` unless that is None.
+
+    For a cluster without a stored plan, it is that of its newest run, on the example file that describes the cluster.
+    Raises SpecificationError if there is neither.
+    """
     for stored in plan_texts(repository.folders.campaigns):
         text = cluster_text(repository.folders.campaigns, stored.campaign_id)
         try:
@@ -94,11 +115,28 @@ def newest_plan(repository: Repository, cluster: str | None) -> Plan:
             continue
         if cluster in (None, plan.cluster.name):
             return plan
+    example = example_of(cluster or "")
+    run = _newest_run(repository, cluster) if cluster and example else None
+    if run is not None:
+        plan = plan_of_texts(document_of(recorded_plan(run).encode(), PLAN_FILE).content, example)
+        refuse_another_scale(plan.cluster, run)
+        return plan
     on = f" on {cluster}" if cluster else ""
     raise SpecificationError(
         f"the repository has no plan{on} to start from",
         hint="name a plan file, which gives cluster, data and options: --like PLAN",
     )
+
+
+def _newest_run(repository: Repository, cluster: str) -> Run | None:
+    """Return the newest valid measured run on a cluster; None if there is none."""
+    table = repository.table()
+    rows = usable(table) & has_level(table, "cluster", cluster) & has_level(table, "origin", Origin.MEASURED)
+    positions = np.flatnonzero(rows)
+    if not len(positions):
+        return None
+    newest = positions[np.argmax(np.nan_to_num(table.values["started_unix_s"][positions]))]
+    return repository.runs_at(table, [int(newest)])[0]
 
 
 def _text(path: Path) -> str:

@@ -23,6 +23,7 @@ from assay.execution.planning.order import schedule
 from assay.execution.planning.plan_files.plan_reader import plan_of_texts
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE
 from assay.foundation.errors import RepositoryError, SpecificationError
+from assay.foundation.units import parse_bytes
 from assay.interfaces.web.api.models import Model, ShortText
 from assay.interfaces.web.rendering.rendering import NotFoundError
 from assay.interfaces.web.server.security import AccessRole
@@ -35,10 +36,12 @@ from assay.interfaces.web.state.context import (
     StartedCampaign,
     require,
 )
-from assay.model import Plan, Run
+from assay.model import LAYOUT_FACTOR, Plan, Run
+from assay.model.runs.environment import entries_of
 from assay.questions.runs.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns, newest_on
 from assay.questions.runs.campaigns import cluster_files as served_clusters
-from assay.specs.document import Value
+from assay.specs.document import Value, document_of
+from assay.specs.redaction import redacted_plan
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 
@@ -70,6 +73,7 @@ class PlanQuestion(Model):
     """A plan in parts. ``cluster`` names a file of the server; ``cluster_text`` contains one."""
 
     name: ShortText = "plan"
+    engine: ShortText = Field("", description="Empty: hadoop.")
     cluster: ShortText | None = None
     cluster_text: Annotated[str, StringConstraints(max_length=CLUSTER_BYTES_MAX)] | None = None
     workloads: list[PlannedWorkload] = Field(min_length=1, max_length=20)
@@ -110,6 +114,7 @@ def content_of(question: PlanQuestion) -> dict[str, Value]:
     content: dict[str, Value] = {
         "plan": question.name,
         "cluster": CLUSTER_FILE,
+        "engine": question.engine,
         "parameters": {**question.parameters},
         "workloads": [
             {workload.name: {"data_per_node" if workload.per_node else "data": workload.data, **workload.options}}
@@ -226,6 +231,37 @@ def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
         )
 
 
+def fields_of_plan(text: str) -> list[tuple[str, str]]:
+    """Return the fields of a form for a plan file without its secrets: what :func:`asked_in` reads."""
+    content = document_of(redacted_plan(text).encode(), PLAN_FILE).content
+    factors = {name: _levels(levels) for name, levels in entries_of(content.get("factors")).items()}
+    layouts = factors.pop(LAYOUT_FACTOR, None) or str(content.get(LAYOUT_FACTOR, ""))
+    fields = [
+        ("name", str(content["plan"])),
+        ("engine", str(content.get("engine", ""))),
+        ("layouts", layouts),
+        ("levels", "\n".join(f"{name}: {levels}" for name, levels in factors.items())),
+        ("parameters", "\n".join(f"{name}: {value}" for name, value in entries_of(content.get("parameters")).items())),
+        ("repetitions", str(content.get("repetitions", ""))),
+    ]
+    for workload in content["workloads"]:
+        for name, written_options in entries_of(workload).items():
+            options = dict(entries_of(written_options))
+            per_node, total = options.pop("data_per_node", ""), options.pop("data", "")
+            data = f"{parse_bytes(per_node or total) / 1e9:g}GB" if per_node or total else ""
+            fields += [
+                ("workload", name),
+                ("data", f"{data}/node" if per_node else data),
+                ("options", " ".join(f"{key}={value}" for key, value in options.items())),
+            ]
+    return [(name, value) for name, value in fields if value or name == "options"]
+
+
+def _levels(levels: object) -> str:
+    """Return the levels of a factor with commas; a named level of several parameters by its name."""
+    return ", ".join(map(str, levels if isinstance(levels, list) else entries_of(levels)))
+
+
 def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
     """Return the request for a form. Its fields contain rows of workloads, and lines of levels and parameters."""
 
@@ -256,6 +292,7 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
         raise SpecificationError("choose a workload and its data size", where="workloads")
     values = {
         "name": field_text("name", "plan"),
+        "engine": field_text("engine"),
         "workloads": workloads,
         "layouts": _listed(field_text("layouts")),
         "levels": {name: _listed(text) for name, text in lines("levels").items()},

@@ -9,19 +9,21 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from assay.execution.engines.rules_catalogue import all_rules
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, written
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.foundation.installation import installation
 from assay.interfaces.web.api import plan as api_plan
 from assay.interfaces.web.server.security import AccessRole
 from assay.interfaces.web.state.answering import page_of
 from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_context, get_roles, require
 from assay.questions.decisions.planned_runs import expected_duration_s
+from assay.questions.runs.plans import describes, example_of, newest_plan
 from assay.workloads.catalogue import workloads
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 FIELDS = (
     "name",
+    "engine",
     "cluster",
     "cluster_text",
     "workload",
@@ -47,35 +49,22 @@ def _fields(text: str) -> dict[str, list[str]]:
     return {name: values[name] for name in FIELDS if name in values}
 
 
-def _describes(text: str, cluster: str) -> bool:
-    """Return whether a cluster file describes the cluster of this name."""
-    return bool(cluster) and f"cluster: {cluster}" in text.splitlines()
-
-
-def _example_of(cluster: str) -> str:
-    """Return the text of the example file that describes the cluster of this name; empty without one."""
-    folder = installation().examples
-    paths = sorted(folder.glob("*/*cluster.yaml")) if folder and cluster else []
-    texts = (path.read_text(encoding="utf-8") for path in paths)
-    return next((text for text in texts if _describes(text, cluster)), "")
-
-
 @router.get("/plan")
 def plan(request: Request, context: ContextOf) -> Response:
     """Show the parts of a plan, as the address has them, and what carrying it out would do."""
     form = _fields(request.url.query)
     clusters = api_plan.cluster_files(context)
     runs_on = request.query_params.get("runs_on", "")
-    first = next(iter(clusters), "")
-    described = next((name for name, text in clusters.items() if _describes(text, runs_on)), "")
-    example = "" if described else _example_of(runs_on)
+    cannot_run = "no_cluster" in request.query_params
+    fitting = [name for name, text in clusters.items() if not cannot_run and (not runs_on or describes(text, runs_on))]
+    stored = "" if fitting or cannot_run else _stored_cluster(context, runs_on)
     form = {
         "workload": ["terasort"],
         "data": ["10GB"],
         "options": [""],
         "layouts": [""],
-        "cluster": ["" if example else described or first],
-        "cluster_text": [example],
+        "cluster": [next(iter(fitting), "")],
+        "cluster_text": [stored],
         **form,
     }
     count = max(ROWS_MIN, len(form["workload"]) + 1)
@@ -87,6 +76,8 @@ def plan(request: Request, context: ContextOf) -> Response:
         "plan",
         clusters=clusters,
         runs_on=runs_on[:NAME_LETTERS_MAX],
+        cannot_run=cannot_run,
+        engines=tuple(all_rules()),
         fields=values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),
@@ -94,6 +85,20 @@ def plan(request: Request, context: ContextOf) -> Response:
         campaigns=context.campaigns,
         **_result(context, form),
     )
+
+
+def _stored_cluster(context: Context, cluster: str) -> str:
+    """Return the cluster file of the newest campaign on a cluster, or the example that describes it; else empty.
+
+    A server with tokens shows only files of labs and examples: other files have the addresses of hosts.
+    """
+    try:
+        plan = newest_plan(context.store.repository, cluster) if cluster else None
+    except SpecificationError:
+        plan = None
+    if plan is None or (context.guard.tokens and plan.cluster.lab is None):
+        return example_of(cluster)
+    return plan.cluster_source
 
 
 _NOTHING: dict[str, Any] = {"preview": None, "problem": None, "draft": None}

@@ -10,6 +10,7 @@ from assay.interfaces.charts.drawing.identity import colours_of
 from assay.interfaces.charts.drawing.style import Spec
 from assay.interfaces.charts.speedups import speedup_forest
 from assay.interfaces.web.api.decisions import decisions_on, question_answers_on
+from assay.interfaces.web.api.plan import fields_of_plan
 from assay.interfaces.web.api.why import has_explanation
 from assay.interfaces.web.state.answering import palette
 from assay.interfaces.web.state.context import Context
@@ -110,9 +111,11 @@ def _simulated_at(answer: QuestionAnswer) -> str:
 def _planned_at(answer: QuestionAnswer) -> str:
     """Return the address of the page Plan with the workload and the levels that measure the question."""
     question, why = answer.question, answer.unanswered
-    if why is not None and why.simulable and not why.plannable:
+    if why is not None and why.simulable and why.plan is None:
         return ""
-    planned = answer.unanswered.planned if answer.unanswered is not None else None
+    planned = why.planned if why is not None else None
+    if why is not None and planned is not None and why.plan is not None:
+        return f"/plan?{urlencode([*fields_of_plan(why.plan.plan), ('runs_on', planned.cluster)])}"
     levels = ", ".join(planned.levels if planned else question.plan_levels)
     if not question.plan_factor:
         return "/plan"
@@ -129,6 +132,7 @@ def _planned_at(answer: QuestionAnswer) -> str:
         ("repetitions", str(planned.repetitions)),
         ("layouts", planned.layout),
         ("data", f"{planned.data_bytes / 1e9:g}GB" if planned.data_bytes else ""),
+        ("no_cluster", "1" if why is not None and why.described else ""),
         ("runs_on", planned.cluster),
     ]
     return f"/plan?{urlencode([pair for pair in fields if pair[1]])}"

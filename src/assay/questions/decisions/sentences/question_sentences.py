@@ -55,6 +55,11 @@ WRITE_PLAN = (
     "Plan runs of assay serve writes the plan."
 )
 """The next step where no stored plan can be changed."""
+OTHER_CLUSTER = (
+    "The cluster of these runs can't run them: assay discover HOST… writes the file of another cluster, and the page "
+    "Plan runs of assay serve writes the plan."
+)
+"""The next step where the cluster of the runs lacks what the question compares."""
 _JOINED = (
     "Each option is one combination of hardware. Answers on one property, such as storage, join the runs of several "
     "combinations, so they can have a verdict already."
@@ -161,8 +166,9 @@ def _plan_step(question: BuyerQuestion, why: MissingAnswer) -> str:
     levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
     if why.planned is None:
         return f"Plan runs with {levels}."
+    second = "Measure a second one: plan" if why.obstacle is Obstacle.ONE_LEVEL and not why.unrecorded else "Plan"
     return (
-        f"Plan {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)} with {levels}, "
+        f"{second} {plural(why.planned.runs, 'run')} of {workload_title(why.planned.workload)} with {levels}, "
         f"about {estimated_duration(why.planned.duration_s)}."
     )
 
@@ -181,10 +187,10 @@ def next_step(answer: QuestionAnswer) -> str | None:
         return "Give a price book of this hardware."
     if not question.plan_factor:
         return "Plan runs that differ in storage, network or number of workers."
-    if why.simulable and not why.plannable:
+    if why.simulable and why.plan is None:
         levels = options_text(question.plan_factor, why.planned.levels if why.planned else question.plan_levels)
         return f"The cluster of the stored plan can't run {levels}: simulate them."
-    write = "" if why.plannable else f" {WRITE_PLAN}"
+    write = "" if why.plan else f" {OTHER_CLUSTER if why.described else WRITE_PLAN}"
     return f"{_plan_step(question, why)}{write}{' Or simulate it.' if why.simulable else ''}"
 
 
@@ -213,7 +219,7 @@ def next_command(answer: QuestionAnswer) -> str | None:
 def plan_command(answer: QuestionAnswer) -> str | None:
     """Return the command that writes the plan of the runs which measure the question; None where none does."""
     name = answer.question.name
-    return f"assay decide {name} --plan {name}.yaml" if answer.unanswered and answer.unanswered.plannable else None
+    return f"assay decide {name} --plan {name}.yaml" if answer.unanswered and answer.unanswered.plan else None
 
 
 def answer_summary(answer: QuestionAnswer) -> str:

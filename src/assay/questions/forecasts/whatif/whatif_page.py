@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.statistics import RunTable
-from assay.execution.planning.plan_files.changed_plan import Change, altered, only_run
+from assay.execution.planning.plan_files.changed_plan import Change
 from assay.foundation.errors import AssayError
 from assay.model import CONTAINERS, Device, DeviceKind
 from assay.questions.forecasts.measured import Measured, measured_of, measured_runs
@@ -101,22 +101,18 @@ def controls_of(anchor: Anchor, changes: Sequence[Change]) -> tuple[Control, ...
 
 def _controls(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]:
     """Return the controls with the values of a configuration with these changes."""
-    plan = altered(measured.plan, measured.levels, measured.workload, changes)
-    run = only_run(plan)
-    configuration, cluster = run.configuration, plan.cluster
-    worker = cluster.workers[0].type
-    link = cluster.link_bits_per_s(configuration.network) if configuration.network else worker.nic.rate_bits_per_s
-    if configuration.network:
-        link /= cluster.scale
+    configured = measured.configured(changes)
+    run, cluster = configured.run, configured.plan.cluster
+    worker, configuration = cluster.workers[0].type, run.configuration
     layout, fitting = configuration.layout.name, _codes(fitting_codes(worker))
     layouts = tuple(dict.fromkeys([*fitting, *measured.plan.layouts]))
-    containers = plan.rules.containers_per_worker(configuration.parameters)
+    containers = configured.containers
     data_title = "Data at full scale" if cluster.lab else "Data"
     controls = [
         Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
         *_disks(worker.devices),
-        _number("workers.count", "Workers", "cluster", float(configuration.workers or len(cluster.workers)), ""),
-        _number("nic", "Network per node", "cluster", link / 1e9, "Gbit/s", whole=False),
+        _number("workers.count", "Workers", "cluster", float(configured.workers), ""),
+        _number("nic", "Network per node", "cluster", configured.link_bits_per_s / 1e9, "Gbit/s", whole=False),
         _number("worker.cores", "Cores of a worker", "cluster", float(worker.cores), ""),
         _number("worker.cpu.speed", "Speed of a core", "cluster", worker.cpu_speed, "", whole=False),
         *(
