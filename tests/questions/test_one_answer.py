@@ -191,7 +191,7 @@ def figures(decision: Decision) -> list[list[str]]:
 def assert_printed(text: str, decision: Decision, view: QuestionView | None = None) -> None:
     """Assert that ``text`` has the sentences of the question, or of the decision, and a line for each result."""
     if view is not None:
-        sentences = (view.answer, view.evidence, view.cost, *view.remarks)
+        sentences = (view.answer, view.advice, view.evidence, view.cost, *view.remarks)
         amounts = view.amounts
     else:
         sentences = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
@@ -269,7 +269,7 @@ def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: C
     if not decisions:
         return
     first = decisions[0]
-    for sentence in filter(None, (view.evidence, view.cost)):
+    for sentence in filter(None, (view.advice, view.evidence, view.cost)):
         assert f"{sentence}\n" in brief
     caveats = [line.removeprefix("caveat: ") for line in brief.splitlines() if line.startswith("caveat: ")]
     assert caveats == [caveat.text for caveat in first.caveats[:3]]
@@ -304,6 +304,7 @@ def test_the_report_has_the_six_questions_with_the_same_sentences(case: Case) ->
         for sentence in (
             view.question,
             view.answer,
+            view.advice or "",
             view.evidence,
             view.cost or "",
             *amounts,

@@ -1,9 +1,23 @@
-"""Format money: an amount or an interval, with the sign of its currency."""
+"""Format money: an amount or an interval, with the sign of its currency; and the unit that a price is for."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
 from assay.foundation.units import with_currency
 from assay.text.numbers import NO_VALUE
+
+_UNITS = {
+    "device": "each disk of the layout",
+    "device-set": "one disk in every worker",
+    "port": "each network port",
+    "GB": "each GB of the layout's disks",
+}
+"""Units of a price book in words, where the unit alone is not clear."""
+
+
+def price_basis(per: str) -> str:
+    """Return the unit of a price in words: ``one disk in every worker, per hour``, ``cluster, per hour``."""
+    unit, _, period = per.rpartition("-") if per.endswith(("-hour", "-month")) else (per, "", "")
+    return f"{_UNITS.get(unit, unit)}{f', per {period}' if period else ''}"
 
 
 def money(value: float | Decimal | None, currency: str) -> str:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart, short_names
-from assay.interfaces.charts.drawing.labels import SIDES, placed
+from assay.interfaces.charts.drawing.labels import SIDES, FixedText, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX, VEGA_LITE_VERSION
 from assay.interfaces.charts.speedups import speedup_forest
 
@@ -45,6 +45,12 @@ def test_no_name_covers_a_name_or_a_point(points: list[tuple[float, float]], let
 def test_a_single_label_is_on_the_right_and_at_the_edge_on_the_left() -> None:
     points = [(0.5, 100.0), (0.99, 200.0)]
     assert placed(points, ["middle", "edge"], (640, 810)) == [SIDES[0], SIDES[1]]
+
+
+def test_a_label_does_not_cover_another_text_of_the_plot() -> None:
+    corner = FixedText("slow, expensive", "right", 1.0, -6, 12)
+    assert placed([(0.95, 20.0)], ["HD2"], (640, 810), [corner]) == [SIDES[2]], "below the point"
+    assert placed([(0.95, 20.0)], ["HD2"], (640, 810)) == [SIDES[0]]
 
 
 @dataclass(frozen=True)

@@ -306,9 +306,10 @@ def test_a_network_draws_a_line_for_each_pair_that_was_compared() -> None:
 
 
 def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:
-    palette = {f"C{n}": PALETTE[n % len(PALETTE)] for n in range(12)}
-    few, many = (cost_effectiveness_chart(points(number), palette, "USD", HALF_PX) for number in (3, 12))
-    named = {row["name"] for row in many["layer"][-1]["data"]["values"]}
+    palette = {f"C{n}": PALETTE[n % len(PALETTE)] for n in range(30)}
+    few, some, many = (cost_effectiveness_chart(points(number), palette, "USD", HALF_PX) for number in (3, 12, 30))
+    named, of_some = ({row["name"] for row in spec["layer"][-1]["data"]["values"]} for spec in (many, some))
+    assert of_some > {"C0", "C1", "C2", "C11"}, "names of other points, where they fit"
     assert named == {"C0", "C1", "C2"}
     legends = [
         [layer["encoding"]["color"]["legend"] for layer in spec["layer"] if "color" in layer["encoding"]]

@@ -86,7 +86,11 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
         for name, amount in (("ETH", 0), ("IB", 10000))
     ]
     request = DecisionRequest(prices=replace(book, items=(*book.items, *networks)))
-    cost = view_of(answer_question(repository, flags_in(repository).table, question, request)).cost or ""
+    priced = view_of(answer_question(repository, flags_in(repository).table, question, request))
+    cost = priced.cost or ""
+    assert priced.advice == (
+        "By cost per job, InfiniBand is not worth it with hard disks; worth it with SSDs." if differs else None
+    )
     assert ("With SSDs, " in cost) is differs
     if differs:
         assert re.fullmatch(

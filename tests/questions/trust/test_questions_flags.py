@@ -335,6 +335,12 @@ def test_rows_of_clusters_without_matched_runs_are_ranked_in_groups_the_lowest_c
     ]
     assert view.quadrants is None
     assert cost_effectiveness_json(view)["quadrants"] is None
+    # A price changes the order within a cluster: no row of the small cluster takes the place of one of the large.
+    winners = {row.price.name: (row.below_winner, row.above_winner) for row in view.switching_prices}
+    assert winners == {"flash": ("SSD large", "HDD small"), "disks": ("HDD small", "SSD large")}
+    prices = {row.price.name: row for row in view.switching_prices}
+    assert prices["flash"].below == pytest.approx(26280 * 904 / 1204, rel=1e-4)
+    assert prices["flash"].above == pytest.approx(26280 * 401.5 / 101.5, rel=1e-3)
 
 
 def test_rows_with_too_few_runs_make_no_group() -> None:

@@ -88,7 +88,7 @@ async def observe(
         engine_version="",
         workload=OBSERVED,
         workload_parameters={"program": watched.title},
-        layout="as it was",
+        layout="not recorded",
         levels={},
         parameters={},
         repetition=1,

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import shapes_of
-from assay.interfaces.charts.drawing.labels import Extent, extent_of, placed
+from assay.interfaces.charts.drawing.labels import Extent, FixedText, extent_of, placed
 from assay.interfaces.charts.drawing.style import (
     FULL_PX,
     INK,
@@ -28,16 +28,25 @@ from assay.text import layout_text, level_text, levels_text
 HEIGHT_PX = 380
 WIDE = 5.0
 """Maximum ratio of the largest to the smallest value on a linear axis; above it, the axis is logarithmic."""
-LABELS_MAX = 8
-LABELS_NARROW_MAX = 4
-"""Maximum number of points in a chart that names every point: in a wide chart, and in a narrow chart. With more points,
-only the Pareto front has names, and a legend names the layouts."""
+LABELS_MAX = 24
+"""Maximum number of points of which each has a name where it fits. With more points, only the Pareto front has names.
+A legend names the layouts unless every point has its name."""
+_CORNER_PX = 6
+"""Distance of the name of a quadrant from the edges of the plot, in pixels."""
 _AXIS_PX = 75
 """Width of the vertical axis with its title and labels, in pixels."""
 _LEGEND_SYMBOL_PX, _LEGEND_CHARACTER_PX = 30, 7
 """Widths of a symbol with its margins and of a character in the legend, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
 """Plot widths, in pixels, at which the positions of names change."""
+
+
+_CORNERS = tuple(
+    FixedText(f"{speed}, {price}", align, x, dx, y)
+    for align, x, dx, speed in (("left", 0.0, _CORNER_PX, "fast"), ("right", 1.0, -_CORNER_PX, "slow"))
+    for y, price in ((HEIGHT_PX - 2 * _CORNER_PX, "economical"), (2 * _CORNER_PX, "expensive"))
+)
+"""Names of the quadrants in the corners of the plot."""
 
 
 class QuadrantLines(Protocol):
@@ -122,26 +131,19 @@ def _quadrants(divide: QuadrantLines, x: Spec, y: Spec) -> list[Spec]:
         {"data": {"values": [{"time": divide.time_s}]}, "mark": rule, "encoding": {"x": {"field": "time", **x}}},
         {"data": {"values": [{"cost": divide.cost}]}, "mark": rule, "encoding": {"y": {"field": "cost", **y}}},
     ]
-    for side, speed in (("left", "fast"), ("right", "slow")):
-        for end, price in (("bottom", "economical"), ("top", "expensive")):
-            mark = {
-                "type": "text",
-                "align": side,
-                "baseline": end,
-                "fontStyle": "italic",
-                "opacity": 0.65,
-                "x": 6 if side == "left" else "width",
-                "y": 6 if end == "top" else "height",
-                "xOffset": 0 if side == "left" else -6,
-                "yOffset": 0 if end == "top" else -6,
-            }
-            layers.append(
-                {
-                    "data": {"values": [{"name": f"{speed}, {price}"}]},
-                    "mark": mark,
-                    "encoding": {"text": {"field": "name"}},
-                }
-            )
+    for corner in _CORNERS:
+        mark = {
+            "type": "text",
+            "align": corner.align,
+            "baseline": "middle",
+            "fontStyle": "italic",
+            "opacity": 0.65,
+            "x": "width" if corner.x else 0,
+            "xOffset": corner.dx,
+            "y": corner.y,
+        }
+        data = {"values": [{"name": corner.text}]}
+        layers.append({"data": data, "mark": mark, "encoding": {"text": {"field": "name"}}})
     return layers
 
 
@@ -191,12 +193,14 @@ def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
     ]
 
 
-def _name_rows(points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
+def _name_rows(
+    points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, fixed: Sequence[FixedText]
+) -> list[Spec]:
     """Return the names that fit next to their points at each plot width; names on the Pareto front have priority."""
     pairs = zip(points, short_names(points), strict=True)
     named = sorted(pairs, key=lambda pair: (not pair[0].on_pareto_front, pair[0].time_s))
     shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]
-    names = [name if p.on_pareto_front or all_named else "" for p, name in named]
+    names = [name if p.on_pareto_front or len(points) <= LABELS_MAX else "" for p, name in named]
     return [
         {
             "name": name,
@@ -209,7 +213,7 @@ def _name_rows(points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, *
             "below": most,
         }
         for least, most in pairwise(_PLOTS_PX)
-        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most)), strict=True)
+        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most), fixed), strict=True)
         if side is not None
     ]
 
@@ -297,7 +301,6 @@ def cost_effectiveness_chart(
     The area of a point shows its number of runs. ``divide``: lines between the quadrants. ``before``: the points before
     a price change; if given, they decide whether an axis is logarithmic. ``of``: titles of the time and cost axes.
     """
-    all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     layouts = list(dict.fromkeys(p.levels.get(LAYOUT_FACTOR, p.label) for p in points))
     held = before or points
     times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
@@ -305,7 +308,7 @@ def cost_effectiveness_chart(
     along = extent_of(times, is_log=_is_wide([p.time_s for p in held]))
     up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in held]))
     x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
-    names = _name_rows(points, along, up, all_named=all_named)
+    names = _name_rows(points, along, up, _CORNERS if divide is not None else ())
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
     entry_px = _LEGEND_SYMBOL_PX + _LEGEND_CHARACTER_PX * max(len(layout_text(name)) for name in layouts)
     # A page shrinks a wide chart to a phone's width, with the same columns.

@@ -21,6 +21,7 @@ from assay.interfaces.report.output.document import (
     Line,
     Paragraph,
     ReportFigure,
+    Table,
     with_code,
 )
 from assay.interfaces.report.tables import shortened, table
@@ -34,6 +35,7 @@ from assay.questions.decisions.sentences.decision_sentences import evidence, hea
 from assay.questions.decisions.sentences.estimate_text import basis_text
 from assay.questions.decisions.sentences.next_sentences import next_sentences
 from assay.questions.decisions.sentences.option_words import compared_option, option_text
+from assay.questions.decisions.sentences.question_sentences import QuestionView
 from assay.questions.report.request import Fact
 from assay.questions.report.values import Report
 from assay.text import NO_VALUE, column_title, interval, joined, origin_badge, plural, ratio, slug, workload_title
@@ -126,6 +128,7 @@ def questions_chapter(report: Report) -> Chapter | None:
             tuple(
                 with_code(text)
                 for text in (
+                    view.advice,
                     view.evidence,
                     view.cost,
                     f"{view.amounts.per_job} {view.amounts.over_years}" if view.amounts else "",
@@ -138,7 +141,27 @@ def questions_chapter(report: Report) -> Chapter | None:
         )
         for view in report.questions
     )
-    return Chapter("questions", "Six questions before you buy", (Answers(answers),)) if answers else None
+    if not answers:
+        return None
+    details = Fold("Evidence, amounts and next steps", (Answers(answers),))
+    return Chapter("questions", "Six questions before you buy", (_questions_table(report.questions), details))
+
+
+def _questions_table(views: Sequence[QuestionView]) -> Table:
+    """Return a row for each question: the answer, the speedup and the cost ratio of its option, and the confidence."""
+    rows = [
+        (
+            view.question,
+            view.advice or view.answer,
+            _ratio(view.leading.time if view.leading else None),
+            _ratio(view.leading.cost if view.leading else None),
+            view.confidence or NO_VALUE,
+        )
+        for view in views
+    ]
+    priced = any(view.leading and view.leading.cost for view in views)
+    columns = ("Question", "Answer", "#Speedup (95 %)", *(("#Cost per job (95 %)",) if priced else ()), "Confidence")
+    return table(columns, rows if priced else [(*row[:3], row[4]) for row in rows])
 
 
 def decisions_chapter(report: Report, palette: Mapping[str, str]) -> Chapter | None:

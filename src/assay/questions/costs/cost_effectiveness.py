@@ -23,7 +23,7 @@ import numpy as np
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.cost.pareto import CostAndTime, estimate_time_and_cost, priced
-from assay.analysis.cost.rate import Rate, exchanged, hourly_rate
+from assay.analysis.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.analysis.cost.run_cost import Times, cost_per_run, mean_errors, ranks, times_of
 from assay.analysis.cost.switching_prices import compute_switching_prices
 from assay.analysis.outliers.data_sizes import ImplausibleSizes
@@ -171,19 +171,26 @@ def _of_job(
         errors = mean_errors(times, *spread_of_rows(table, job.counted, request.by, request.take, examples))
     means = estimate_time_and_cost(times, prices, errors, seed=request.seed)
     rows = _rows(means, times, known, levels, chosen, kept, request.by)
-    labels = [row.label for row in rows]
-    switching_prices = tuple(
-        SwitchingPriceRow(
-            change.price,
-            change.below,
-            None if change.below_winner is None else labels[change.below_winner],
-            change.above,
-            None if change.above_winner is None else labels[change.above_winner],
-            change.within_range,
-        )
-        for change in compute_switching_prices(times.mean_s, prices)
-    )
-    return replace(empty, rows=tuple(rows), switching_prices=switching_prices, draws=means.draws), means
+    return replace(empty, rows=tuple(rows), switching_prices=_switching_prices([rows]), draws=means.draws), means
+
+
+def _switching_prices(groups: Sequence[Sequence[CostEffectivenessRow]]) -> tuple[SwitchingPriceRow, ...]:
+    """Return, for each price, the nearest price at which another row of a group has the lowest mean cost of its group.
+
+    Rows of different groups cannot be compared, so no row takes the place of a row of another group.
+    """
+    nearest: dict[Price, SwitchingPriceRow] = {}
+    for rows in groups:
+        times_s = np.array([row.time_s for row in rows])
+        for change in compute_switching_prices(times_s, priced([row.rate for row in rows])):
+            known = nearest.get(change.price) or SwitchingPriceRow(change.price, None, None, None, None, False)
+            below, above = change.below, change.above
+            if below is not None and change.below_winner is not None and below > (known.below or -1.0):
+                known = replace(known, below=below, below_winner=rows[change.below_winner].label)
+            if above is not None and change.above_winner is not None and above < (known.above or math.inf):
+                known = replace(known, above=above, above_winner=rows[change.above_winner].label)
+            nearest[change.price] = replace(known, within_range=known.within_range or change.within_range)
+    return tuple(nearest.values())
 
 
 def _without_rows(
@@ -245,6 +252,9 @@ def _ranked(
         for n, row in enumerate(view.rows)
         if row.label not in ranked
     ]
+    if len(with_ranks) > 1:
+        of_groups = [[row for row in rows if row.group == number] for number in range(1, len(with_ranks) + 1)]
+        view = replace(view, switching_prices=_switching_prices(of_groups))
     rows += sorted(apart, key=lambda row: (VERDICT_ORDER.index(row.verdict), row.cost, row.time_s))
     ranked_decisions = tuple(decision for _, decision, _ in with_ranks)
     return replace(

@@ -103,9 +103,10 @@ class CostEffectivenessRow:
 
 @dataclass(frozen=True, slots=True)
 class SwitchingPriceRow:
-    """Prices of an item, below and above the present price, at which another configuration has the lowest mean cost.
+    """Prices of an item, below and above the present price, at which another configuration has the lowest mean cost of
+    its group.
 
-    None: at no price.
+    None: at no price. Each group has the rows that runs compare; without groups, all rows are in one.
     """
 
     price: Price

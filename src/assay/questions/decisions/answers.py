@@ -14,6 +14,7 @@ from assay.analysis.statistics import RunTable, usable
 from assay.execution.planning.plan_files.changed_plan import altered, parse_question
 from assay.foundation.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR
+from assay.questions.clusters.common_levels import common_levels
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.buyer import (
     BUYER_QUESTIONS,
@@ -23,7 +24,6 @@ from assay.questions.decisions.buyer import (
     levels_of_factor,
     recording_factors,
 )
-from assay.questions.decisions.common_levels import common_levels
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.planned_runs import PlannedRuns, QuestionPlan, has_base_plan, planned_runs, runnable_runs
 from assay.questions.runs.plans import newest_plan

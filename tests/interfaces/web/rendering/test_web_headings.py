@@ -63,3 +63,31 @@ def test_the_heading_of_a_prediction_is_its_sentence(tmp_path: Path) -> None:
         address = "/predict?where=workload%3Dterasort"
         assert heading(client, address).startswith("TeraSort: ")
         assert re.search(r"\d s, predicted \(90 % interval of a single run: ", heading(client, address))
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("/", "Which hardware should this cluster have?"),
+        ("/plan", "How many runs, and how long do they take?"),
+        ("/compare", "Which runs do you want to compare?"),
+        ("/scatter?where=workload%3Dterasort", "How does run time depend on start time (UTC)?"),
+        ("/hosts", "Are the hosts ready for measurements?"),
+        ("/gate", "Are the runs slower since a baseline?"),
+    ],
+)
+def test_the_heading_of_a_page_without_an_answer_is_its_question(client: TestClient, address: str, text: str) -> None:
+    assert heading(client, address) == text
+
+
+def test_the_headings_of_changes_and_compare_are_answers(client: TestClient) -> None:
+    assert re.fullmatch(r"\d+ changes? in \d+ configurations? with .*", heading(client, "/changes"))
+    runs = [
+        run["run_id"]
+        for run in client.get("/api/v1/runs?where=workload%3Dterasort&where=status%3Dvalid").json()["runs"]
+    ]
+    assert heading(client, f"/compare?run={runs[0]}&run={runs[-1]}") not in ("", "Compare")
+
+
+def test_the_unit_of_a_price_is_in_words(client: TestClient) -> None:
+    assert ">cluster, per hour</td>" in client.get("/cost?workload=terasort").text

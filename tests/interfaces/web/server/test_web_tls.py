@@ -168,7 +168,7 @@ def test_a_browser_signs_in_over_tls_and_its_session_never_travels_in_the_clear(
         assert page.url.startswith(f"{server}/login")
         page.get_by_label("Token").fill(READ)
         page.keyboard.press("Enter")
-        page.wait_for_selector("h1:has-text('Decide')")
+        page.wait_for_selector("h1:has-text('Which hardware')")
         page.wait_for_selector("body[data-charts=drawn]")
         session = next(cookie for cookie in page.context.cookies() if cookie["name"] == COOKIE)
         assert session["secure"]

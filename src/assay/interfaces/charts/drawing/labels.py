@@ -99,16 +99,37 @@ def _is_free(box: _Box, taken: Sequence[_Box], width_px: float) -> bool:
     return box.left >= 0 and box.right <= width_px and not any(box.overlaps(other) for other in taken)
 
 
+@dataclass(frozen=True, slots=True)
+class FixedText:
+    """A text of the plot that names must not cover: its alignment, x as a share of the width, and positions in
+    pixels."""
+
+    text: str
+    align: str
+    x: float
+    dx: float
+    y: float
+
+
 def placed(
-    points: Sequence[tuple[float, float]], names: Sequence[str], widths_px: tuple[float, float]
+    points: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    widths_px: tuple[float, float],
+    fixed: Sequence[FixedText] = (),
 ) -> list[Side | None]:
     """Return the side of each name; None if the name is empty or no side is free.
 
     ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: smallest and largest width
-    of the plot; a side must be free at both.
+    of the plot; a side must be free at both. ``fixed``: other texts of the plot.
     """
     sides: list[Side | None] = []
-    taken = {width: [_around(x * width, y) for x, y in points] for width in widths_px}
+    taken = {
+        width: [
+            *(_around(x * width, y) for x, y in points),
+            *(_box_of(text.text, Side(text.align, text.dx, 0), text.x * width, text.y) for text in fixed),
+        ]
+        for width in widths_px
+    }
     for index, ((x, y), name) in enumerate(zip(points, names, strict=True)):
         position = None
         for side in SIDES if name else ():

@@ -201,7 +201,8 @@ def _print_switching_prices(view: JobCostEffectiveness, limit: int | None) -> No
         ("Price", "Per", "Now", "Possible", "Lowest mean changes below", "and above"),
         [_switching_price_cells(row, view) for row in view.switching_prices],
         limit=limit,
-        title="Details: the price at which another row has the lowest mean cost, all other prices equal",
+        title="Details: the price at which another row has the lowest mean cost"
+        f"{' of its group' if view.further_decisions else ''}, all other prices equal",
     )
 
 

@@ -31,8 +31,9 @@ def print_brief(decision: Decision, view: QuestionView | None) -> None:
 
     ``view``: the buyer's question that the decision answers; its sentences replace the decision's sentences.
     """
+    reasons: tuple[str | None, ...]
     if view is not None:
-        answer, reasons, following = view.answer, (view.evidence, view.cost), view.next_step
+        answer, reasons, following = view.answer, (view.advice, view.evidence, view.cost), view.next_step
     else:
         answer, reasons = headline(decision), (evidence(decision), cost_headline(decision))
         following = next_run(decision)
@@ -70,7 +71,7 @@ def print_decision(
     answer.
     """
     if view is not None:
-        answer, *reasons = (view.answer, view.evidence, view.cost, *view.remarks)
+        answer, *reasons = (view.answer, view.advice, view.evidence, view.cost, *view.remarks)
         amounts = view.amounts
     else:
         answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))

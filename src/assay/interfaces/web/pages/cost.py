@@ -42,7 +42,7 @@ from assay.questions.decisions.sentences.option_words import context_text
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears
 from assay.questions.runs.runs import comparable, levels_in
-from assay.text import levels_text
+from assay.text import levels_text, price_basis
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -92,6 +92,11 @@ class PriceField:
     """Upper end of the slider."""
     break_even: SwitchingPriceRow | None = None
     """Switching price; None in the view of years, which has no switching prices."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of the price in words."""
+        return price_basis(self.per)
 
     @property
     def now_text(self) -> str:

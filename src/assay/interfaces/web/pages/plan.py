@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from assay.execution.engines.rules_catalogue import all_rules
 from assay.execution.planning.plan_files.plan_text import CLUSTER_FILE, PLAN_FILE, written
 from assay.foundation.errors import AssayError, SpecificationError
 from assay.interfaces.web.api import plan as api_plan
@@ -77,7 +76,6 @@ def plan(request: Request, context: ContextOf) -> Response:
         clusters=clusters,
         runs_on=runs_on[:NAME_LETTERS_MAX],
         cannot_run=cannot_run,
-        engines=tuple(all_rules()),
         fields=values,
         rows=list(zip(*columns, strict=True)),
         workloads=tuple(workloads()),

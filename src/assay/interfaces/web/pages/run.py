@@ -64,7 +64,8 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         groups=groups_of(views),
         span=span,
         over_time=_over_time(context, close, span),
-        nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
+        # An attempt without a duration was killed before it had a node: Hadoop records the node UNKNOWN.
+        nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.end_s > task.start_s}),
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
         limited=limit_answer(limits) if limits else None,

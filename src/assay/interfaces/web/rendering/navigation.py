@@ -73,7 +73,7 @@ AREAS: Final = (
         (
             PageLink("/quality", "Quality", filtered=True),
             PageLink("/changes", "Changes", filtered=True),
-            PageLink("/gate", "Gate", filtered=True),
+            PageLink("/gate", "Regressions", filtered=True),
             PageLink("/hosts", "Hosts"),
         ),
     ),

@@ -49,6 +49,31 @@ def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
     return tuple(known) if len(known) == len(over_all) else ()
 
 
+def storage_advice(decision: Decision) -> str | None:
+    """Return whether the headline's option is worth its cost, by storage class; None without an effect by storage.
+
+    ``By cost per job, InfiniBand is not worth it with hard disks (not confirmed); open with SSDs.``
+    """
+    by_storage = costs_by_storage(decision)
+    if not by_storage or decision.storage_effects is None:
+        return None
+    storages: dict[str, list[str]] = {}
+    for name, cost in by_storage:
+        storages.setdefault(_advice(cost), []).append(name)
+    option = decision.storage_effects.option
+    verb = option_verb(decision.factor, option)
+    clauses = [template.format(joined(names)) for template, names in sorted(storages.items())]
+    return f"By cost per job, {compared_option(decision, option)} {verb} {'; '.join(clauses)}."
+
+
+def _advice(cost: CostRatio) -> str:
+    """Return whether an option is worth its cost, with a place for the storage classes."""
+    if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS or not excludes_one(cost):
+        return "open with {}"
+    confirmed = cost.verdict in (CostVerdict.CHEAPER, CostVerdict.DEARER)
+    return f"{'not ' if cost.ratio > 1 else ''}worth it with {{}}{'' if confirmed else ' (not confirmed)'}"
+
+
 def cost_text(cost: CostRatio) -> str:
     """Return a cost ratio with its interval: ``0.75× (0.64 to 0.89)``."""
     return f"{format_ratio(cost.ratio)}× ({interval_text(cost)})"

@@ -9,7 +9,7 @@ from assay.analysis.statistics import RUNS_MIN, Verdict
 from assay.model import NODE_MEMORY
 from assay.questions.decisions.answers import MissingAnswer, Obstacle, QuestionAnswer
 from assay.questions.decisions.buyer import CHEAPEST, BuyerQuestion, FactorSelection, parallelism_factors
-from assay.questions.decisions.decision import CostVerdict, Decision
+from assay.questions.decisions.decision import CostVerdict, Decision, OptionResult
 from assay.questions.decisions.sentences.amount_sentences import CostAmounts, amount_sentences, cheapest_option
 from assay.questions.decisions.sentences.cost_sentences import (
     cheapest_sentence,
@@ -19,6 +19,7 @@ from assay.questions.decisions.sentences.cost_sentences import (
     price_sentence,
     runs_below_minimum,
     shared_by_leaders,
+    storage_advice,
 )
 from assay.questions.decisions.sentences.decision_sentences import (
     DecisionAnswer,
@@ -247,7 +248,7 @@ def answer_evidence(answer: QuestionAnswer) -> str:
     ratio = f"{format_ratio(option.cost.ratio)}×" if few else cost_text(option.cost)
     name = capitalised(compared_option(first, option.option))
     text = f"{name}: {verdict}, {ratio}, {runs}, {scope_text(option.time.scope)}."
-    return " ".join(filter(None, (text, _JOINED if few and " + " in first.factor else "", others)))
+    return " ".join(filter(None, (text, _JOINED if few and " + " in first.factor else "")))
 
 
 def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
@@ -259,7 +260,7 @@ def answer_remarks(answer: QuestionAnswer) -> tuple[str, ...]:
     if option is None or option.cost is None:
         return remarks(first)
     price = price_sentence(first, option.option, option.cost)
-    return tuple(filter(None, (price, not_compared(first, every=True))))
+    return tuple(filter(None, (price, not_compared(first, every=True) or not_compared(first))))
 
 
 def answer_cost(answer: QuestionAnswer) -> str | None:
@@ -290,6 +291,16 @@ def is_decided(answer: QuestionAnswer) -> bool:
     return _has_verdict(first)
 
 
+def leading_option(answer: QuestionAnswer) -> OptionResult | None:
+    """Return the option that the answer names, with its speedup and cost; None without a compared option."""
+    if not answer.decisions:
+        return None
+    first = answer.decisions[0]
+    compared = [option for option in first.options if option.time]
+    best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
+    return (cheapest_option(first) or best) if answer.question.name == CHEAPEST else best
+
+
 def answer_confidence(answer: QuestionAnswer) -> str:
     """Return whether the runs decide the question at 95 %, and for which settings; empty where there is no answer."""
     if not answer.decisions:
@@ -297,8 +308,7 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     first, decided = answer.decisions[0], is_decided(answer)
     if answer.question.name != CHEAPEST and first.storage_effects is not None:
         return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
-    compared = [option for option in first.options if option.time]
-    best = next((option for option in compared if option.option == first.leader), next(iter(compared), None))
+    best = leading_option(answer)
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""
     return f"{_DECIDED if decided else 'undecided'}{scope}"
 
@@ -314,6 +324,8 @@ class QuestionView:
     """The answer in one sentence, or why there is none."""
     summary: str
     """The answer with its interval, its number of runs and the cost per job, in one sentence."""
+    advice: str | None
+    """Whether the option is worth its cost, by storage class; None where the effect does not depend on the storage."""
     evidence: str
     """The evidence for the answer; empty without an answer."""
     cost: str | None
@@ -332,6 +344,8 @@ class QuestionView:
     """The command that answers the question without new runs; None where there is none."""
     plan_command: str | None
     """The command that writes the plan of the runs which measure the question; None where none does."""
+    leading: OptionResult | None
+    """The option that the answer names, with its speedup and cost; None without a compared option."""
     decisions: tuple[DecisionAnswer, ...]
     """The first is the answer."""
 
@@ -344,6 +358,7 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         answered=answer.unanswered is None,
         answer=answer_sentence(answer),
         summary=answer_summary(answer),
+        advice=storage_advice(answer.decisions[0]) if answer.decisions else None,
         evidence=answer_evidence(answer),
         cost=answer_cost(answer),
         remarks=answer_remarks(answer),
@@ -353,6 +368,7 @@ def view_of(answer: QuestionAnswer) -> QuestionView:
         next_step=next_step(answer),
         next_command=next_command(answer),
         plan_command=plan_command(answer),
+        leading=leading_option(answer),
         decisions=tuple(answer_of(decision) for decision in answer.decisions),
     )
 
