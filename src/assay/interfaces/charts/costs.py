@@ -138,7 +138,7 @@ def cost_bars(
                     "field": "workload",
                     "type": "nominal",
                     "sort": None,
-                    "title": "Job",
+                    "title": None,  # a title would cover labels of several lines, which say that they are jobs
                     "axis": {"labelExpr": _WRAPPED_LABEL, "labelLimit": LABEL_PX},
                 },
                 "yOffset": {"field": "layout", "type": "nominal", "sort": list(layouts)},

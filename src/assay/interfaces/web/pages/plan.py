@@ -88,10 +88,11 @@ def plan(request: Request, context: ContextOf) -> Response:
 def _stored_cluster(context: Context, cluster: str) -> str:
     """Return the cluster file of the newest campaign on a cluster, or the example that describes it; else empty.
 
+    ``cluster``: empty for that of the newest campaign.
     A server with tokens shows only files of labs and examples: other files have the addresses of hosts.
     """
     try:
-        plan = newest_plan(context.store.repository, cluster) if cluster else None
+        plan = newest_plan(context.store.repository, cluster or None)
     except SpecificationError:
         plan = None
     if plan is None or (context.guard.tokens and plan.cluster.lab is None):
