@@ -25,7 +25,6 @@ from assay.estimation.recommendation.time_bounds import fits, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import AssayError, SpecificationError
-from assay.foundation.units import format_duration
 from assay.interfaces.cli.main import assay
 from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
 from assay.questions.forecasts.learning import shipped_profile
@@ -33,7 +32,16 @@ from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import start_search
-from assay.questions.recommendation.sentences import OBJECTIVES, choice_text, choice_title, headline, shares_of, summary
+from assay.questions.recommendation.sensitivity import AnswerChange
+from assay.questions.recommendation.sentences import (
+    OBJECTIVES,
+    choice_title,
+    clusters_table,
+    headline,
+    lead,
+    shares_of,
+    summary,
+)
 from assay.questions.recommendation.value_of_information import (
     draw_inputs,
     losses,
@@ -380,22 +388,16 @@ def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp
     assert any(f"in {share} of" in line for line in lines)
     assert shares_of(result.chosen, near)[1] == share, "one candidate has one share of draws in which it is the best"
     first, second, *rest = headline(far)
-    assert first.startswith("To make it a forecast, measure TeraSort with at least 11.8 GB per worker (assay run)")
+    assert first.startswith("To make it a forecast, measure TeraSort with at least 11.8 GB per worker, and learn ")
     assert summary(far).startswith(
         "Rough estimate: each worker gets up to 94 times as much data as in the runs that the times are learned from. "
         "Cheapest cluster: "
     )
-    assert second == (
-        f"Too close to call between {result.chosen.label} and {result.runner_up.label}; "
-        "another candidate may be better."
-    )
+    assert second == "Too close to call between the first cluster and the runner-up; another candidate may be better."
     assert not any(share in line and "draws" in line for line in rest)
     assert shares_of(result.chosen, far) == (NO_VALUE, NO_VALUE, NO_VALUE)
-    unsure = replace(
-        near,
-        chosen=replace(result.chosen, hardware_probability=0.5),
-        runner_up=replace(result.runner_up, hardware_probability=0.24),
-    )
+    other = replace(result.runner_up, hardware_probability=0.24)
+    unsure = replace(near, chosen=replace(result.chosen, hardware_probability=0.5), runner_up=other)
     text = next(headline(unsure))
     assert text.startswith("Too close to call between")
     assert text.endswith(f"one of them has {OBJECTIVES[unsure.objective]} in 74 % of simulated draws.")
@@ -417,8 +419,16 @@ def test_of_two_clusters_with_equal_prices_the_faster_is_chosen(pool: SimulatorP
     assert result.fastest.day_s == min(choice.day_s for choice in result.finalists)
     text = "\n".join(headline(result))
     assert "Too close to call" not in text
-    assert f"Both prices are equal within 1 %; {result.chosen.label} is faster." in text
-    assert f"Fastest cluster: {result.fastest.label}" in text
+    times = result.runner_up.day_s / result.chosen.day_s
+    assert f"The price of the runner-up is equal within 1 %. Its day's work takes {times:.1f} times as long." in text
+    named = {label: role for role, label, *_ in clusters_table(result).rows}
+    assert named[result.runner_up.label] == "Runner-up"
+    assert "astest cluster" in named[result.fastest.label]
+    near, far = (AnswerChange("price", "price of a", "$4", f"above ${at}", "b", at / 4) for at in (4.5, 8.0))
+    first, prices = lead(replace(result, changes=(far, near)))
+    assert first == "If the price of a is above $4.5 (now $4), the answer is b."
+    assert [*lead(replace(result, changes=(far,)))] == [prices], "a distant switching price is in the table alone"
+    assert prices == f"Prices: {result.book}, {result.book_date} ({result.book_source})."
 
 
 @needs_simulator
@@ -447,15 +457,17 @@ def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(pool: Simulat
     result = answer(pool, book(tmp_path))
     assert result.purchased
     assert result.chosen is not None
-    text = choice_text(result.chosen, result)
-    assert f"{money(result.chosen.bill / (3 * 365), 'USD')} per day, used or idle" in text
-    assert f"{share(result.chosen.day_s / 86_400)} of a day" in text
-    rented = choice_text(result.chosen, replace(result, purchased=False))
-    per_h = result.chosen.bill / (result.constraints.years * 8760)
-    assert f"{result.chosen.label}: {money(per_h, result.currency)} per hour; " in rented
-    assert f"if rented for these {format_duration(result.chosen.day_s)} only; rented 24 h a day" in rented
-    assert f"{money(result.chosen.worker_bill, 'USD')} per worker" in text
-    assert " per hour" not in text
+    chosen, table = result.chosen, clusters_table(result)
+    row = dict(zip(table.headers, table.rows[0], strict=True))
+    assert row["Price over 3 years, used or idle"].endswith(f", {money(chosen.bill / (3 * 365), 'USD')} per day")
+    assert table.rows[0][-1].endswith(f", {share(chosen.day_s / 86_400)} of a day")
+    workers, worker_bill = int(chosen.levels["workers"]), chosen.worker_bill
+    assert row["Made of"].startswith(f"{workers} workers at {money(worker_bill, 'USD')}")
+    assert ("shared parts" in row["Made of"]) == (round(chosen.bill - workers * worker_bill) != 0)
+    table = clusters_table(replace(result, purchased=False))
+    rented = dict(zip(table.headers, table.rows[0], strict=True))
+    assert rented["Per hour"] == money(chosen.bill / (result.constraints.years * 8760), "USD")
+    assert rented["Cost of a day's work"] == money(chosen.day_cost, "USD")
 
 
 @needs_simulator
@@ -466,13 +478,15 @@ def test_a_budget_is_answered_by_the_cheapest_and_the_fastest_cluster(pool: Simu
     )
     for result in (by_price, by_time):
         cheapest, fastest = (result.chosen, result.fastest) if result is by_price else (result.cheapest, result.chosen)
-        assert cheapest is not None
-        assert fastest is not None
+        assert cheapest
+        assert fastest
         assert cheapest.bill < fastest.bill
         assert cheapest.day_s > fastest.day_s
-        for text in (summary(result), "\n".join(headline(result))):
-            assert re.search(rf"Cheapest cluster[^:]*: {re.escape(cheapest.label)}", text)
-            assert re.search(rf"Fastest cluster[^:]*: {re.escape(fastest.label)}", text)
+        assert re.search(rf"Cheapest cluster[^:]*: {re.escape(cheapest.label)}", summary(result))
+        assert re.search(rf"Fastest cluster[^:]*: {re.escape(fastest.label)}", summary(result))
+        named = {role: label for role, label, *_ in clusters_table(result).rows}
+        assert named["Cheapest cluster"] == cheapest.label
+        assert named["Fastest cluster"] == fastest.label
         workers = {
             choice.levels["workers"]: choice for choice in result.finalists if choice.storage == cheapest.storage
         }

@@ -139,7 +139,7 @@ class Forecasts:
         from assay.questions.recommendation.measured_types import sources_from
         from assay.questions.recommendation.recommend import recommend
         from assay.questions.recommendation.request import Objective, RecommendRequest
-        from assay.questions.recommendation.sentences import headline, sentences, summary
+        from assay.questions.recommendation.sentences import cluster_sentences, headline, lead, sentences, summary
 
         objectives = [str(objective.value) for objective in Objective]
         request = RecommendRequest(
@@ -160,7 +160,9 @@ class Forecasts:
         sources = sources_from(ProfileRequest((), self._store.root if learn else None, request.where))
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             recommendation = recommend(request, hardware, book, sources, pool)
-        more = headline(recommendation) if recommendation.chosen is not None else ()
+        more = (*lead(recommendation), *cluster_sentences(recommendation))
+        if recommendation.chosen is not None:
+            more = (*more, *headline(recommendation))
         return Answer(
             recommendation,
             summary(recommendation),

@@ -38,6 +38,7 @@ from assay.questions.recommendation.search import (
 from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, changes_of, hardware_of
 from assay.questions.recommendation.value_of_information import (
     InputDraws,
+    Uncertainty,
     draw_inputs,
     input_text,
     losses,
@@ -115,25 +116,15 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Uncertainty:
-    """One uncertain input, the value of information about it, and how to measure it."""
-
-    name: str
-    what: str
-    value: float
-    """Mean loss avoided by knowing it, in units of the objective: money, or seconds per day."""
-    share: float
-    """Share of the value of perfect information."""
-    measurement: str
-
-
-@dataclass(frozen=True, slots=True)
 class Recommendation:
     """The answer. ``chosen`` is None where no cluster keeps the constraints with the requested confidence."""
 
     catalogue: str
     catalogue_source: str
     book: str
+    """Name of the price book; ``book_date`` and ``book_source``: its date and source."""
+    book_date: str
+    book_source: str
     currency: str
     works: tuple[Work, ...]
     constraints: Constraints
@@ -225,6 +216,8 @@ def recommend(
         catalogue=catalogue.name,
         catalogue_source=catalogue.source,
         book=book.name,
+        book_date=book.date,
+        book_source=book.source,
         currency=book.currency,
         works=works,
         constraints=search.constraints,

@@ -45,6 +45,8 @@ class AnswerChange:
     """Value from which the recommendation changes; empty if it does not."""
     then: str
     """The best cluster after the change."""
+    factor: float | None = None
+    """Switching price / present price; None for other changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
                     f"{money(price, book.currency)} per {change.price.per}",
                     f"{'below' if at < price else 'above'} {money(at, book.currency)}",
                     search.candidates.label(row),
+                    at / price if price > 0 else None,
                 )
             )
     return changes

@@ -1,5 +1,6 @@
 """State a recommendation in sentences, the same in every interface. Extrapolation comes first."""
 
+import math
 from collections.abc import Iterator
 
 from assay.foundation.units import format_bytes, format_duration, format_percent
@@ -9,15 +10,28 @@ from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.recommend import EXTRAPOLATION_MAX, EXTRAPOLATION_STATED, Choice, Recommendation
 from assay.questions.recommendation.request import Constraints, Objective
 from assay.questions.recommendation.search import PRICE_TIE
-from assay.text import NO_VALUE, credit_texts, money, money_interval, probability, share, workload_title
+from assay.questions.recommendation.sensitivity import AnswerChange
+from assay.text import (
+    NO_VALUE,
+    TextTable,
+    credit_texts,
+    money,
+    money_interval,
+    plural,
+    probability,
+    share,
+    workload_title,
+)
 
 RISK_HEADER = "Risk removed"
 """Column of the share of the expected loss that knowing one quantity avoids."""
 RISK_TEXT = (
     "risk: the expected loss from a cluster that is not the best; removed: the share of it that knowing the quantity "
-    "exactly avoids"
+    "exactly avoids; the shares overlap, so they can add up to more than 100 %"
 )
 """Definition of :data:`RISK_HEADER`."""
+SWITCH_STATED = 0.25
+"""Maximum distance of a switching price from the present price, as a share, for it to be stated with the answer."""
 OBJECTIVES = {
     Objective.PRICE: "the lowest price",
     Objective.DAY_COST: "the lowest cost of a day's work",
@@ -43,37 +57,6 @@ def constraints_text(constraints: Constraints, currency: str) -> str:
     if constraints.capacity_bytes:
         parts.append(f"{format_bytes(constraints.capacity_bytes)} of stored data")
     return ", ".join(parts)
-
-
-def choice_text(choice: Choice, answer: Recommendation) -> str:
-    """Return one cluster with its price, and with time and cost of a day's work.
-
-    Rented hardware has a price per hour. Purchased hardware has a price per day, and the share of the day that the work
-    takes.
-    """
-    ends = ""
-    if choice.bill_high > choice.bill_low * 1.0001:
-        ends = f" ({money_interval(choice.bill_low, choice.bill_high, answer.currency)})"
-    years = answer.constraints.years
-    bill = f"{money(choice.bill, answer.currency)}{ends} over {years:g} years"
-    interval = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
-    day = f"a day's work takes {format_duration(choice.day_s)} ({interval})"
-    for time in choice.times:
-        day += "".join(f"; {time.workload} {text}" for text in credit_texts(time.credits))
-    per_h = choice.bill / (years * YEAR_H)
-    worker = f"{money(choice.worker_bill, answer.currency)} per worker and " if choice.worker_bill > 0 else ""
-    if not answer.purchased:
-        hours = format_duration(choice.day_s)
-        day += f", which costs {money(choice.day_cost, answer.currency)} "
-        day += "with the extra costs" if choice.cost_lines else f"if rented for these {hours} only"
-        rent = f"{money(per_h, answer.currency)} per hour"
-        always = f"rented 24 h a day, it costs {money(24 * per_h, answer.currency)} per day and {bill}"
-        return f"{choice.label}: {rent}; {day}; {always}"
-    bill += f", {worker}{money(24 * per_h, answer.currency)} per day, used or idle"
-    day += f", {share(choice.day_s / DAY_S)} of a day"
-    if answer.objective is Objective.DAY_COST:
-        day += f", which is {money(choice.day_cost, answer.currency)} of the price"
-    return f"{choice.label}: {bill}; {day}"
 
 
 def choice_title(answer: Recommendation) -> str:
@@ -148,8 +131,7 @@ def extrapolation_text(answer: Recommendation) -> str:
     workload = workload_title(answer.extrapolated_workload) if answer.extrapolated_workload else "a workload"
     return (
         f"To make it a forecast, measure {workload} with at least {format_bytes(answer.needed_bytes_per_worker)} per "
-        f"worker (assay run), then ask again with --learn-from REPOSITORY. Above {EXTRAPOLATION_MAX:g} times, assay "
-        "states no probability."
+        f"worker, and learn the times from this run. Above {EXTRAPOLATION_MAX:g} times, assay states no probability."
     )
 
 
@@ -160,13 +142,12 @@ def _beyond_text(answer: Recommendation) -> str:
 
 
 def headline(answer: Recommendation) -> Iterator[str]:
-    """Yield the recommendation and the runner-up, or why there is none."""
+    """Yield how certain the recommendation is, or why there is none."""
     kept = constraints_text(answer.constraints, answer.currency)
     if answer.chosen is None:
         yield f"No recommendation: {answer.why_none}."
         return
-    chosen, runner_up, other = answer.chosen, answer.runner_up, _other(answer)
-    best, goal = _goals(answer)
+    chosen, runner_up = answer.chosen, answer.runner_up
     if far := extrapolation_text(answer):
         yield far
     if answer.too_close and runner_up is not None and not answer.tied:
@@ -174,10 +155,7 @@ def headline(answer: Recommendation) -> Iterator[str]:
         others = f"the hardware of one of them has {OBJECTIVES[answer.objective]} in {both} of {answer.origin} draws"
         if answer.extrapolated:
             others = "another candidate may be better"
-        yield f"Too close to call between {chosen.label} and {runner_up.label}; {others}."
-    yield f"{best}: {choice_text(chosen, answer)} ({answer.origin})."
-    if other is not None:
-        yield f"{goal}: {choice_text(other, answer)}."
+        yield f"Too close to call between the first cluster and the runner-up; {others}."
     if not answer.extrapolated:
         best_share, keeps_share = probability(chosen.hardware_probability), probability(chosen.keeps_probability)
         keeps = f" With these settings it keeps every constraint ({kept}) in {keeps_share}." if kept else ""
@@ -185,16 +163,92 @@ def headline(answer: Recommendation) -> Iterator[str]:
         yield f"The hardware named first has {OBJECTIVES[answer.objective]} in {draws}.{keeps}"
     if runner_up is None:
         yield f"No other hardware keeps every constraint in {format_percent(answer.confidence)} of the draws."
-    elif runner_up != other:
-        share_text = "" if answer.extrapolated else f"; the best in {probability(runner_up.hardware_probability)}"
-        yield f"Runner-up: {choice_text(runner_up, answer)}{share_text}."
     if runner_up is not None and answer.tied:
-        yield f"Both prices are equal within {format_percent(PRICE_TIE)}; {chosen.label} is faster."
+        yield (
+            f"The price of the runner-up is equal within {format_percent(PRICE_TIE)}. Its day's work takes "
+            f"{runner_up.day_s / chosen.day_s:.1f} times as long."
+        )
     elif runner_up is not None and answer.objective is Objective.PRICE and runner_up.bill < chosen.bill:
         yield (
             f"The runner-up costs less at the list prices. {chosen.label} costs less on average over the possible "
             "prices, which sets the order."
         )
+    for choice in {choice.label: choice for choice in (chosen, _other(answer), runner_up) if choice}.values():
+        for time in choice.times:
+            yield from (f"{choice.label}: {time.workload} {text}." for text in credit_texts(time.credits))
+
+
+def lead(answer: Recommendation) -> Iterator[str]:
+    """Yield the nearest switching price, and the prices that the answer uses."""
+    near = [change for change in answer.changes if change.factor is not None and _distance(change) <= SWITCH_STATED]
+    if near:
+        change = min(near, key=_distance)
+        yield f"If the {change.what} is {change.at} (now {change.now}), the answer is {change.then}."
+    yield f"Prices: {answer.book}, {answer.book_date} ({answer.book_source})."
+
+
+def _distance(change: AnswerChange) -> float:
+    """Return how far the switching price is from the present price, as a share of the lower one."""
+    factor = change.factor or math.inf
+    return max(factor, 1 / factor) - 1
+
+
+def clusters_table(answer: Recommendation) -> TextTable:
+    """Return the named clusters with money and time: the best, the other named cluster, and the runner-up."""
+    if answer.chosen is None:
+        return TextTable("", (), ())
+    best = GOALS[answer.objective]
+    other = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
+    named = ((best, answer.chosen), (other, _other(answer)), ("Runner-up", answer.runner_up))
+    clusters: dict[str, tuple[str, Choice]] = {}
+    for role, choice in named:
+        if choice is not None:
+            known = clusters.get(choice.label)
+            clusters[choice.label] = f"{known[0]}, {role[0].lower()}{role[1:]}" if known else role, choice
+    years = f"over {answer.constraints.years:g} years"
+    if answer.purchased:
+        money_titles: tuple[str, ...] = (f"Price {years}, used or idle", "Made of")
+    else:
+        extra = " with the extra costs" if answer.chosen.cost_lines else ""
+        money_titles = "Per hour", f"Cost of a day's work{extra}", f"Rented 24 h a day {years}"
+    headers = ("", "Cluster", *money_titles, f"A day's work ({interval_title(answer).lower()})")
+    rows = tuple((role, choice.label, *_cells(choice, answer)) for role, choice in clusters.values())
+    return TextTable(f"Clusters ({answer.origin} times)", headers, rows)
+
+
+def cluster_sentences(answer: Recommendation) -> Iterator[str]:
+    """Yield a sentence with the cells of each row of :func:`clusters_table`."""
+    table = clusters_table(answer)
+    for role, label, *cells in table.rows:
+        named = zip(table.headers[2:], cells, strict=True)
+        yield f"{role}: {label}. {'; '.join(f'{header}: {cell}' for header, cell in named)}."
+
+
+def _cells(choice: Choice, answer: Recommendation) -> tuple[str, ...]:
+    """Return the money and the time of a cluster.
+
+    Rented hardware has a price per hour. Purchased hardware has a price over the years, as a sum of that of its workers
+    and that of the other parts.
+    """
+    currency, hours = answer.currency, answer.constraints.years * YEAR_H
+    bill = money(choice.bill, currency)
+    if choice.bill_high > choice.bill_low * 1.0001:
+        bill += f" ({money_interval(choice.bill_low, choice.bill_high, currency)})"
+    ends = f"{format_duration(choice.day_low_s)} to {format_duration(choice.day_high_s)}"
+    day = f"{format_duration(choice.day_s)} ({ends}), {share(choice.day_s / DAY_S)} of a day"
+    if not answer.purchased:
+        return money(choice.bill / hours, currency), money(choice.day_cost, currency), bill, day
+    return f"{bill}, {money(24 * choice.bill / hours, currency)} per day", _parts(choice, currency), day
+
+
+def _parts(choice: Choice, currency: str) -> str:
+    """Return the price of the workers and of the other parts: ``4 workers at $6,996, masters and shared parts $7``."""
+    if choice.worker_bill <= 0:
+        return NO_VALUE
+    workers = int(choice.levels["workers"])
+    rest = choice.bill - workers * choice.worker_bill
+    text = f"{plural(workers, 'worker')} at {money(choice.worker_bill, currency)}"
+    return f"{text}, masters and shared parts {money(rest, currency)}" if round(rest) else text
 
 
 def interval_title(answer: Recommendation) -> str:
@@ -223,12 +277,11 @@ def shares_of(choice: Choice, answer: Recommendation) -> tuple[str, str, str]:
 
 
 def profile_text(answer: Recommendation) -> str:
-    """Return where the times come from, and how to learn them from the user's runs."""
+    """Return where the times come from."""
     texts = {
         ProfileOrigin.SHIPPED: f"{answer.time_model}; the profile is shipped with assay"
         if answer.time_model
-        else "times: the profile shipped with assay, not your runs. assay recommend --learn-from "
-        "REPOSITORY, or “Learn from this repository” on the page, learns them from your runs",
+        else "times: the profile shipped with assay, not your runs",
         ProfileOrigin.FILES: "times: the profile of the file that you named",
         ProfileOrigin.RUNS: f"times: the profile learned from the measured runs of {answer.profile}",
     }
@@ -240,7 +293,6 @@ def sentences(answer: Recommendation) -> Iterator[str]:
     yield profile_text(answer)
     if answer.time_model and answer.profile_origin is not ProfileOrigin.SHIPPED:
         yield answer.time_model
-    yield f"prices: the price book {answer.book}"
     extra = " and the extra costs" if any(choice.cost_lines for choice in answer.finalists) else ""
     yield f"the cost in use is the share of the cluster's price for the hours of a day's work{extra}"
     yield from answer.assumptions

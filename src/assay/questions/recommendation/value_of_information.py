@@ -69,6 +69,19 @@ def input_text(name: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """One uncertain input, the value of information about it, and how to measure it."""
+
+    name: str
+    what: str
+    value: float
+    """Mean loss avoided by knowing it, in units of the objective: money, or seconds per day."""
+    share: float
+    """Share of the value of perfect information."""
+    measurement: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sensitivity:
     """Change of the logarithm of times (finalists × workloads) for one standard deviation of an uncertain input."""
 

@@ -157,6 +157,7 @@ def recommend(
 
 def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
     """Print the first assumptions, or all of them."""
+    from assay.questions.forecasts.learning import ProfileOrigin
     from assay.questions.recommendation.sentences import sentences
     from assay.text import plural
 
@@ -165,6 +166,8 @@ def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
     click.echo("Assumptions")
     for line in shown:
         click.echo(f"- {line}")
+    if answer.profile_origin is ProfileOrigin.SHIPPED and not answer.time_model:
+        click.echo("- --learn-from REPOSITORY learns the times from your runs")
     if len(lines) > len(shown):
         click.echo(f"- … {plural(len(lines) - len(shown), 'more assumption')} (--details)")
 
@@ -173,14 +176,20 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
     from assay.questions.recommendation.sentences import (
         RISK_HEADER,
         RISK_TEXT,
+        clusters_table,
         front_title,
         headline,
         interval_title,
+        lead,
         summary,
     )
 
     click.secho(summary(answer), bold=True)
+    for line in lead(answer):
+        click.echo(line)
     if answer.chosen is not None:
+        clusters = clusters_table(answer)
+        print_rows(clusters.headers, clusters.rows, limit=None, title=clusters.title)
         for line in headline(answer):
             click.echo(line)
     click.echo()

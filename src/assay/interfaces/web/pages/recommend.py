@@ -26,6 +26,7 @@ from assay.interfaces.web.state.context import READERS, Context, ContextOf, get_
 from assay.interfaces.web.state.search_state import key_of
 from assay.model import LAYOUT_FACTOR
 from assay.questions.costs.mix import RUNS_PER_DAY
+from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.catalogues import stored_catalogues
 from assay.questions.recommendation.recommend import Recommendation
 from assay.questions.recommendation.request import Objective, RecommendRequest
@@ -33,10 +34,12 @@ from assay.questions.recommendation.sentences import (
     RISK_HEADER,
     RISK_TEXT,
     choice_title,
+    clusters_table,
     extrapolation_text,
     front_title,
     headline,
     interval_title,
+    lead,
     sentences,
     shares_of,
     summary,
@@ -123,7 +126,12 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
             raise SpecificationError(f"{text[:40]!r} is no number", where=option.name) from None
     works = tuple(text.strip() for text in form.get("w", ())[:_WORKS_MAX] if text.strip())
     where = tuple(text.strip() for text in form.get("where", ())[:_WORKS_MAX] if text.strip())
-    return RecommendRequest((*works, *_picked_works(form)), where=where, **given)
+    works = (*works, *_picked_works(form))
+    if not works and not {"w", "work"} & form.keys():  # an address without workloads has those of the form at the start
+        works = RecommendRequest().workloads
+    if not works:
+        raise SpecificationError("no workload is chosen", where="Work", hint="choose one in the field Workload 1")
+    return RecommendRequest(works, where=where, **given)
 
 
 def _picked_works(form: Mapping[str, Sequence[str]]) -> list[str]:
@@ -226,6 +234,10 @@ def _answer_values(recommendation: Recommendation) -> dict[str, Any]:
     )
     return {
         "summary": summary(recommendation),
+        "lead": list(lead(recommendation)),
+        "clusters": clusters_table(recommendation),
+        "from_shipped_profile": recommendation.profile_origin is ProfileOrigin.SHIPPED
+        and not recommendation.time_model,
         "headline": [line for line in headline(recommendation) if line != far],
         "extrapolated": replace(bar, text=far) if far else bar,
         "front_title": front_title,
