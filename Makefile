@@ -42,7 +42,7 @@ fuzz: setup-test
 	@.venv/bin/python tools/fuzz.py --seconds $(or $(SECONDS),60)
 
 test-fast: setup-fast
-	@.venv/bin/python -m pytest --fast -n 3 --dist loadfile -p no:schemathesis
+	@.venv/bin/python -m pytest --fast -n 2 --dist loadfile -p no:schemathesis
 
 check: setup-test
 	@.venv/bin/ruff check .

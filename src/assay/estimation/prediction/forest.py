@@ -58,18 +58,22 @@ class Forest:
         return np.concatenate(parts) if parts else np.zeros((0, self.trees))
 
     def _walk(self, features: Features) -> Floats:
-        node = np.broadcast_to(self.roots, (len(features), self.trees)).astype(np.int64).ravel()
-        row = np.repeat(np.arange(len(features)), self.trees)
-        going = np.arange(len(node))
+        """Follow each row from the roots to the leaves, all trees at once. ``take`` is faster than an index array."""
+        values, width = np.ascontiguousarray(features).ravel(), features.shape[1]
+        node = np.tile(self.roots.astype(np.int64), len(features))
+        walking, at = np.arange(len(node)), node
+        row_start = np.repeat(np.arange(len(features)) * width, self.trees)
         for _ in range(DEPTH_MAX):
-            at = node[going]
-            inner = self.right[at] != at
-            going, at = going[inner], at[inner]
-            if not len(going):
+            right = self.right.take(at)
+            inner = np.flatnonzero(right != at)
+            if not len(inner):
                 break
-            left = features[row[going], self.feature[at]] <= self.number[at]
-            node[going] = np.where(left, at + 1, self.right[at])
-        return self.number[node].astype(np.float64).reshape(len(features), self.trees)
+            walking, row_start = walking.take(inner), row_start.take(inner)
+            at, right = at.take(inner), right.take(inner)
+            left = values.take(row_start + self.feature.take(at)) <= self.number.take(at)
+            at = np.where(left, at + 1, right)
+            node[walking] = at
+        return self.number.take(node).astype(np.float64).reshape(len(features), self.trees)
 
     def fault(self, width: int) -> str | None:
         """Return why the arrays are not valid trees for rows of ``width`` features; None if they are."""

@@ -89,7 +89,7 @@ def _switching_price_cells(row: SwitchingPriceRow, view: JobCostEffectiveness) -
     )
 
 
-_TAKEN = {
+_RUNS_USED = {
     "best": "the best configuration of each row",
     "all": "all runs of each row; other settings may differ",
     "fastest": "the fastest run of each row, so no spread is known",
@@ -179,7 +179,7 @@ def _print(view: JobCostEffectiveness, limit: int | None, *, details: bool) -> N
     if details:
         _print_switching_prices(view, limit)
     click.echo()
-    click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
+    click.echo(f"Times: {_RUNS_USED[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
     if view.draws:
         of_group = " of its group" if view.further_decisions else ""
         click.echo(

@@ -81,11 +81,11 @@ class AttemptSums:
             self.totals[metric] += total
 
 
-SumsByPlace = Mapping[tuple[int, int, str], AttemptSums]
+SumsByStageAndExecutor = Mapping[tuple[int, int, str], AttemptSums]
 """Stage, its attempt and executor, to the sums of the task attempts there, in the order of their first ends."""
 
 
-def all_sums(sums: SumsByPlace) -> AttemptSums:
+def all_sums(sums: SumsByStageAndExecutor) -> AttemptSums:
     """Return the sums over all attempts."""
     whole = AttemptSums()
     for part in sums.values():
@@ -93,7 +93,9 @@ def all_sums(sums: SumsByPlace) -> AttemptSums:
     return whole
 
 
-def stages_of(infos: Mapping[tuple[int, int], StageInfo], sums: SumsByPlace, start_ms: int) -> Iterator[Stage]:
+def stages_of(
+    infos: Mapping[tuple[int, int], StageInfo], sums: SumsByStageAndExecutor, start_ms: int
+) -> Iterator[Stage]:
     """Yield each attempt of a stage, in the order of ``infos``."""
     by_stage = sums_by_stage(sums)
 
@@ -121,7 +123,7 @@ def stages_of(infos: Mapping[tuple[int, int], StageInfo], sums: SumsByPlace, sta
         )
 
 
-def sums_by_stage(sums: SumsByPlace) -> defaultdict[tuple[int, int], AttemptSums]:
+def sums_by_stage(sums: SumsByStageAndExecutor) -> defaultdict[tuple[int, int], AttemptSums]:
     """Return the sums of each attempt of a stage."""
     by_stage: defaultdict[tuple[int, int], AttemptSums] = defaultdict(AttemptSums)
     for (stage_id, attempt, _), part in sums.items():
@@ -129,7 +131,7 @@ def sums_by_stage(sums: SumsByPlace) -> defaultdict[tuple[int, int], AttemptSums
     return by_stage
 
 
-def executors_of(cores: Mapping[str, int], sums: SumsByPlace) -> Iterator[Executor]:
+def executors_of(cores: Mapping[str, int], sums: SumsByStageAndExecutor) -> Iterator[Executor]:
     """Yield each executor that had task attempts, in the order in which their first attempts ended."""
     by_executor: defaultdict[str, AttemptSums] = defaultdict(AttemptSums)
     for (_, _, executor_id), part in sums.items():
@@ -149,7 +151,7 @@ def executors_of(cores: Mapping[str, int], sums: SumsByPlace) -> Iterator[Execut
 
 
 def stage_times(
-    cores: Mapping[str, int], sums: SumsByPlace, start_ms: int
+    cores: Mapping[str, int], sums: SumsByStageAndExecutor, start_ms: int
 ) -> dict[str, dict[int, tuple[float, float]]]:
     """Return when each executor ran each stage, in seconds from the application's start."""
     times: dict[str, dict[int, tuple[float, float]]] = {name: {} for name in cores}
