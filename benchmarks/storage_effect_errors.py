@@ -8,8 +8,13 @@ statement is then about the tested configurations, so their gains are equal.
 - *equal*: InfiniBand is 1.2 times as fast with every class. Any statement of a difference is wrong;
 - *1.1*, *1.3*: InfiniBand gains that much with the last class only, and nothing with the others;
 - *wrong class*: of the tables with a difference, those in which a class without gain has the largest effect;
-- *a day for each*: every class, or every option of every class, is measured on another day. All runs of a day
-  are faster or slower by the same amount, which scatters by 5 %.
+- *order* class, option: every class, or every option of every class, is measured on another day. All runs of a day
+  are faster or slower by the same amount, which scatters by 5 %;
+- *order* crossed, pauses: one campaign without a pause of four hours, in which the cluster drifts by 6 % (correlated
+  over six hours). *Crossed*: the first class with Ethernet, the other with InfiniBand, then the reverse, so that only
+  all classes together alternate between the networks. *Pauses*: runs of the first class in turns, each followed by
+  five hours of runs of another class, so that the first class alone has pauses that end a session;
+- *held*: the share of 95 % intervals of the effect of a class that hold its true effect, in the row *1.1*.
 
 Run it with ``python benchmarks/storage_effect_errors.py``; it prints a Markdown table.
 """
@@ -20,13 +25,13 @@ import argparse
 from dataclasses import dataclass, replace
 
 import numpy as np
-from statement_errors import SCATTER, Rng, table_of_rows
+from statement_errors import SCATTER, Array, Rng, table_of_rows
 
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.statistics.runs.run_table import RunTable
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest, StorageEffects
-from assay.questions.decisions.storage_effects import storage_effects_of
+from assay.questions.decisions.effects.storage_effects import storage_effects_of
 
 LAYOUTS = ("HD2", "SS2", "NV2")
 CLASSES = ("hard disks", "SSD", "NVMe")
@@ -47,7 +52,8 @@ class Design:
     groups: int
     runs: int
     day_for: str = ""
-    """Each ``class`` or each ``option`` of a class is measured on another day; empty: all on one day."""
+    """Each ``class`` or each ``option`` of a class is measured on another day; ``crossed``, ``pauses``: a drift; empty:
+    all on one day."""
 
 
 DESIGNS = (
@@ -65,7 +71,14 @@ DESIGNS = (
     Design(2, 1, 1, 5, "option"),
     Design(2, 3, 3, 3, "option"),
     Design(3, 3, 8, 3, "option"),
+    Design(2, 1, 8, 1, "crossed"),
+    Design(2, 3, 8, 1, "crossed"),
+    Design(2, 1, 1, 5, "pauses"),
+    Design(2, 1, 8, 1, "pauses"),
 )
+DRIFT = 0.06
+"""Standard deviation of the drift of a cluster, which is correlated over :data:`DRIFT_H` hours."""
+DRIFT_H = 6.0
 
 
 def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
@@ -74,7 +87,8 @@ def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
     logs: list[float] = []
     days: list[int] = []
     apart = APART if design.groups >= FEW_GROUPS else 0.0
-    day_effect = rng.normal(0, SCATTER if design.day_for else 0.0, (design.classes, 2))
+    by_day = design.day_for in ("class", "option")
+    day_effect = rng.normal(0, SCATTER if by_day else 0.0, (design.classes, 2))
     for storage, gain in enumerate(gains):
         for workload in WORKLOADS[: design.workloads]:
             for group in range(design.groups):
@@ -85,27 +99,59 @@ def drawn(rng: Rng, design: Design, gains: tuple[float, ...]) -> RunTable:
                         levels = {"layout": LAYOUTS[storage], "network": "IB" if infiniband else "ETH"}
                         rows.append(levels | {"maps": str(group), "workload": workload})
                         day = infiniband if design.day_for == "option" else 0
-                        days.append(2 * storage + day if design.day_for else 0)
+                        days.append(2 * storage + day if by_day else 0)
                         logs.append(base - infiniband * speed + day_effect[storage, day] + rng.normal(0, SCATTER))
+    if design.day_for in ("crossed", "pauses"):
+        return _drifting(rng, design, rows, np.array(logs))
     table = table_of_rows(rows, np.exp(logs))
     started = table.values["started_unix_s"] + DAY_S * np.array(days)
     return replace(table, values={**table.values, "started_unix_s": started})
 
 
-def difference_in(table: RunTable) -> StorageEffects | None:
-    """Return the effects by class that ``assay decide`` states for the network; None where it states one effect."""
+def _drifting(rng: Rng, design: Design, rows: list[dict[str, str]], logs: Array) -> RunTable:
+    """Return the runs in the order of the design, on a cluster that drifts."""
+    storage = np.array([LAYOUTS.index(row["layout"]) for row in rows])
+    network = np.array([row["network"] == "IB" for row in rows])
+    started_h = np.empty(len(rows))
+    if design.day_for == "crossed":
+        quarter = np.where(storage == 0, network * 2, np.where(network, 1, 3))
+        started_h[np.argsort(quarter, kind="stable")] = np.arange(len(rows)) / 4
+    else:  # a run of the first class, then five hours of the other
+        for code in range(design.classes):
+            started_h[storage == code] = 5 * np.arange(np.count_nonzero(storage == code)) + code / 4
+    order = np.argsort(started_h)
+    drift = np.empty(len(rows))
+    level, before_h = rng.normal(0, DRIFT), started_h[order[0]]
+    for row in order:
+        kept = np.exp((before_h - started_h[row]) / DRIFT_H)
+        level, before_h = kept * level + rng.normal(0, DRIFT * np.sqrt(1 - kept**2)), started_h[row]
+        drift[row] = level
+    table = table_of_rows(rows, np.exp(logs + drift))
+    return replace(table, values={**table.values, "started_unix_s": 3600 * started_h})
+
+
+def effects_in(table: RunTable) -> StorageEffects | None:
+    """Return the effects by class that ``assay decide`` has for the network; None with an effect of one class."""
     decisions = decide(table, DecisionRequest("network"))
     return storage_effects_of(table, decisions[0], session_spread(table)) if decisions else None
 
 
-def rates(design: Design, gains: tuple[float, ...], *, tables: int, seed: int) -> tuple[float, float]:
-    """Return the share of tables with a difference, and of these the share whose largest effect is of another class."""
+def rates(design: Design, gains: tuple[float, ...], *, tables: int, seed: int) -> tuple[float, float, float]:
+    """Return the share of tables with a difference, of these the share whose largest effect is of another class, and
+    the share of intervals that hold the true effect of their class."""
     rng = np.random.default_rng(seed)
-    answers = [difference_in(drawn(rng, design, gains)) for _ in range(tables)]
-    stated = [effects for effects in answers if effects is not None]
+    answers = [effects for _ in range(tables) if (effects := effects_in(drawn(rng, design, gains))) is not None]
+    stated = [effects for effects in answers if effects.differs_on]
     last = CLASSES[design.classes - 1]
     wrong = [effects.effects[0].storage != last for effects in stated]
-    return len(stated) / tables, float(np.mean(wrong)) if wrong else 0.0
+    truth = dict(zip(CLASSES, gains, strict=False))
+    held = [
+        effect.time.low <= truth[effect.storage] <= effect.time.high
+        for effects in answers
+        for effect in effects.effects
+        if (not effect.workload or effects.workloads == 1) and effect.time.low and effect.time.high
+    ]
+    return len(stated) / tables, float(np.mean(wrong)) if wrong else 0.0, float(np.mean(held))
 
 
 def main() -> None:
@@ -118,21 +164,22 @@ def main() -> None:
         "workloads",
         "groups each",
         "runs a side",
-        "a day for each",
+        "order",
         "equal",
         "1.1",
         "1.3",
         "wrong class",
+        "held",
     )
     print(f"| {' | '.join(names)} |")
-    print("|---" * 9 + "|")
+    print("|---" * 10 + "|")
     for design in DESIGNS:
         count = design.classes
-        equal, _ = rates(design, (1.2,) * count, tables=tables, seed=7)
-        small, wrong = rates(design, (1.0,) * (count - 1) + (1.1,), tables=tables, seed=8)
-        large, _ = rates(design, (1.0,) * (count - 1) + (1.3,), tables=tables, seed=9)
+        equal, _, _ = rates(design, (1.2,) * count, tables=tables, seed=7)
+        small, wrong, held = rates(design, (1.0,) * (count - 1) + (1.1,), tables=tables, seed=8)
+        large, _, _ = rates(design, (1.0,) * (count - 1) + (1.3,), tables=tables, seed=9)
         cells = [count, design.workloads, design.groups, design.runs, design.day_for or "–"]
-        shares = [f"{share:.1%}" for share in (equal, small, large, wrong)]
+        shares = [f"{share:.1%}" for share in (equal, small, large, wrong, held)]
         print("| " + " | ".join(map(str, [*cells, *shares])) + " |", flush=True)
 
 

@@ -12,6 +12,22 @@ from assay.analysis.statistics.runs.run_table import ABSENT, Column, RunTable, c
 from builders import make_run
 
 
+def test_a_selection_of_runs_keeps_the_sessions_of_all_runs() -> None:
+    """A and B take turns every three hours: the runs of A alone have pauses of six hours, which end no session."""
+    runs = [
+        make_run(number, layout="AB"[number % 2], started_at=f"2026-01-05T{3 * number:02d}:00:00Z")
+        for number in range(8)
+    ]
+    table = table_of(runs)
+    layout = table.columns["layout"]
+    of_a = table.subset(layout.codes == layout.code("A"))
+    assert of_a.sessions is not None
+    assert len(set(of_a.sessions.tolist())) == 1
+    alone = replace(of_a, sessions=None).with_sessions().sessions
+    assert alone is not None
+    assert len(set(alone.tolist())) == 4
+
+
 def test_columns_hold_what_the_runs_hold() -> None:
     runs = [make_run(0), make_run(1, layout="SS2", cold=None, metrics={"job_s": 3.0})]
     table = table_of(runs)

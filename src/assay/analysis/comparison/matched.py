@@ -60,7 +60,6 @@ from assay.analysis.statistics.sessions import (
     SideSessions,
     imbalance,
     learned_spread,
-    session_numbers,
     session_units,
     side_sessions,
     widened,
@@ -81,7 +80,6 @@ COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm")
 DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
-_SESSION_COLUMNS = (DEPLOYMENT, CLUSTER)
 _EVEN = 1e-9
 """Multiples of the variance between sessions up to this count as zero."""
 STRATA = ("origin", "lab_scale")
@@ -219,10 +217,9 @@ def without_sessions(table: RunTable) -> Mask:
 
 def sessions_in(table: RunTable, rows: Ints) -> Ints:
     """Return the session of each of these rows, a number from 0; -1 if its start is unknown."""
-    none = np.zeros(len(rows), dtype=np.int64)
-    codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _SESSION_COLUMNS}
-    started_unix_s = table.values["started_unix_s"][rows]
-    return session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
+    sessions = table.with_sessions().sessions
+    assert sessions is not None, "a table of comparisons has the starts of its runs"
+    return sessions[rows]
 
 
 def _sessions(table: RunTable, column: Column, positions: Ints, groups: Groups) -> tuple[Ints, Mask]:

@@ -5,6 +5,8 @@ outlier flag of a run, ``none`` if it has no flag, and absent for runs that were
 time).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from assay.analysis.outliers.anomalies import Anomalies, Kind
@@ -19,7 +21,7 @@ def flagged(table: RunTable, anomalies: Anomalies, examined: Mask) -> RunTable:
     levels = (NO_ANOMALY, *(kind.value for kind in anomalies.kinds))
     codes = np.where(examined, 0, ABSENT).astype(np.int32)
     codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # a later assignment, of the most serious anomaly, wins
-    return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
+    return replace(table, columns={**table.columns, ANOMALY: Column(codes, levels)})
 
 
 def time_outliers(table: RunTable) -> Mask:

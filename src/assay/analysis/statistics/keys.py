@@ -5,7 +5,7 @@ group. There are no loops over rows: a million rows take a fraction of a second.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -207,4 +207,4 @@ def combined(table: RunTable, names: Sequence[str], joint: str | None = None) ->
     )
     rest = {name: column for name, column in table.columns.items() if name not in names}
     joint_column = Column(number[groups.of_row].astype(np.int32), levels)
-    return RunTable(table.rows, {**rest, joint or " + ".join(names): joint_column}, table.values, table.source)
+    return replace(table, columns={**rest, joint or " + ".join(names): joint_column})

@@ -10,7 +10,7 @@ the spread for rows with few runs, pooled over the repetitions of the row's conf
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -69,7 +69,7 @@ def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
     if len(rows) == len(table):
         return groups_by(table, names)
     columns = {name: table.columns[name] for name in names}
-    return groups_by(RunTable(table.rows, columns, {}).subset(rows), names)
+    return groups_by(replace(table, columns=columns, values={}).subset(rows), names)
 
 
 def _varying(table: RunTable) -> list[str]:

@@ -19,9 +19,9 @@ from assay.questions.decisions.caveats import in_order, options_of_answer
 from assay.questions.decisions.costs.run_costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest, OptionResult
+from assay.questions.decisions.effects.storage_effects import storage_effects_of
 from assay.questions.decisions.sentences.decision_sentences import headline, row_verdict
 from assay.questions.decisions.sentences.option_words import compared_option, option_verb
-from assay.questions.decisions.storage_effects import storage_effects_of
 from assay.questions.runs.runs import selected
 from assay.store import Repository
 from assay.text import joined, plural

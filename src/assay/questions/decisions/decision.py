@@ -244,13 +244,14 @@ class StorageEffect:
 
 @dataclass(frozen=True, slots=True)
 class StorageEffects:
-    """The effect of one option by storage class, where it differs between the classes."""
+    """The effect of one option by storage class."""
 
     option: str
     workloads: int
     """Workloads that are measured with every storage class."""
     differs_on: tuple[str, ...]
-    """Workloads on which the effect differs, the smallest p value first; empty text: the mean over the workloads."""
+    """Workloads on which the effect differs, the smallest p value first; empty text: the mean over the workloads.
+    Empty where the effect is not shown to differ between the classes."""
     effects: tuple[StorageEffect, ...]
 
 
@@ -323,7 +324,7 @@ class Decision:
     disks: ComparedDisks | None
     """None unless the factor is the number of disks."""
     storage_effects: StorageEffects | None
-    """None where the effect is not shown to differ between storage classes."""
+    """None where fewer than two storage classes have an effect."""
     baseline_costs: BaselineCosts | None
     """None without a price for the baseline and one other option."""
     energy: EnergyUse | None
@@ -333,6 +334,11 @@ class Decision:
     caveats: tuple[Caveat, ...]
     next_runs: tuple[FurtherRuns, ...]
     """At most three proposals for rows without a verdict."""
+
+    @property
+    def storage_difference(self) -> StorageEffects | None:
+        """The effects by storage class, where they are shown to differ; else None."""
+        return self.storage_effects if self.storage_effects and self.storage_effects.differs_on else None
 
     @property
     def workloads(self) -> tuple[str, ...]:

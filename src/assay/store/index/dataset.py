@@ -173,7 +173,7 @@ def read_selected_runs(folder: Path, levels: Mapping[str, Sequence[str]], figure
         for number, (name, known) in enumerate(levels.items())
     }
     values = {name: np.asarray(arrays[f"v{number}"], dtype=np.float64) for number, name in enumerate(figures)}
-    table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values)
+    table = RunTable(np.asarray(arrays["place"], dtype=np.int64), columns, values).with_sessions()
     return table.subset(np.argsort(values["started_unix_s"], kind="stable"))
 
 

@@ -265,7 +265,7 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
         name: np.concatenate([file_values[name] for _, _, file_values in loaded])
         for name in dict.fromkeys((*BASE_VALUES, *metrics))
     }
-    table = RunTable(rows, columns, values, files[-1].name)
+    table = RunTable(rows, columns, values, files[-1].name).with_sessions()
     started = values["started_unix_s"]
     in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
     return table if in_order else table.subset(np.argsort(started, kind="stable"))

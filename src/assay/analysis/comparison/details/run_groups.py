@@ -7,22 +7,13 @@ reasons.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.comparison.baselines import baseline_of
 from assay.analysis.comparison.matched import COUNTED, WARM, MatchedGroups, match
-from assay.analysis.statistics import (
-    ABSENT,
-    DEPENDENT_PROPERTIES,
-    RESERVED,
-    RunTable,
-    coded,
-    in_order,
-    level_of,
-    table_of,
-)
+from assay.analysis.statistics import ABSENT, DEPENDENT_PROPERTIES, RESERVED, coded, in_order, level_of, table_of
 from assay.analysis.statistics.sessions import SideSessions, side_sessions
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
 
@@ -57,7 +48,7 @@ def run_groups(runs: Sequence[Run], factor: str) -> list[RunGroup]:
     name = factor if factor in (LAYOUT_FACTOR, ENGINE_FACTOR) or factor not in RESERVED else f"level:{factor}"
     plain = table_of(ordered)
     levels = coded([level_of(run, factor) for run in ordered])
-    table = RunTable(plain.rows, {**plain.columns, name: levels}, plain.values)
+    table = replace(plain, columns={**plain.columns, name: levels})
     return run_groups_of(match(table, name), ordered)
 
 

@@ -6,6 +6,7 @@ codec), so a comparison by one of them would never find runs that are equal in t
 ``compression`` already have the level.
 """
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -46,7 +47,7 @@ def with_compression(table: RunTable) -> RunTable:
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
         codes[on] = numbers[table.columns[codec].codes[on]]
     rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
-    return RunTable(table.rows, {**rest, COMPRESSION: Column(codes, tuple(levels))}, table.values, table.source)
+    return replace(table, columns={**rest, COMPRESSION: Column(codes, tuple(levels))})
 
 
 def _has(column: Column, level: str) -> Mask:

@@ -5,6 +5,7 @@ In: a table of runs with storage layouts and the devices recorded for them. Out:
 several layouts of one class are repetitions of that class; their spread is part of its interval.
 """
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -94,4 +95,4 @@ def with_device_class(table: RunTable) -> RunTable:
             class_of_pair[number] = levels.setdefault(device_class.value, len(levels))
     rest = {name: column for name, column in table.columns.items() if name != LAYOUT_FACTOR}
     codes = class_of_pair[of_row]
-    return RunTable(table.rows, {**rest, DEVICE_CLASS: Column(codes, tuple(levels))}, table.values, table.source)
+    return replace(table, columns={**rest, DEVICE_CLASS: Column(codes, tuple(levels))})

@@ -6,6 +6,7 @@ their layouts use the same kind of devices in the same way, so ``disk_kind`` sta
 HD2 and SS6 are not.
 """
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -60,4 +61,4 @@ def with_disks(table: RunTable) -> RunTable:
             codes[:, number] = counts.setdefault(str(count), len(counts)), kinds.setdefault(kind, len(kinds))
     rest = {name: column for name, column in table.columns.items() if name != LAYOUT_FACTOR}
     rest |= {DISKS: Column(codes[0, of_row], tuple(counts)), DISK_KIND: Column(codes[1, of_row], tuple(kinds))}
-    return RunTable(table.rows, rest, table.values, table.source)
+    return replace(table, columns=rest)

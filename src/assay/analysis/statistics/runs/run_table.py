@@ -8,7 +8,7 @@ run does not have the value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -21,6 +21,7 @@ from assay.analysis.statistics.runs.factors_of_runs import (
     layout_devices,
     matching_factors,
 )
+from assay.analysis.statistics.sessions import session_numbers
 from assay.model import Run
 
 ABSENT = -1
@@ -30,6 +31,8 @@ ANOMALY = "anomaly"
 """The column with a run's most serious outlier flag; computed from the other columns for questions that use it."""
 NO_ANOMALY = "none"
 """Level of runs without a flag; a run that was not examined has no level."""
+SESSION_COLUMNS = ("campaign_id", "cluster")
+"""Columns in which the runs of a session are equal."""
 DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES, NETWORK_KIND)
 """Columns that describe a run but do not belong to its configuration."""
 
@@ -62,6 +65,9 @@ class RunTable:
     """``duration_s``, ``started_unix_s`` and the runs' metrics."""
     source: str = ""
     """The index to which ``rows`` refer; empty for a table of runs in memory."""
+    sessions: Ints | None = None
+    """The session of each run, a number from 0; -1 if its start is unknown. None: not computed yet. A selection of runs
+    keeps the sessions of all runs: the runs between them are part of their sessions."""
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -80,12 +86,24 @@ class RunTable:
     def subset(self, keep: Mask | Ints) -> RunTable:
         """Return the table of the rows that a mask or an array of positions selects."""
         at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # computed once for all columns
+        sessions = self.with_sessions().sessions
         return RunTable(
             self.rows[at],
             {name: Column(column.codes[at], column.levels) for name, column in self.columns.items()},
             {name: value[at] for name, value in self.values.items()},
             self.source,
+            None if sessions is None else sessions[at],
         )
+
+    def with_sessions(self) -> RunTable:
+        """Return the table with the sessions of its runs, if it has their starts."""
+        if self.sessions is not None or "started_unix_s" not in self.values:
+            return self
+        none = np.zeros(len(self), dtype=np.int64)
+        campaign, cluster = (
+            self.columns[name].codes.astype(np.int64) if name in self.columns else none for name in SESSION_COLUMNS
+        )
+        return replace(self, sessions=session_numbers(self.values["started_unix_s"], campaign, cluster))
 
 
 def coded(texts: Sequence[str | None]) -> Column:

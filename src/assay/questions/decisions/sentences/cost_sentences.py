@@ -41,7 +41,7 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
 def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
     """Return each storage class in words with the cost ratio of the headline's option over all workloads that the
     classes share; empty unless the effect is shown to depend on the storage, and each class has a cost."""
-    by_storage = decision.storage_effects
+    by_storage = decision.storage_difference
     if by_storage is None:
         return ()
     over_all = [effect for effect in by_storage.effects if not effect.workload or by_storage.workloads == 1]
@@ -278,7 +278,7 @@ def cost_headline(decision: Decision) -> str | None:
     if chosen is None or chosen.cost is None:
         return None
     by_storage = costs_by_storage(decision)
-    if by_storage and decision.storage_effects and decision.storage_effects.option == chosen.option:
+    if by_storage and decision.storage_difference and decision.storage_difference.option == chosen.option:
         shown = sorted(by_storage, key=lambda named: not excludes_one(named[1]))
         return " ".join(cost_sentence(decision, chosen.option, cost, f"with {name}, ") for name, cost in shown)
     sentence = cost_sentence(decision, chosen.option, chosen.cost)

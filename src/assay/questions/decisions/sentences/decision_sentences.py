@@ -271,8 +271,8 @@ def evidence(decision: Decision) -> str:
     else:
         assert best.time is not None
         texts = [f"{capitalised(time_text(best.time))}."]
-    if decision.storage_effects is not None:
-        texts.append(_storage_claim(decision.storage_effects))
+    if decision.storage_difference is not None:
+        texts.append(_storage_claim(decision.storage_difference))
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
     if named and ties and best.option == decision.leader:
         names = [_tie_text(decision, option) for option in ties[:OPTIONS_NAMED]]
@@ -312,7 +312,7 @@ def remarks(decision: Decision) -> tuple[str, ...]:
     chosen = priced_option(decision)
     texts = (
         _spread(decision, best.option) if named else "",
-        _storage_means(decision.storage_effects) if decision.storage_effects else "",
+        _storage_means(decision.storage_difference) if decision.storage_difference else "",
         _left_out(decision, best.option if named else None),
         _disks(decision),
         price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",

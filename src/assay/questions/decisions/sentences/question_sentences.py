@@ -306,7 +306,7 @@ def answer_confidence(answer: QuestionAnswer) -> str:
     if not answer.decisions:
         return ""
     first, decided = answer.decisions[0], is_decided(answer)
-    if answer.question.name != CHEAPEST and first.storage_effects is not None:
+    if answer.question.name != CHEAPEST and first.storage_difference is not None:
         return STORAGE_DEPENDENT if decided else MEAN_UNDECIDED
     best = leading_option(answer)
     scope = f", {scope_text(best.time.scope)}" if best and best.time and best.time.low is not None else ""

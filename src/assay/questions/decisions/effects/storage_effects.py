@@ -1,9 +1,10 @@
 """Compare the effect of an option between storage classes: a faster network can help with SSDs and not with hard disks.
 
 In: a table of runs, their costs and a decision. Out: the effect of the option of the headline on time and cost with
-each class, where the effect on time differs.
+each class, and the workloads on which the effect on time differs.
 
-The layout is equal within a matched group, so the matched groups divide by storage class. Two classes differ where
+The layout is equal within a matched group, so the matched groups divide by storage class (``part_effects.py``). Classes
+are compared on the clusters and workloads that all of them have. Two classes differ where
 Welch's t on the difference of their log ratios has a p value below 5 % after Holm's correction over all pairs of
 classes, on every workload of the headline and over them. The errors are taken as independent. Errors from sessions can
 be shared, and cancel then: the test is conservative. Verdicts by class are corrected over all classes and workloads,
@@ -18,14 +19,14 @@ import numpy as np
 from assay.analysis.comparison.factors.derived_factors import with_factors
 from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_device_class
 from assay.analysis.comparison.factors.disk_counts import DISKS
-from assay.analysis.comparison.matched import STRATA, LogMean, match
-from assay.analysis.comparison.option_estimates import OptionEstimates
+from assay.analysis.comparison.matched import LogMean
 from assay.analysis.statistics import ALPHA, RunTable, Verdict, holm_where_known, satterthwaite, two_sided_p
 from assay.analysis.statistics.sessions import SessionVariance
 from assay.model import LAYOUT_FACTOR
 from assay.questions.decisions.costs.break_even_price import cost_ratio
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decision import Decision, StorageEffect, StorageEffects
+from assay.questions.decisions.effects.part_effects import OptionPair, clusters_of, rows_by_part
 from assay.questions.decisions.headline import OptionRow, over_workloads, time_ratio, time_verdict
 
 _OF_STORAGE = (LAYOUT_FACTOR, DEVICE_CLASS, DISKS)
@@ -35,25 +36,20 @@ _OF_STORAGE = (LAYOUT_FACTOR, DEVICE_CLASS, DISKS)
 def storage_effects_of(
     table: RunTable, decision: Decision, spread: SessionVariance, costs: RunCosts | None = None
 ) -> StorageEffects | None:
-    """Return the effects by storage class; None where they are not shown to differ, or one class was compared.
+    """Return the effects by storage class; None where fewer than two classes were compared.
 
     ``costs``: of the runs of ``table``; None: no costs.
     """
     option = headline_option(decision)
     if decision.factor in _OF_STORAGE or " + " in decision.factor or option is None:
         return None
-    by_class = _by_class(table, decision, option, spread, costs)
-    workloads = [name for name in decision.headline_workloads if all(name in parts for parts in by_class.values())]
-    if len(by_class) < 2 or not workloads:
+    by_class = rows_by_class(table, decision, option, spread, costs)
+    if len(by_class) < 2:
         return None
-    rows = {(name, workload): of_class[workload] for name, of_class in by_class.items() for workload in workloads}
-    if len(workloads) > 1:
-        for name, of_class in by_class.items():
-            parts = [of_class[workload] for workload in workloads]
-            rows[name, ""] = over_workloads(parts, parts[0].option)
-    differs_on = _differs_on(rows)
-    if not differs_on:
-        return None
+    rows = {(name, row.workload): row for name, of_class in by_class.items() for row in of_class}
+    workloads = len(rows) // len(by_class)
+    if workloads > 1:
+        rows |= {(name, ""): over_workloads(of_class, of_class[0].option) for name, of_class in by_class.items()}
     time_p = holm_where_known([row.time.mean.p if row.time else None for row in rows.values()])
     cost_p = holm_where_known([row.cost.mean.p if row.cost else None for row in rows.values()])
     effects = [
@@ -61,7 +57,7 @@ def storage_effects_of(
         for ((name, workload), row), p in zip(rows.items(), zip(time_p, cost_p, strict=True), strict=True)
     ]
     effects.sort(key=lambda effect: -effect.time.ratio)
-    return StorageEffects(option, len(workloads), differs_on, tuple(effects))
+    return StorageEffects(option, workloads, _differs_on(rows), tuple(effects))
 
 
 def _effect(
@@ -81,41 +77,16 @@ def headline_option(decision: Decision) -> str | None:
     return decision.leader if decision.leader in compared else next(iter(compared), None)
 
 
-def _by_class(
-    table: RunTable, decision: Decision, option: str, spread: SessionVariance, costs: RunCosts | None
-) -> dict[str, dict[str, OptionRow]]:
-    """Return the estimates with an interval by storage class and workload."""
+def rows_by_class(
+    table: RunTable, decision: Decision, option: str, spread: SessionVariance, costs: RunCosts | None = None
+) -> dict[str, list[OptionRow]]:
+    """Return the estimates of each storage class, one for each workload of the headline that all classes have."""
     table = with_factors(table, [decision.factor])
-    priced = costs.priced(table) if costs else None
     classes = with_device_class(table).columns.get(DEVICE_CLASS)
     if classes is None:
         return {}
-    wanted = (decision.origin or None, decision.lab_scale)
-    by_class: dict[str, dict[str, OptionRow]] = {}
-    for code, name in enumerate(classes.levels):
-        rows_of_class = np.flatnonzero(classes.codes == code)
-        of_class = table.subset(rows_of_class)
-        levels = of_class.columns[decision.factor].levels
-        if not len(of_class) or not {option, decision.baseline} <= set(levels):
-            continue
-        options = levels.index(decision.baseline), levels.index(option)
-        estimates = OptionEstimates.of(match(of_class, decision.factor, spread=spread))
-        money = (
-            None
-            if priced is None
-            else OptionEstimates.of(match(priced.subset(rows_of_class), decision.factor, spread=spread), estimates)
-        )
-        for stratum in range(len(estimates.strata.counts)):
-            stratum_levels = estimates.strata.levels(of_class, stratum)
-            workload = stratum_levels["workload"] or ""
-            if tuple(stratum_levels.get(column) for column in STRATA) != wanted:
-                continue
-            estimate = estimates.between(stratum, *options)
-            if workload in decision.headline_workloads and estimate is not None and estimate.mean.p is not None:
-                cost = money.between(stratum, *options) if money else None
-                row = OptionRow(stratum, workload, options[1], estimate, cost)
-                by_class.setdefault(name, {})[workload] = row
-    return by_class
+    pair = OptionPair(decision.factor, decision.baseline, option, decision.origin or None, decision.lab_scale)
+    return rows_by_part(table, classes, clusters_of(table), pair, decision.headline_workloads, spread, costs)
 
 
 def _differs_on(rows: Mapping[tuple[str, str], OptionRow]) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Effects of one option on parts of the runs."""
