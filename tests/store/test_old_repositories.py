@@ -40,6 +40,7 @@ CHANGED: dict[str, str] = {
     r"measured/cost:\[\d\]\.take": "all runs of a row count by default",
     r"measured/cost:\[\d\]\.rows\[\d\]\.rank": "the cheapest option and its ties share the first rank",
     r"imported/speedup-ignore:.*": "an ignored factor that differs between sides confounds, so no interval is given",
+    r"measured/tco:\.note": "the note is for every comparison in a lab, not for layouts alone",
     r"measured/tco:\.performance\[0\]\.\w+": "a workload with too few runs is not in a mean",
     r"imported/findings:\.measured\[2\]\.evidence\[1\]\..*": "both gains of a claim rest on shared workloads",
 }

@@ -134,7 +134,7 @@ class RunSequence:
         stopped = "an error"
         try:
             await self._make_all()
-            stopped = self.made.stopped or "all runs of this call were made"
+            stopped = self.made.stopped or "all its runs are done"
         except asyncio.CancelledError:
             stopped = "interrupted"
             raise

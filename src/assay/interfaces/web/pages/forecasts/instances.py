@@ -28,6 +28,7 @@ from assay.questions.recommendation.instance_choice import (
 from assay.questions.recommendation.instances import ASSUMED_ARCHITECTURE, ASSUMED_SPEED, InstanceRequest
 from assay.questions.recommendation.request import WORKLOADS
 from assay.specs.instances import ARCHITECTURES
+from assay.text import disk_noun
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _FIELD_LENGTH_MAX = 60
@@ -60,6 +61,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "speeds": _SPEEDS,
         "rates": _RATES,
         "disk_kinds": _DISKS,
+        "disk_noun": disk_noun,
     }
     prices = known_prices(stored_catalogues(context.cluster_folders).values())
     values |= {"architectures": ARCHITECTURES, "choice": None, "problem": None, "links": (), "whatif": ()}
