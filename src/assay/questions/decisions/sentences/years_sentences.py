@@ -204,7 +204,7 @@ def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
     intervals = "The intervals come from run times; " if runs_below_minimum(decision) is None else "No intervals; "
     return (
         f"Same work: cost of {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
-        f"{scope_text(scopes[0].scope)}. A faster cluster needs part of its time for it. "
+        f"{scope_text(scopes[0].scope)}. You pay for the whole cluster; a faster one has time left for other work. "
         f"{intervals}prices count as exact."
     )
 
