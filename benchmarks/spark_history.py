@@ -63,14 +63,14 @@ def main(tasks: int, times: int) -> None:
         options = ["-Dspark.master=local[2]", "-Dspark.eventLog.enabled=true", f"-Dspark.eventLog.dir=file://{logs}"]
         subprocess.run([*java, "-Xmx2g", *options, "Application", str(tasks)], check=True, capture_output=True)
         files = sorted(path for path in logs.rglob("events_*"))
-        events = sum(unpacked(path.read_bytes(), path.name).count(b"\n") for path in files)
+        events = sum(1 for path in files for _ in unpacked(BytesIO(path.read_bytes()), path.name))
         print(f"Spark {spark.version}: {events:,} events in {sum(p.stat().st_size for p in files):,} packed bytes")
         taken: dict[str, list[float]] = {"history server": [], "assay": []}
         for _ in range(times):
             taken["history server"].append(_replayed_s([*java, "-Xmx2g"], logs))
             began = time.monotonic()
             application = read_application(
-                (path.name, BytesIO(unpacked(path.read_bytes(), path.name))) for path in files
+                (path.name, unpacked(BytesIO(path.read_bytes()), path.name)) for path in files
             )
             taken["assay"].append(time.monotonic() - began)
             assert len(application.tasks) == tasks + 8

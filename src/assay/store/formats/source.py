@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from assay.foundation.errors import FormatError
 from assay.foundation.progress import Progress
@@ -52,7 +52,7 @@ class Source:
     """Called with the number of bytes of the file, as stored, that were read since the last call."""
 
     @contextmanager
-    def _open(self) -> Iterator[tuple[io.BufferedReader, io.BufferedIOBase]]:
+    def _open(self) -> Iterator[tuple[io.BufferedReader, io.BufferedReader]]:
         """Yield the file, and its decompressed content; for an uncompressed file both are the same."""
         with self.path.open("rb") as file:
             begin = file.read(6)
@@ -96,14 +96,16 @@ class Source:
             self.report(self.path.stat().st_size)
         return content
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self, unpacked: Callable[[BinaryIO, str], BinaryIO] | None = None) -> Iterator[bytes]:
         """Yield the decompressed lines of a file of any size; only one line is in memory.
 
-        Raises :class:`FormatError` if the file is damaged or a line is too long.
+        ``unpacked``: decompresses a file, whose name is given, from a codec of its format. Raises :class:`FormatError`
+        if the file is damaged or a line is too long.
         """
         unreported = reported = 0
         try:
-            with self._open() as (stored, file):
+            with self._open() as (stored, packed):
+                file = packed if unpacked is None else unpacked(packed, self.name)
                 while line := file.readline(EVENT_BYTES_MAX + 1):
                     if len(line) > EVENT_BYTES_MAX:
                         raise FormatError(f"holds a line of more than {EVENT_BYTES_MAX // 2**20} MiB", where=self.name)

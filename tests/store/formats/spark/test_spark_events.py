@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import math
+import random
+import re
 import struct
+import tracemalloc
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -299,12 +303,16 @@ def lzf(content: bytes, *, chunk: int = 100) -> bytes:
     return packed
 
 
+def unpack(content: bytes) -> bytes:
+    return unpacked(io.BytesIO(content), "x").read()
+
+
 def test_lzf_is_unpacked(tmp_path: Path) -> None:
-    assert unpacked(lzf(LOG), "x") == LOG
+    assert unpack(lzf(LOG)) == LOG
     repeated = b"ZV\1" + struct.pack(">HH", 6, 12) + b"\1ab" + bytes([7 << 5, 1, 1])
-    assert unpacked(repeated, "x") == b"ab" * 6
+    assert unpack(repeated) == b"ab" * 6
     short = b"ZV\1" + struct.pack(">HH", 6, 7) + b"\2abc" + bytes([2 << 5, 2])
-    assert unpacked(short, "x") == b"abcabca"
+    assert unpack(short) == b"abcabca"
     packed = {"app-1.lzf": lzf(LOG)}
     assert FORMAT.recognises("app-1.lzf", packed["app-1.lzf"][:100])
     assert only(read(tmp_path, packed)).run.duration_s == 7.5
@@ -324,18 +332,20 @@ def test_lzf_is_unpacked(tmp_path: Path) -> None:
 )
 def test_damaged_lzf_is_refused(content: bytes) -> None:
     with pytest.raises(FormatError, match="damaged, cut off"):
-        unpacked(content, "x")
+        unpack(content)
 
 
-@pytest.mark.parametrize("head", [b"LZ4Block\x10", b"\x82SNAPPY\0", b"\x28\xb5\x2f\xfd"])
-def test_a_missing_package_is_named(head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("head", "package"),
+    [(b"LZ4Block\x10", "cramjam"), (b"\x82SNAPPY\0", "cramjam"), (b"\x28\xb5\x2f\xfd", r"[a-z]+\.zstd")],
+)
+def test_a_missing_package_is_named(head: bytes, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
     monkeypatch.setattr(spark_codecs, "import_module", absent)
-    assert "the Python package 'cramjam' that unpacks it is not installed" in why(
-        read(tmp_path, {"app-1.zstd": head + b"x" * 20})
-    )
+    message = why(read(tmp_path, {"app-1.zstd": head + b"x" * 20}))
+    assert re.search(f"the Python package '{package}' that unpacks it is not installed", message)
 
 
 def packed_lz4(content: bytes) -> bytes:
@@ -373,7 +383,7 @@ def test_packed_logs_are_unpacked(tmp_path: Path, pack: Any) -> None:
     name = f"app-1.{codec_of(content)}"
     assert FORMAT.recognises(name, content[:65536])
     assert only(read(tmp_path, {name: content})).run.duration_s == 7.5
-    assert unpacked(pack(LOG * 300), "x") == LOG * 300
+    assert unpack(pack(LOG * 300)) == LOG * 300
 
 
 @needs_cramjam
@@ -384,12 +394,47 @@ def test_damaged_packed_logs_give_runs_or_reasons(tmp_path: Path, pack: Any) -> 
 
 
 @needs_cramjam
-def test_a_small_file_that_unpacks_to_terabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_codecs, "SIZE_MAX_BYTES", 2**21)
-    with pytest.raises(FormatError, match="damaged, cut off"):
-        unpacked(packed_zstd(b"a" * 2**22), "x")
-    with pytest.raises(FormatError, match="would unpack to"):
-        unpacked(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", 6) + b"\xff\xff\xff\xff\x0f\0", "x")
+def test_a_block_that_would_fill_the_memory_is_refused() -> None:
+    with pytest.raises(FormatError, match="a block of 34359738367 bytes"):
+        unpack(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", 6) + b"\xff\xff\xff\xff\x7f\0")
+    with pytest.raises(FormatError, match="a block of 2147483647 bytes"):
+        unpack(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", 2**31 - 1))
+    with pytest.raises(FormatError, match="a block of -1 bytes"):
+        unpack(struct.pack("<8sBiii", b"LZ4Block", 0x15, -1, 10, 0))
+
+
+@needs_cramjam
+@PACKERS
+def test_a_packed_log_is_read_as_a_stream(tmp_path: Path, pack: Any) -> None:
+    """Only a part of the decompressed text is in memory: 64 MB of events need less than 16 MB."""
+    event = b'{"Event":"SparkListenerTaskGettingResult","Padding":"' + b"x" * 1000 + b'"}\n'
+    path = tmp_path / "app-1"
+    path.write_bytes(pack(event * 64_000))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in Source(path, "app-1").lines(unpacked)) == 64_000
+        assert tracemalloc.get_traced_memory()[1] < 16e6
+    finally:
+        tracemalloc.stop()
+
+
+@needs_cramjam
+@PACKERS
+def test_a_packed_log_reports_its_progress(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / "app-1"
+    path.write_bytes(pack(random.Random(1).randbytes(2**20).hex().encode() * 20 + b"\n"))
+    reported: list[int] = []
+    list(Source(path, "app-1", reported.append).lines(unpacked))
+    assert 0 < sum(reported) <= path.stat().st_size
+
+
+@needs_cramjam
+@PACKERS
+def test_a_cut_packed_log_is_refused(pack: Any) -> None:
+    content = pack(LOG * 50)
+    for end in (len(content) - 30, len(content) // 2, 20):  # LZ4 ends with an empty block of 21 bytes
+        with pytest.raises(FormatError, match="damaged, cut off"):
+            unpack(content[:end])
 
 
 def test_files_are_recognised_and_others_are_not() -> None:

@@ -56,7 +56,7 @@ def read_history(files: Mapping[str, bytes], started_unix_s: float) -> SparkJobH
             files, checks=(Check(_CHECK, False, "there is no event log, so the work of the tasks is unknown"),)
         )
     try:
-        logs = ((name, io.BytesIO(unpacked(parts[name], name))) for name in sorted(parts, key=_number))
+        logs = ((name, unpacked(io.BytesIO(parts[name]), name)) for name in sorted(parts, key=_number))
         application = read_application(logs)
     except FormatError as error:
         return SparkJobHistory(files, checks=(Check(_CHECK, False, str(error)),))

@@ -6,6 +6,7 @@ assay's program is found by the tag that each run carries. The tag is in the pro
 (SparkListenerEnvironmentUpdate, org.apache.spark.scheduler.EventLoggingListener).
 """
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -79,7 +80,7 @@ class EventLogs:
 
 def _carries(content: bytes, name: str, tag: str) -> bool:
     try:
-        return tag.encode() in unpacked(content, name)
+        return any(tag.encode() in line for line in unpacked(io.BytesIO(content), name))
     except FormatError:
         return False
 

@@ -1,22 +1,30 @@
-"""Decompress Spark event logs, with any of Spark's codecs.
+"""Decompress Spark event logs as a stream, with any of Spark's codecs.
 
-In: a file's bytes. Out: the log's text as bytes; an uncompressed file is returned unchanged. The framings are the
-stream formats of org.apache.spark.io.CompressionCodec: LZ4BlockOutputStream (``LZ4Block``, token, two lengths and
-a checksum before each block, little-endian), SnappyOutputStream of snappy-java (a header of 16 bytes, then blocks that
-follow their length, big-endian), LZFOutputStream (``ZV`` chunks), and Zstandard frames.
+In: a file. Out: a file of the log's text; an uncompressed file is returned unchanged. Only one block is in memory. The
+framings are the stream formats of org.apache.spark.io.CompressionCodec: LZ4BlockOutputStream (``LZ4Block``, token, two
+lengths and a checksum before each block, little-endian), SnappyOutputStream of snappy-java (a header of 16 bytes, then
+blocks that follow their length, big-endian), LZFOutputStream (``ZV`` chunks), and Zstandard frames.
 
-The package ``cramjam`` decompresses the blocks of LZ4, Snappy and Zstandard. If it is not installed, the file is
-rejected and the message names the package. LZF is decompressed here because no well-maintained package does it.
+The package ``cramjam`` decompresses the blocks of LZ4 and Snappy, and Python's Zstandard module (``backports.zstd``
+before Python 3.14) the frames of Zstandard. If it is not installed, the file is rejected and the message names the
+package. LZF is decompressed here because no well-maintained package does it.
 """
 
+import io
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from assay.foundation.errors import FormatError
-from assay.store.formats.source import SIZE_MAX_BYTES
 
+BLOCK_MAX_BYTES: Final = 64 * 2**20
+"""Maximum size of a block, compressed and decompressed. The largest block of LZ4 has 32 MiB."""
+_ZSTD_WINDOW_LOG_MAX: Final = 27
+"""Logarithm of the maximum window of Zstandard, 128 MiB: the limit of the reference decoder."""
+_PIECE_BYTES: Final = 2**18
+_ZSTD_MODULE: Final = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 _LZ4_HEADER: Final = struct.Struct("<8sBiii")
 _SNAPPY_HEADER: Final = b"\x82SNAPPY\x00"
 _CUT: Final = "the packed log is damaged, cut off, or still written"
@@ -27,16 +35,42 @@ def codec_of(head: bytes) -> str | None:
     return next((name for name, (magic, _) in _CODECS.items() if head.startswith(magic)), None)
 
 
-def unpacked(content: bytes, name: str) -> bytes:
-    """Decompress ``content``.
+def unpacked(file: BinaryIO, name: str) -> BinaryIO:
+    """Return a file that decompresses ``file``, which must be seekable, while it is read.
 
-    Raises :class:`FormatError` if it is damaged or too large, or if the package that decompresses it is not installed.
+    Reading raises :class:`FormatError` if the file is damaged, or if the package that decompresses it is not installed.
     """
-    codec = codec_of(content[:16])
-    if codec is None:
-        return content
+    begin = file.tell()
+    codec = codec_of(file.read(16))
+    file.seek(begin)
+    return file if codec is None else io.BufferedReader(_Unpacked(codec, file, name), _PIECE_BYTES)
+
+
+class _Unpacked(io.RawIOBase):
+    """The decompressed text of a file."""
+
+    def __init__(self, codec: str, file: BinaryIO, name: str) -> None:
+        self._blocks = _blocks(codec, file, name)
+        self._block = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._block:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._block = memoryview(block)
+        count = min(len(buffer), len(self._block))
+        buffer[:count] = self._block[:count]
+        self._block = self._block[count:]
+        return count
+
+
+def _blocks(codec: str, file: BinaryIO, name: str) -> Iterator[bytes]:
     try:
-        return _CODECS[codec][1](content)
+        yield from _CODECS[codec][1](file)
     except _DamagedError as error:
         raise FormatError(f"{_CUT} ({codec}: {error})", where=name) from error
     except ModuleNotFoundError as error:
@@ -59,46 +93,34 @@ def _checked(unpack: Callable[..., Any], *given: Any) -> Any:
         raise _DamagedError(f"{error!s:.100}") from error
 
 
-def _joined(blocks: Iterator[bytes]) -> bytes:
-    """Return the joined blocks. Raises :class:`_DamagedError` if they exceed the maximum size of a log."""
-    joined = bytearray()
-    for block in blocks:
-        joined += block
-        _limited(len(joined))
-    return bytes(joined)
+def _part(file: BinaryIO, length: int) -> bytes:
+    """Return the next ``length`` bytes of the file."""
+    part = file.read(_limited(length))
+    if len(part) < length:
+        raise _DamagedError("it ends within a block")
+    return part
 
 
 def _limited(size_bytes: int) -> int:
-    if not 0 <= size_bytes <= SIZE_MAX_BYTES:
-        raise _DamagedError(f"it would unpack to {size_bytes} bytes")
+    if not 0 <= size_bytes <= BLOCK_MAX_BYTES:
+        raise _DamagedError(f"a block of {size_bytes} bytes")
     return size_bytes
 
 
-def _part(content: bytes, begin: int, length: int) -> bytes:
-    if length < 0 or begin + length > len(content):
-        raise _DamagedError(f"it ends within a block at byte {begin}")
-    return content[begin : begin + length]
-
-
-def _lz4(content: bytes) -> bytes:
+def _lz4(file: BinaryIO) -> Iterator[bytes]:
     codec = import_module("cramjam").lz4
-
-    def blocks() -> Iterator[bytes]:
-        offset = 0
-        while offset < len(content):
-            header = _part(content, offset, _LZ4_HEADER.size)
-            magic, token, packed_bytes, whole_bytes, _ = _LZ4_HEADER.unpack(header)
-            packed = _part(content, offset + _LZ4_HEADER.size, packed_bytes)
-            offset += _LZ4_HEADER.size + packed_bytes
-            if magic != b"LZ4Block" or not 0 <= whole_bytes <= 1 << (10 + (token & 0x0F)):
-                raise _DamagedError(f"no block at byte {offset}")
-            stored = token & 0xF0 == 0x10
-            block = packed if stored or not packed else _lz4_block(codec, packed, whole_bytes)
-            if len(block) != whole_bytes:
-                raise _DamagedError(f"a block of {whole_bytes} bytes unpacks to {len(block)}")
-            yield block
-
-    return _joined(blocks())
+    while header := file.read(_LZ4_HEADER.size):
+        if len(header) < _LZ4_HEADER.size:
+            raise _DamagedError("it ends within a header")
+        magic, token, packed_bytes, whole_bytes, _ = _LZ4_HEADER.unpack(header)
+        if magic != b"LZ4Block" or not 0 <= whole_bytes <= 1 << (10 + (token & 0x0F)):
+            raise _DamagedError("a block without its header")
+        packed = _part(file, packed_bytes)
+        stored = token & 0xF0 == 0x10
+        block = packed if stored or not packed else _lz4_block(codec, packed, whole_bytes)
+        if len(block) != whole_bytes:
+            raise _DamagedError(f"a block of {whole_bytes} bytes unpacks to {len(block)}")
+        yield block
 
 
 def _lz4_block(codec: Any, packed: bytes, whole_bytes: int) -> bytes:
@@ -107,22 +129,18 @@ def _lz4_block(codec: Any, packed: bytes, whole_bytes: int) -> bytes:
     return bytes(buffer[:filled])
 
 
-def _snappy(content: bytes) -> bytes:
+def _snappy(file: BinaryIO) -> Iterator[bytes]:
     codec = import_module("cramjam").snappy
-
-    def blocks() -> Iterator[bytes]:
-        offset = 0
-        while offset < len(content):
-            if content.startswith(_SNAPPY_HEADER, offset):  # concatenated streams repeat the header
-                offset += len(_part(content, offset, 16))
-                continue
-            packed_bytes = int.from_bytes(_part(content, offset, 4), "big", signed=True)
-            packed = _part(content, offset + 4, packed_bytes)
-            offset += 4 + packed_bytes
-            _limited(_whole_length(packed))
-            yield bytes(_checked(codec.decompress_raw, packed))
-
-    return _joined(blocks())
+    while begin := file.read(4):
+        if begin == _SNAPPY_HEADER[:4]:  # concatenated streams repeat the header
+            if _part(file, 12)[:4] != _SNAPPY_HEADER[4:]:
+                raise _DamagedError("a stream without its header")
+            continue
+        if len(begin) < 4:
+            raise _DamagedError("it ends within a block")
+        packed = _part(file, int.from_bytes(begin, "big", signed=True))
+        _limited(_whole_length(packed))
+        yield bytes(_checked(codec.decompress_raw, packed))
 
 
 def _whole_length(packed: bytes) -> int:
@@ -135,39 +153,26 @@ def _whole_length(packed: bytes) -> int:
     raise _DamagedError("a block without its length")
 
 
-def _zstd(content: bytes) -> bytes:
-    """Decompress into a buffer, and into a larger one if it was too small, because frames don't record their length."""
-    codec = import_module("cramjam").zstd
-    size = max(2**20, 32 * len(content))
-    while True:
-        buffer = bytearray(min(size, SIZE_MAX_BYTES))
-        try:
-            filled = codec.decompress_into(content, buffer)
-        except Exception as error:
-            if size >= SIZE_MAX_BYTES or "whole buffer" not in str(error):
-                raise _DamagedError(f"{error!s:.100}") from error
-            size *= 8
+def _zstd(file: BinaryIO) -> Iterator[bytes]:
+    zstd = import_module(_ZSTD_MODULE)
+    options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG_MAX}
+    opened = _checked(lambda: zstd.ZstdFile(file, options=options))
+    while piece := _checked(opened.read, _PIECE_BYTES):
+        yield piece
+
+
+def _lzf(file: BinaryIO) -> Iterator[bytes]:
+    while header := file.read(5):
+        if len(header) < 5:
+            raise _DamagedError("it ends within a header")
+        if header[:2] != b"ZV" or header[2] > 1:
+            raise _DamagedError("a chunk without its header")
+        packed_bytes = int.from_bytes(header[3:5], "big")
+        if header[2] == 0:
+            yield _part(file, packed_bytes)
         else:
-            return bytes(memoryview(buffer)[:filled])
-
-
-def _lzf(content: bytes) -> bytes:
-    def blocks() -> Iterator[bytes]:
-        offset = 0
-        while offset < len(content):
-            header = _part(content, offset, 5)
-            packed_bytes = int.from_bytes(header[3:5], "big")
-            if header[:2] != b"ZV" or header[2] > 1:
-                raise _DamagedError(f"no chunk at byte {offset}")
-            if header[2] == 0:
-                yield _part(content, offset + 5, packed_bytes)
-                offset += 5 + packed_bytes
-            else:
-                whole_bytes = int.from_bytes(_part(content, offset + 5, 2), "big")
-                yield _lzf_chunk(_part(content, offset + 7, packed_bytes), whole_bytes)
-                offset += 7 + packed_bytes
-
-    return _joined(blocks())
+            whole_bytes = int.from_bytes(_part(file, 2), "big")
+            yield _lzf_chunk(_part(file, packed_bytes), whole_bytes)
 
 
 def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
@@ -178,15 +183,15 @@ def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
         control = packed[offset]
         offset += 1
         if control < 32:
-            output += _part(packed, offset, control + 1)
+            output += _slice(packed, offset, control + 1)
             offset += control + 1
             continue
         length = control >> 5
         if length == 7:
-            length += _part(packed, offset, 1)[0]
+            length += _slice(packed, offset, 1)[0]
             offset += 1
         length += 2
-        begin = len(output) - ((control & 31) << 8) - _part(packed, offset, 1)[0] - 1
+        begin = len(output) - ((control & 31) << 8) - _slice(packed, offset, 1)[0] - 1
         offset += 1
         if begin < 0:
             raise _DamagedError("a chunk refers to what is before it")
@@ -199,7 +204,13 @@ def _lzf_chunk(packed: bytes, whole_bytes: int) -> bytes:
     return bytes(output)
 
 
-_CODECS: Final[dict[str, tuple[bytes, Callable[[bytes], bytes]]]] = {
+def _slice(packed: bytes, begin: int, length: int) -> bytes:
+    if begin + length > len(packed):
+        raise _DamagedError("a chunk that ends within its block")
+    return packed[begin : begin + length]
+
+
+_CODECS: Final[dict[str, tuple[bytes, Callable[[BinaryIO], Iterator[bytes]]]]] = {
     "lz4": (b"LZ4Block", _lz4),
     "snappy": (_SNAPPY_HEADER, _snappy),
     "lzf": (b"ZV", _lzf),

@@ -11,7 +11,6 @@ because Spark counts bytes again with every read, even from its cache. A log tha
 (``events_N_….compact``) lacks the jobs and tasks of finished stages, so only its time and its parameters are imported.
 """
 
-import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +49,7 @@ class _Log:
         return any(compacted for _, compacted, _ in self.parts)
 
     def contents(self) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """Yield the files in order, each with its lines. A file that Spark compressed is decompressed in memory.
+        """Yield the files in order, each with its lines. A file that Spark compressed is decompressed while it is read.
 
         Raises :class:`FormatError` if a file is missing, repeated or damaged.
         """
@@ -63,8 +62,7 @@ class _Log:
             if number != expected:
                 message = f"is file {number} of the rolled log, and {expected} was expected: one is missing or repeated"
                 raise FormatError(message, where=source.name)
-            packed = codec_of(source.head()[:16]) is not None
-            yield source.name, io.BytesIO(unpacked(source.content(), source.name)) if packed else source.lines()
+            yield source.name, source.lines(unpacked)
 
 
 def _recognises(name: str, head: bytes) -> bool:
