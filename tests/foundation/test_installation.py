@@ -73,9 +73,7 @@ def test_a_wheel_has_its_parts_next_to_the_package(tmp_path: Path) -> None:
     assert installation_.version == f"{__version__} (8f3c2a91b7de)"
 
 
-def test_a_checkout_asks_git_for_its_commit_and_says_what_was_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkout_reads_its_commit_and_changes_from_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installation_ = _tree(tmp_path)
     assert installation_.tree == tmp_path
     assert installation_.commit is None  # an unpacked archive of the sources

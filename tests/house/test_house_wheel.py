@@ -142,7 +142,7 @@ def test_a_wheel_without_its_parts_is_not_built(installed: Installed, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lab_with_modelled_disks_comes_and_goes(installed: Installed) -> None:
+def test_a_lab_with_modelled_disks_is_created_and_removed(installed: Installed) -> None:
     require_lab()
     if not FUSE.exists():
         pytest.skip(f"there is no {FUSE}: disks can't be modelled here")

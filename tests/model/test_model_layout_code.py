@@ -37,7 +37,7 @@ from assay.model.clusters.layout_code import (
         ("NFS2", {"remote": 2, "hdd": 1}, ("remote",), ("hdd",)),
     ],
 )
-def test_a_code_says_its_devices_and_what_they_hold(
+def test_a_layout_code_determines_the_devices_and_their_data(
     code: str, devices: dict[str, int], hdfs: tuple[str, ...], intermediate: tuple[str, ...]
 ) -> None:
     layout = parse_code(code)
@@ -72,7 +72,7 @@ def test_the_papers_spellings_are_known(name: str, devices: dict[str, int | None
 
 
 @pytest.mark.parametrize("name", ["HDFS-on-NVMe", "HDD-on-NVMe", "HDFS", "hardware", "remote", "R", "SSDs", "shared"])
-def test_a_name_that_only_begins_like_a_code_says_nothing_of_devices(name: str) -> None:
+def test_a_name_that_only_begins_like_a_layout_code_has_no_devices(name: str) -> None:
     assert parse_name(name) is None
 
 

@@ -114,7 +114,7 @@ def test_the_page_and_the_command_start_a_recommendation_from_the_same_defaults(
     assert 'value="1TB"' in page
 
 
-def test_an_example_in_an_empty_field_says_that_it_is_an_example() -> None:
+def test_an_example_in_an_empty_field_is_marked_as_an_example() -> None:
     templates = [path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.j2")]
     placeholders = [text for template in templates for text in re.findall(r'placeholder="([^"]*)"', template)]
     assert placeholders

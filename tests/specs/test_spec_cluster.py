@@ -350,7 +350,7 @@ def test_a_devices_model_is_as_described_and_else_as_usual(tmp_path: Path) -> No
     assert off.workers[0].type.devices[0].hdd_model.seek_full_s == 0.02
 
 
-def test_a_lab_says_how_its_disks_are_emulated_or_leaves_it_to_the_machine(tmp_path: Path) -> None:
+def test_a_lab_file_names_the_disk_emulator_or_the_machine_determines_it(tmp_path: Path) -> None:
     assert load_cluster(write(tmp_path, LAB)).lab == LabSettings(1 / 20, 3 * 2**29, None)
     throttled = load_cluster(write(tmp_path, LAB.replace("1/20", "1/20, disks: throttle"))).lab
     assert throttled == LabSettings(1 / 20, 3 * 2**29, Disks.THROTTLE)

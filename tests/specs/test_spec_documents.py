@@ -175,7 +175,7 @@ def test_a_file_with_too_many_nodes_is_refused_long_before_its_end(tmp_path: Pat
     assert time.process_time() - began < 6
 
 
-def test_a_fifo_that_says_nothing_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fifo_without_data_ends_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "SILENCE_S_MAX", 0.3)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -45,7 +45,7 @@ def test_every_plan_loads_and_has_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [*REAL, *LAB], ids=name_of)
-def test_no_job_is_left_to_one_reduce_or_its_input_to_few_writers(path: Path) -> None:
+def test_no_job_has_a_single_reduce_or_an_input_with_few_writers(path: Path) -> None:
     plan, runs = planned(path)
     for run in runs:
         options = run.workload.parameters

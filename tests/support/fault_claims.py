@@ -183,7 +183,7 @@ DURING = (
         (
             "execution/lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",
             f"{EXECUTE}test_the_lab_of_a_campaign_is_rebuilt_when_its_disks_are_gone",
-            f"{EXECUTE}test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken",
+            f"{EXECUTE}test_a_lab_of_lab_up_that_lost_its_disks_is_reported_as_broken",
         ),
         ("assay-diskd killed, job, hadoop", "assay-diskd stopped, job, hadoop"),
     ),
@@ -191,7 +191,7 @@ DURING = (
         "a host that says nothing, or is gone",
         "`infrastructure`: `HOST does not answer`, or that the node is gone",
         (
-            f"{WATCHING}test_a_silent_host_is_asked_and_then_given_up",
+            f"{WATCHING}test_a_silent_host_is_probed_and_then_counts_as_lost",
             f"{WATCHING}test_a_removed_node_is_reported_as_removed_and_not_as_a_lost_connection",
         ),
         ("worker1 gone, job, hadoop",),
@@ -300,7 +300,7 @@ COMING_IN = (
         "`cluster:` names a FIFO",
         "refused while it is silent; read once a program writes",
         (
-            f"{DOCUMENTS}test_a_fifo_that_says_nothing_is_not_waited_for",
+            f"{DOCUMENTS}test_a_fifo_without_data_ends_with_an_error",
             f"{DOCUMENTS}test_a_fifo_that_is_written_to_is_read",
         ),
     ),

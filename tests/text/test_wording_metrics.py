@@ -30,7 +30,7 @@ from assay.text.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text, 
         ("started_unix_s", 1_795_632_225.3, ("start time (UTC)", "2026-11-25 18:43:45")),
     ],
 )
-def test_a_metrics_unit_comes_from_its_name(name: str, value: float, text: tuple[str, str]) -> None:
+def test_a_metrics_unit_follows_from_its_name(name: str, value: float, text: tuple[str, str]) -> None:
     assert metric_text(name, value) == text
 
 

@@ -162,7 +162,7 @@ def test_words_must_add_up() -> None:
 
 
 @given(data=st.integers(MIB, 10**11), files=st.integers(1, 500))
-def test_dfsio_writes_about_what_was_asked_for_and_says_exactly_how_much(data: int, files: int) -> None:
+def test_dfsio_writes_about_the_requested_bytes_and_reports_the_exact_number(data: int, files: int) -> None:
     size = Size(data, 3, files=files)
     workload = workloads()["dfsio-write"]
     arguments = workload.programs(size, None)["hadoop"].arguments
@@ -322,7 +322,7 @@ def test_random_text_is_what_the_maps_counted_with_a_tab_and_a_line_feed_each() 
         (None, {"sorted output"}),
     ],
 )
-def test_a_sort_of_text_is_valid_when_hadoops_validator_says_so(check: Outcome | None, expected: set[str]) -> None:
+def test_a_sort_of_text_is_valid_if_hadoops_validator_accepts_it(check: Outcome | None, expected: set[str]) -> None:
     counters = {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}
     files = Files(StoredFiles(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
     assert failing(judge("sort", outcome(counters=counters), files, check=check, where="/in")) == expected
@@ -396,7 +396,7 @@ def test_a_read_of_the_enhanced_dfsio_is_not_credited_with_nominal_bytes() -> No
 
 
 @pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
-def test_a_read_takes_the_files_that_a_like_write_left(name: str) -> None:
+def test_a_read_uses_the_files_of_an_equal_write(name: str) -> None:
     write, read = workloads()[f"{name}-write"], workloads()[f"{name}-read"]
     needed = read.input(SIZE)
     assert needed is not None

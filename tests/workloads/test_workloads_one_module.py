@@ -155,7 +155,7 @@ def test_screens_and_comparisons_know_it(tmp_path: Path) -> None:
     assert "reverse.turns" not in matching_factors(run, "layout"), "what waves sets is not another difference"
 
 
-def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:
+def test_the_checks_of_a_workload_examine_the_output_of_its_program(tmp_path: Path) -> None:
     plan = load_plan(tmp_path / "plan.yaml")
     run = planned(tmp_path)[0]
     workload, size = workloads()["reverse"], size_of(run, plan)

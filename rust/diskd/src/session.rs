@@ -82,7 +82,7 @@ impl Session {
         let mut buffer = vec![0; BUFFER_BYTES];
         let length = (&self.fuse).read(&mut buffer).map_err(|why| why.to_string())?;
         let message = Message::parse(&buffer[..length]).filter(|message| message.opcode == wire::INIT);
-        let message = message.ok_or("the kernel's first message is no greeting")?;
+        let message = message.ok_or("the kernel's first message is not FUSE_INIT")?;
         let body = wire::init_reply(&message)?;
         self.send(message.unique, 0, &body.0);
         Ok(())

@@ -183,10 +183,10 @@ impl World {
         }
         for (kind_index, kind) in scenario.cluster.types.iter().enumerate() {
             let specs: Vec<DiskSpec> = kind.devices.iter().map(disk_spec).collect();
-            let made: Vec<Option<Rc<Table>>> =
+            let disk_tables: Vec<Option<Rc<Table>>> =
                 specs.iter().map(|spec| (scenario.fidelity == Fidelity::Flows).then(|| tables.of(spec))).collect();
             for name in &kind.names {
-                world.add_node(scenario, engine, (kind_index as u32, kind), name, &specs, &made);
+                world.add_node(scenario, engine, (kind_index as u32, kind), name, &specs, &disk_tables);
             }
         }
         for _ in 0..world.racks.len() {
@@ -218,10 +218,10 @@ impl World {
     ) {
         let index = self.nodes.len() as u32;
         let observed = self.observed.get(self.groups.of_node[index as usize] as usize);
-        let luck = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
+        let speed_factor = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
         engine.add_cpu(
             kind.cores,
-            kind.cpu_speed * luck,
+            kind.cpu_speed * speed_factor,
             kind.cpu_weight,
             observed.map(|traces| Rc::clone(&traces.cpu)),
         );
@@ -236,10 +236,10 @@ impl World {
             let background = (kind.dirty_background_bytes * share).min(limit / 2.0);
             let back = WriteBack::new(limit, background, kind.dirty_expire_s);
             let mut disk = match table {
-                Some(table) => Disk::fluid(spec, Rc::clone(table), kind.slow * luck, back),
+                Some(table) => Disk::fluid(spec, Rc::clone(table), kind.slow * speed_factor, back),
                 None => {
                     let seed = scenario.seed.wrapping_add(u64::from(index) * 1024 + disks.len() as u64);
-                    Disk::requests(&slower(spec, kind.slow * luck), seed, back)
+                    Disk::requests(&slower(spec, kind.slow * speed_factor), seed, back)
                 }
             };
             disk.totals.traces = observed.map(|traces| Rc::clone(&traces.disks[disks.len()]));

@@ -421,8 +421,8 @@ def run_series(table: RunTable, ignore: Collection[str] = ()) -> list[RunSeries]
     order = np.lexsort((started_unix_s[rows], configurations))
     rows, configurations = rows[order], configurations[order]
     starts = np.flatnonzero(np.diff(configurations, prepend=-1))
-    latest = [mine[-HISTORY_MAX:] for mine in np.split(rows, starts[1:]) if len(mine)]
-    return [RunSeries(mine, started_unix_s[mine], durations_s[mine]) for mine in latest]
+    latest = [series_rows[-HISTORY_MAX:] for series_rows in np.split(rows, starts[1:]) if len(series_rows)]
+    return [RunSeries(series_rows, started_unix_s[series_rows], durations_s[series_rows]) for series_rows in latest]
 
 
 def histories(table: RunTable, *, alpha: float = ALPHA, ignore: Collection[str] = ()) -> Histories:

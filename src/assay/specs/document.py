@@ -249,11 +249,11 @@ class _Builder:
     def scalar(self, node: ScalarNode, line: int, owner: str) -> str | None:
         """Return the text of a scalar; null, control characters and foreign tags are problems."""
         text = str(node.value)
-        odd = next((c for c in text if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"), None)
+        control_character = next((c for c in text if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"), None)
         if node.tag not in _SCALAR_TAGS:
             self.problems.append((line, f"{owner}: tags such as {node.tag!r} are not supported"))
-        elif odd is not None:
-            self.problems.append((line, f"{owner}: character U+{ord(odd):04X} is not text"))
+        elif control_character is not None:
+            self.problems.append((line, f"{owner}: character U+{ord(control_character):04X} is not text"))
         elif node.tag == _TAG + "null" and not node.style:
             self.problems.append(
                 (line, f"{owner} has no value; write one ({{}} where everything has a default) or remove it")

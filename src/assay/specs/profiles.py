@@ -1,6 +1,6 @@
 """Read and write profile files: costs of workloads and an engine, learned from measured runs, as YAML.
 
-In: a file or its text. Out: :class:`~assay.model.plans.workload_profile.CostProfile`; and the reverse. Times are in
+In: a file or its text. Out: :class:`~assay.model.plans.cost_profile.CostProfile`; and the reverse. Times are in
 seconds, CPU costs in seconds of one core of the processor ``cpu``, amounts of data in bytes per byte of the workload's
 data. Costs have a 90 % interval and the number of runs behind it (0: assumed).
 """

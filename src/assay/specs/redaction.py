@@ -1,8 +1,8 @@
 """Remove addresses, logins, paths of hosts and secrets from the plans and cluster files of bundles. Pure.
 
 In: the text of a plan or a cluster file. Out: the text of a file that describes the same runs or hardware, in JSON,
-which is also YAML. The file can be simulated. A cluster of real hosts gets ``provider: simulated``, because the file no
-longer says where the hosts are.
+which is also YAML. The file can be simulated. A cluster of real hosts gets ``provider: simulated``, because the file
+has no addresses of hosts.
 """
 
 import json

@@ -103,7 +103,7 @@ def test_terminal_api_and_page_show_the_same_counters(tmp_path: Path) -> None:
     assert json.loads(single.stdout)["counters"]["runs"] == [1, 1]
 
 
-def test_a_page_without_counters_says_so(tmp_path: Path) -> None:
+def test_a_page_without_counters_states_it(tmp_path: Path) -> None:
     build_repository(tmp_path / "r", [make_run(0), make_run(1, layout="SS2", levels={"layout": "SS2"})])
     client = client_of(tmp_path / "r")
     assert "has job counters" in client.get("/compare", params=[("run", make_run(n).run_id) for n in (0, 1)]).text

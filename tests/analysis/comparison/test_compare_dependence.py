@@ -95,7 +95,7 @@ def test_a_decision_names_sessions_and_withholds_its_verdict() -> None:
     assert CaveatKind.SESSIONS not in {caveat.kind for caveat in sharp.caveats}
 
 
-def test_how_much_sessions_differ_is_learned_where_one_configuration_has_several() -> None:
+def test_the_spread_of_sessions_is_learned_from_configurations_with_several_sessions() -> None:
     rng = np.random.default_rng(4)
     drawn = benchmark("processes").one_after_the_other(rng, sessions=12, runs=4)
     spread = match(drawn.table, "layout").spread

@@ -165,7 +165,7 @@ def test_origins_and_scales_are_never_mixed() -> None:
         matched_speedups(table_of(runs), "layout", "HDD", ignore=frozenset({"origin"}))
 
 
-def test_an_ignored_factor_may_differ_and_says_so() -> None:
+def test_an_ignored_factor_may_differ_and_is_named() -> None:
     runs = [run_of(0, "HDD", "64", 100), run_of(1, "SSD", "128", 50)]
     assert result_of(matched_speedups(table_of(runs), "layout", "HDD"), "SSD").groups == 0
     speedup = result_of(matched_speedups(table_of(runs), "layout", "HDD", ignore=frozenset({"dfs.blocksize"})), "SSD")

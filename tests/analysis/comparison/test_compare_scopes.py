@@ -56,7 +56,7 @@ def test_clusters_that_disagree_are_listed_separately_and_as_a_sample_of_cluster
     assert "similar settings on these clusters" in sentence(factor)
 
 
-def test_an_interval_says_which_question_it_answers_at_four_sets_and_at_five() -> None:
+def test_an_interval_has_its_scope_with_four_and_with_five_matched_groups() -> None:
     rng = np.random.default_rng(1)
     for sets, question in ((4, InferenceScope.TESTED), (5, InferenceScope.SIMILAR)):
         runs = [

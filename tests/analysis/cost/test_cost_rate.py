@@ -208,7 +208,7 @@ def test_prices_hold_on_their_days_only() -> None:
         ("", {}),
     ],
 )
-def test_a_layouts_code_says_its_devices(code: str, devices: dict[str, int]) -> None:
+def test_a_layout_code_determines_the_devices(code: str, devices: dict[str, int]) -> None:
     assert counts_from_facts(None, code, {}).layout_devices == devices
 
 

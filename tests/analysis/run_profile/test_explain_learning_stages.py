@@ -57,7 +57,7 @@ def test_only_runs_of_the_most_frequent_graph_are_learned() -> None:
     assert terasort.n == 2
 
 
-def test_a_stage_with_few_bytes_keeps_its_cpu_and_says_nothing_about_memory() -> None:
+def test_a_stage_with_few_bytes_has_cpu_costs_and_no_memory() -> None:
     whole = watched_stages().run.stages[0]
     small = replace(whole, read_bytes=DATA // 200, shuffle_write_bytes=0, peak_memory_bytes=64 * 2**20)
     [stage] = learned_profile([watched_stages(stages=(small,)) for _ in range(3)], "mine").workloads["terasort"].stages

@@ -90,7 +90,7 @@ def test_one_level_written_in_two_ways_is_reported() -> None:
     assert any(words.startswith("dfs.blocksize is written in several ways") for words in known(runs).notices)
 
 
-def test_a_factor_that_never_varied_says_nothing_and_is_refused_where_it_is_asked_about(tmp_path: Path) -> None:
+def test_a_factor_that_never_varied_is_not_predicted_and_a_question_about_it_is_refused(tmp_path: Path) -> None:
     one_network = known([run for run in few() if run.levels["network"] == "IB"])
     model, table = one_network.model, one_network.table
     with pytest.raises(SpecificationError, match="network has only one level here"):

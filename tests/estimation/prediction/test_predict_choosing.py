@@ -49,7 +49,7 @@ def test_a_budget_of_time_is_kept_and_the_gain_per_second_decides() -> None:
 
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=12), st.integers(0, 20))
-def test_no_candidate_comes_twice_and_uncertainty_never_increases(scale: list[float], runs: int) -> None:
+def test_no_candidate_is_chosen_twice_and_uncertainty_never_increases(scale: list[float], runs: int) -> None:
     chosen = most_informative(doubts(scale), None, runs=runs)
     assert len(set(chosen.order)) == len(chosen.order) == min(runs, len(scale))
     assert all(a >= b - 1e-9 for a, b in zip(chosen.uncertainty, chosen.uncertainty[1:], strict=False))

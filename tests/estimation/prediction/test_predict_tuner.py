@@ -202,7 +202,7 @@ def test_a_run_far_slower_than_the_fastest_is_stopped() -> None:
     assert tuner(tuner.space.plan, (), [made(first, 1.0)])[0].at_most_s == SLOW_RUN_TIMEOUT_MIN_S
 
 
-def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:
+def test_a_search_starts_from_an_estimate_and_learns_its_error() -> None:
     tuner = Tuner(space(), 12, 0)
     estimate = np.zeros(len(tuner.possible))
     estimate[17] = -1.0

@@ -47,7 +47,7 @@ def test_a_simulated_cluster_needs_neither_addresses_nor_directories(plan: Path)
 
 
 @needs_simulator
-def test_a_written_plan_is_executed_and_a_second_call_has_nothing_left(plan: Path) -> None:
+def test_a_written_plan_is_executed_and_a_second_call_has_no_remaining_runs(plan: Path) -> None:
     root = plan.parent / "r"
     for _ in range(2):
         done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
@@ -133,7 +133,7 @@ def test_a_workload_without_a_profile_is_refused(plan: Path) -> None:
     assert "the profile lab-spark has no workload 'shuffle'" in str(unknown.exception)
 
 
-def test_a_prediction_far_from_the_training_data_says_so_and_is_less_certain(plan: Path) -> None:
+def test_a_prediction_far_from_the_training_data_has_a_note_and_a_wider_interval(plan: Path) -> None:
     loaded = load_plan(plan)
     profile = shipped_profile()
     configuration = Configuration({}, loaded.layouts["HD2"], {})

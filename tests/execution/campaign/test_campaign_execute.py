@@ -102,7 +102,7 @@ def test_the_lab_of_a_campaign_is_rebuilt_when_its_disks_are_gone(plan: Plan, tm
 
 
 @pytest.mark.lab
-def test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken(plan: Plan, tmp_path: Path) -> None:
+def test_a_lab_of_lab_up_that_lost_its_disks_is_reported_as_broken(plan: Plan, tmp_path: Path) -> None:
     repository, watcher = Repository.create(tmp_path / "repository"), Killing(plan.cluster.name)
     Lab.up(plan.cluster, name=plan.cluster.name, persistent=True)._lock.release()
     try:

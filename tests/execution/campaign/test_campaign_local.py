@@ -112,12 +112,12 @@ def test_every_workload_is_run_by_a_test() -> None:
     assert set(workloads()) - IN_OTHER_TESTS <= {name.removesuffix("-random") for name in WORKLOADS}
 
 
-def test_no_daemon_is_left(repository: Path, folder: Path) -> None:
+def test_no_daemon_remains(repository: Path, folder: Path) -> None:
     assert repository.is_relative_to(folder)
     assert java_processes(str(folder)) == {}
 
 
-def test_a_run_tells_its_checks(repository: Path, runs: dict[str, dict[str, Any]]) -> None:
+def test_a_run_lists_its_checks(repository: Path, runs: dict[str, dict[str, Any]]) -> None:
     shown = assay_json("show", runs["wordcount"]["run_id"], "--repository", repository)
     assert {check["name"] for check in shown["checks"]} >= {"words counted", "bytes read", "exit status"}
 
@@ -169,7 +169,7 @@ def test_a_job_in_its_application_masters_jvm_is_valid_without_a_profile(
     assert any("have no readable profile" in str(warning) for warning in shown["warnings"])
 
 
-def test_without_java_the_error_says_what_and_where_and_what_to_do(tmp_path: Path) -> None:
+def test_without_java_the_error_has_the_cause_the_place_and_a_hint(tmp_path: Path) -> None:
     plan = write_local_plan(tmp_path, "nojava", BODY, java_home="/nonexistent")
     done = assay("run", plan, "--repository", tmp_path / "repository", check=False)
     assert done.returncode == 5

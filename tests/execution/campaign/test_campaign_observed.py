@@ -31,7 +31,7 @@ def cluster(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_command_is_watched_and_its_arguments_are_not_kept(cluster: Path, tmp_path: Path) -> None:
+def test_a_command_is_observed_and_its_arguments_are_not_stored(cluster: Path, tmp_path: Path) -> None:
     secret = "hunter2hunter2"
     root = tmp_path / "repository"
     done = assay("observe", cluster, "--repository", root, "--", "sh", "-c", f"sleep 1.2; : {secret}")

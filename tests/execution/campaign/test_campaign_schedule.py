@@ -88,7 +88,7 @@ def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int)
     assert runs == planned_runs(plan)
 
 
-def test_a_valid_run_is_never_repeated_and_one_that_is_not_is_left_with_its_next_number(plan: Plan) -> None:
+def test_a_valid_run_is_never_repeated_and_an_invalid_run_has_the_next_attempt_number(plan: Plan) -> None:
     runs = planned_runs(plan)
     assert [number for _, number in Schedule(runs).left_after(plan, [])] == [1] * len(runs)
     made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]

@@ -135,7 +135,7 @@ async def test_a_timed_program_has_the_same_input_and_output_as_alone(script: st
 
 
 @pytest.mark.slow
-async def test_a_program_that_is_not_there_says_so_as_in_a_shell(tmp_path: Path) -> None:
+async def test_a_missing_program_has_the_exit_status_of_a_shell(tmp_path: Path) -> None:
     host = LocalTransport("here")
     done = await host.run(timed([str(tmp_path / "nothing")], TOKEN), timeout_s=30, check=False)
     assert (done.exit_status, b"No such file or directory" in done.stderr) == (127, True)

@@ -255,7 +255,7 @@ async def test_a_full_disk_is_an_error_with_a_message(node: Transport) -> None:
         await node.run(["sh", "-c", "cat >/dev/full"], stdin=b"x", timeout_s=10)
 
 
-async def test_a_tree_goes_there_whole(node: Transport, tmp_path: Path) -> None:
+async def test_a_tree_is_copied_as_a_whole(node: Transport, tmp_path: Path) -> None:
     source = tmp_path / "source"
     (source / "bin").mkdir(parents=True)
     (source / "bin" / "run.sh").write_bytes(b"#!/bin/sh\n")

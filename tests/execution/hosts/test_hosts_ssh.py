@@ -92,7 +92,7 @@ async def test_connecting_to_a_closed_port_fails() -> None:
     assert "refuses port" in (await refusal(Address("127.0.0.1", free_port()))).message
 
 
-async def test_a_server_that_never_says_a_word() -> None:
+async def test_a_server_that_never_answers_is_an_error() -> None:
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await reader.read(1000):
             pass
@@ -148,7 +148,7 @@ async def test_a_known_hosts_file_that_is_missing(sshd: LoopbackSshd, tmp_path: 
     assert "absent" in error.message
 
 
-async def test_a_connection_that_breaks_under_a_command_is_an_error_and_so_is_what_comes_after(
+async def test_a_connection_that_breaks_during_a_command_is_an_error_and_so_are_later_commands(
     sshd: LoopbackSshd,
 ) -> None:
     node = await connect_ssh("n1", sshd.address)

@@ -174,7 +174,7 @@ def test_a_signal_unmounts_and_ends_it_well(folder: Path, number: signal.Signals
         assert list((folder / "mount").iterdir()) == []
 
 
-def test_after_kill_9_only_a_dead_mount_is_left(folder: Path) -> None:
+def test_after_kill_9_only_a_dead_mount_remains(folder: Path) -> None:
     with daemon(folder) as process:
         process.kill()
         process.wait(timeout=10)

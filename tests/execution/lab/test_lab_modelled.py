@@ -84,7 +84,7 @@ def _best(lab: Lab, disk: str, readers: int) -> tuple[float, float]:
 
 
 @pytest.mark.lab
-def test_a_machine_that_can_takes_the_model_and_says_so(lab: Lab) -> None:
+def test_a_machine_that_supports_the_disk_model_uses_it_and_reports_it(lab: Lab) -> None:
     assert lab.facts["disks"] == {"emulator": "model", "reason": "this machine supports it"}
     hdd = lab.facts["nodes"]["worker"]["devices"]["hdd"]
     assert (hdd["kind"], hdd["rpm"], hdd["read_bytes_per_s"]) == ("hdd", 7200, pytest.approx(12e6))
@@ -181,7 +181,7 @@ def _program(folder: Path, script: str) -> Path:
 
 
 @pytest.mark.lab
-def test_without_a_daemon_that_works_disks_are_throttled_and_the_reason_is_kept(
+def test_without_a_working_daemon_disks_are_throttled_and_the_reason_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_lab()
@@ -235,7 +235,7 @@ def test_a_failed_daemon_is_reported_in_its_words_and_leaves_nothing(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_daemon_that_ignores_sigterm_is_killed_and_another_one_is_left_alone(tmp_path: Path) -> None:
+def test_a_daemon_that_ignores_sigterm_is_killed_and_other_daemons_are_not(tmp_path: Path) -> None:
     # It waits without starting a program: until its exec, the child of a shell has the shell's command line.
     os.mkfifo(tmp_path / "never-written")
     script = f"trap '' TERM; echo ready; read line < {tmp_path}/never-written"

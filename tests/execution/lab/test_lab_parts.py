@@ -187,7 +187,7 @@ def test_no_journal_content_is_a_traceback(content: bytes) -> None:
         read_journal(Path(folder))
 
 
-def test_a_lock_tells_its_holder_and_dies_with_it(tmp_path: Path) -> None:
+def test_a_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     script = (
         f"import sys, time; from pathlib import Path; from assay.foundation.process import Lock; "
@@ -211,7 +211,7 @@ def test_a_lock_tells_its_holder_and_dies_with_it(tmp_path: Path) -> None:
     assert lock_holder(path) is None
 
 
-def test_a_lab_that_goes_while_its_lock_is_taken_is_an_error_with_a_message(
+def test_a_lab_that_is_removed_while_its_lock_is_taken_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when another terminal's ``lab down`` ends between reading the lab's description and taking its lock."""
@@ -273,7 +273,7 @@ def test_a_missing_or_failing_program_is_an_error_with_a_message() -> None:
 
 
 @pytest.mark.root
-def test_without_root_the_probe_says_so_and_nothing_is_tried(tmp_path: Path) -> None:
+def test_without_root_the_probe_reports_it_and_tries_nothing(tmp_path: Path) -> None:
     script = (
         "import json, os; from assay.execution.lab.probe import probe; "
         "from assay.execution.lab.lifecycle import clear_abandoned; "

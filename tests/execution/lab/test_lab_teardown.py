@@ -189,7 +189,7 @@ def test_a_disk_attached_after_its_owner_was_killed_is_detached(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_while_the_lab_comes_up_undoes_everything(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_during_the_start_of_a_lab_undoes_everything(tmp_path: Path, number: signal.Signals) -> None:
     name = unique_name("int")
     cluster = tmp_path / "cluster.yaml"
     cluster.write_text(

@@ -139,7 +139,7 @@ def test_a_sudo_that_asks_for_a_password_is_named_with_the_line_for_sudoers(stra
 
 
 @pytest.mark.root
-def test_a_sudo_that_agrees_is_asked_without_waiting_for_a_password(stranger_directory: Path) -> None:
+def test_sudo_is_used_without_waiting_for_a_password(stranger_directory: Path) -> None:
     agreeing = "#!/bin/sh\nread level\n[ \"$*\" = '-n /usr/bin/tee /proc/sys/vm/drop_caches' ] && [ $level = 3 ]\n"
     assert as_stranger(stranger_directory, stranger_directory, agreeing)["dropped"] is True
 

@@ -160,7 +160,7 @@ def test_intermediate_data_follows_the_rule_of_the_engine(tmp_path: Path) -> Non
     assert directories == {"hadoop": (20e9, 2.0), "spark": (10e9, 1 + 4 * 0.45 + 1)}
 
 
-def test_a_plan_that_must_fail_is_refused_before_it_starts_and_a_dry_run_says_so(tmp_path: Path) -> None:
+def test_a_plan_that_must_fail_is_refused_before_it_starts_and_in_a_dry_run(tmp_path: Path) -> None:
     """170 GB in two copies are kept on two disks of 240 GB, and the output takes as much."""
     plan = load(tmp_path, PLAN.replace("100GB", "170GB"))
     repository = Repository.create(tmp_path / "repository")
@@ -255,7 +255,7 @@ claim_lists = st.lists(
 
 
 @given(claim_lists, claim_lists, st.dictionaries(st.just("a"), st.integers(1, 10**6), min_size=1))
-def test_bytes_are_neither_lost_nor_made_and_what_is_refused_is_also_warned_of(
+def test_bytes_are_conserved_and_a_refused_value_has_a_warning(
     kept: tuple[SpaceClaim, ...], passing: tuple[SpaceClaim, ...], capacities_: Mapping[str, int]
 ) -> None:
     capacities = {name: float(capacities_["a"] + 7 * index) for index, name in enumerate("abc")}
@@ -289,7 +289,7 @@ def _all_of(runs: list[PlannedRun], plan: Plan) -> set[tuple[str, str]]:
     return {kept.key for run in runs for kept in datasets_after(run, plan)}
 
 
-def test_inputs_that_runs_have_left_are_not_made_again_but_for_a_labs(tmp_path: Path) -> None:
+def test_existing_inputs_are_not_generated_again_except_in_a_lab(tmp_path: Path) -> None:
     plan = load(tmp_path)
     runs = runs_of(plan)
     past = [_past(run, plan) for run in runs if run.configuration.layout.name == "SSD"]

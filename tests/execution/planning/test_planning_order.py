@@ -47,7 +47,7 @@ def test_restarts_are_as_few_as_blocks_allow_and_every_configuration_is_visited_
 
 
 @given(plans())
-def test_every_other_block_goes_the_opposite_way_so_that_places_balance(plan: Plan) -> None:
+def test_every_second_block_has_the_opposite_order_so_that_positions_balance(plan: Plan) -> None:
     runs = schedule(plan, expand(plan))
     orders = [
         list(dict.fromkeys(run.configuration.key for run in runs if run.block == block))
@@ -60,7 +60,7 @@ def test_every_other_block_goes_the_opposite_way_so_that_places_balance(plan: Pl
     assert len(set(sums)) == 1  # a drift weighs on all configurations alike
 
 
-def test_a_restart_says_what_it_is_for_and_a_parameter_of_jobs_needs_none() -> None:
+def test_a_restart_has_its_reason_and_a_parameter_of_jobs_needs_none() -> None:
     factors = (
         Factor(LAYOUT_FACTOR, ("HD2", "SS2")),
         Factor("mapreduce.task.io.sort.mb", ("32", "64")),

@@ -230,7 +230,7 @@ def aloja_run(number: int, cluster: str, layout: str, network: str | None = "ETH
         ("cloud-02", "SSD", "IB", 7.92),
     ],
 )
-def test_alojas_clusters_cost_what_alojas_formula_says(
+def test_alojas_clusters_cost_the_result_of_alojas_formula(
     tmp_path: Path, cluster: str, layout: str, network: str | None, cost: float
 ) -> None:
     text = price_book_text(parse_clusters(CLUSTERS), source="list.csv", date="2015-10-01")

@@ -126,7 +126,7 @@ def test_filters_without_a_match_list_the_levels(stored: Path) -> None:
     )
 
 
-def test_an_empty_repository_says_what_to_do_next(tmp_path: Path) -> None:
+def test_an_empty_repository_has_the_next_step(tmp_path: Path) -> None:
     Repository.create(tmp_path)
     assert "assay demo" in assay("runs", "--repository", tmp_path).stdout
     assert json.loads(assay("runs", "--json", "--repository", tmp_path).stdout) == []
@@ -160,7 +160,7 @@ def test_an_empty_folder_is_filled_by_an_import_and_an_unlike_name_names_no_repo
         (("runs", "--where", "layout=HD2,SS2"), "--where layout=HD2 --where layout=SS2"),
     ],
 )
-def test_a_near_name_says_what_was_meant(stored: Path, words: tuple[str, ...], error: str) -> None:
+def test_a_similar_name_is_suggested(stored: Path, words: tuple[str, ...], error: str) -> None:
     given: tuple[str | Path, ...] = words if len(words) == 1 else (*words, "--repository", stored)
     result = assay(*given)
     assert result.returncode != 0

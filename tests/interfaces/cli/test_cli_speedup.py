@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "repository"
 
 
-def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path) -> None:
+def test_a_speedup_is_over_matched_runs_and_counts_the_excluded_runs(folder: Path) -> None:
     shown = invoke(decide, "layout", *OPTIONS, "--baseline", "HDD", "--repository", str(folder))
     assert shown.exit_code == 0
     assert "1 SSD per worker (SSD) is 2.00× as fast as 1 hard disk per worker (HDD)" in shown.output
@@ -121,7 +121,7 @@ def test_findings_and_anomalies_answer_on_the_same_runs(folder: Path) -> None:
     assert "among 33 valid runs" in odd.output
 
 
-def test_an_import_names_what_it_left_and_strict_refuses_it_all(tmp_path: Path) -> None:
+def test_an_import_lists_rejected_items_and_strict_refuses_all(tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     table.write_text(f"{HEADER}\nterasort,HDD,IB,20,1048576,valid\nterasort,HDD,IB,-3,1048576,valid\n")
     repository = ["--repository", str(tmp_path / "repository")]

@@ -164,7 +164,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_is_a_result_that_says_what_to_do(name: str, servers: Servers, repositories: dict[str, Path]) -> None:
+def test_a_mistake_is_a_result_with_a_hint(name: str, servers: Servers, repositories: dict[str, Path]) -> None:
     tool, arguments, hint = REFUSED[name]
     result = servers.of(repositories["bsc"]).call(tool, **arguments)
     assert result.is_error

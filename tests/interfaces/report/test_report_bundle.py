@@ -126,7 +126,7 @@ def test_only_the_runs_that_the_report_shows_are_packed(root: Path, tmp_path: Pa
     assert {run.workload for run in Repository.open(tmp_path / "mine").runs()} == {"terasort"}
 
 
-def test_an_import_goes_as_a_whole_with_its_source(tmp_path: Path) -> None:
+def test_an_import_is_copied_as_a_whole_with_its_source(tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     lines = [f"terasort,{layout},{seconds}" for layout, seconds in (("HD2", 90), ("HD2", 91), ("SS2", 40), ("SS2", 41))]
     table.write_text("\n".join(["workload,layout,seconds", *lines, ""]))

@@ -84,7 +84,7 @@ def test_the_question_is_that_of_the_decision(document: ReportDocument) -> None:
 
 
 @pytest.mark.slow
-def test_markdown_says_what_html_says(document: ReportDocument) -> None:
+def test_markdown_has_the_sentences_of_html(document: ReportDocument) -> None:
     text, page = markdown(document, "r-charts"), unescape(html(document))
     assert [
         line.lstrip("# ") for line in text.splitlines() if re.match(r"#{2,3} ", line) and line.lstrip("# ") in CHAPTERS

@@ -17,7 +17,7 @@ TYPE = NodeType("worker", 12, 64 * 2**30, (), Nic(1e10))
 
 
 @pytest.mark.slow
-def test_a_report_says_whether_the_hosts_of_its_runs_passed_the_checks(tmp_path: Path) -> None:
+def test_a_report_states_whether_the_hosts_of_its_runs_passed_the_checks(tmp_path: Path) -> None:
     repository = filled(tmp_path / "repository")
     cluster = repository.runs()[0].cluster
     node = Node("w1", TYPE, frozenset(Role), Address("w1"))

@@ -80,7 +80,7 @@ def test_the_list_leads_to_a_run_and_its_log(watched: ObservedRun) -> None:
     watched.check()
 
 
-def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: ObservedRun) -> None:
+def test_a_chosen_span_of_the_run_applies_to_all_panels(watched: ObservedRun) -> None:
     page = watched.open(f"{RUN}?show=disk")
     # Not typed: each field that is left asks by itself, and the chart would be drawn three times.
     page.locator("#trace-form [name=start_s]").evaluate("field => { field.value = 2 }")
@@ -160,7 +160,7 @@ def test_scripts_from_elsewhere_or_in_the_page_do_not_run(watched: ObservedRun) 
     assert page.evaluate("window.evil") is None
 
 
-def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: ObservedRun) -> None:
+def test_a_pasted_price_book_is_used_at_once_and_kept_in_its_window(watched: ObservedRun) -> None:
     page = watched.open("/cost")
     assert "No price book yet" in page.locator("#answer").inner_text()
     book = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
@@ -227,7 +227,7 @@ def test_letters_come_from_this_server(watched: ObservedRun) -> None:
     assert any("Source Sans Pro" in family for family in loaded)
 
 
-def test_head_is_answered_as_get_and_text_goes_compressed(server: str) -> None:
+def test_head_is_answered_as_get_and_text_is_compressed(server: str) -> None:
     whole = httpx.get(f"{server}/runs", headers={"Accept-Encoding": "identity"})
     head = httpx.head(f"{server}/runs", headers={"Accept-Encoding": "identity"})
     assert (head.status_code, head.content) == (200, b"")

@@ -145,7 +145,7 @@ def test_the_first_page_fits_a_tablet_and_a_phone(home: ObservedRun) -> None:
         assert page.evaluate("document.documentElement.scrollHeight") < most_px
 
 
-def test_a_run_says_what_limits_it(home: ObservedRun, site: Site) -> None:
+def test_a_run_names_its_limit(home: ObservedRun, site: Site) -> None:
     page, start_s = home.page, time.monotonic()
     card = page.locator('[data-question="limits"]')
     if site.name == "demo":

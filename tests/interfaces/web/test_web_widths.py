@@ -91,7 +91,7 @@ def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
     assert misfits == {}
 
 
-def test_a_table_that_scrolls_says_so_until_its_end_is_visible(browser: Browser, server: str) -> None:
+def test_a_table_that_scrolls_shows_it_until_its_end_is_visible(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 600) as watched:
         page = watched.open("/runs")
         box = page.locator(".scroll").first
@@ -112,7 +112,7 @@ def test_a_label_of_two_lines_covers_no_other_on_a_phone(browser: Browser, serve
         assert [(label, cell) for label, cell in heights if label > cell] == []
 
 
-def test_where_a_metric_comes_from_has_room_on_a_phone(browser: Browser, server: str) -> None:
+def test_the_source_of_a_metric_fits_on_a_phone(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 390) as watched:
         page = watched.open(f"/runs/{TRACED.run_id}")
         widths = page.evaluate(

@@ -68,7 +68,7 @@ def answers(runs: list[Run], root: Path, **request: object) -> dict[str, Questio
     }
 
 
-def test_every_question_stays_in_the_list_and_says_what_is_missing(tmp_path: Path) -> None:
+def test_every_question_stays_in_the_list_with_what_is_missing(tmp_path: Path) -> None:
     by_name = answers(runs_at("network", ("ETH", "IB")), tmp_path / "r")
     assert list(by_name) == ["storage", "network", "disks", "nodes", "containers", "cheapest"]
     assert [name for name, answer in by_name.items() if answer.decisions] == ["network"]

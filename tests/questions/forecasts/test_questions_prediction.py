@@ -57,7 +57,7 @@ def test_conditions_that_mean_nothing_are_refused_with_a_message(repository: Rep
         predict_configuration(repository, [where])
 
 
-def test_a_model_is_kept_used_again_and_learned_anew_when_it_was_changed(repository: Repository) -> None:
+def test_a_model_is_cached_and_learned_again_after_a_change(repository: Repository) -> None:
     learned(repository)
     (kept,) = repository.folders.models.iterdir()
     before = kept.read_bytes()

@@ -146,7 +146,7 @@ def test_conditions_select_answers_and_do_not_change_them(measured: Path) -> Non
 
 
 @needs_simulator
-def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) -> None:
+def test_a_change_without_effect_states_the_measured_value(measured: Path) -> None:
     for answer in whatif_answers(measured, "--where", "layout=HD2", "--set", "layout=HD2", "--set", "workers.count=3"):
         assert answer["simulated_s"] == pytest.approx(answer["measured_s"], rel=1e-9)
         assert answer["ratio"] == pytest.approx(1.0, rel=1e-9)
@@ -187,7 +187,7 @@ def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
 
 
 @needs_simulator
-def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tmp_path: Path) -> None:
+def test_an_older_bundle_is_simulated_with_a_given_cluster_file(measured: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     command_result("pull", str(measured), "--repository", str(old))
     asked = ("--where", "layout=HD2", "--set", "layout=SS2")
@@ -295,7 +295,7 @@ def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> 
 
 
 @needs_simulator
-def test_a_prediction_far_outside_the_training_data_says_so_and_widens_the_interval(measured: Path) -> None:
+def test_a_prediction_far_outside_the_training_data_has_a_note_and_widens_the_interval(measured: Path) -> None:
     def width(*more: str) -> tuple[float, list[str]]:
         [answer] = whatif_answers(measured, "--where", "layout=SS2", "--where", "workload=terasort", "--set", *more)
         return answer["high_s"] / answer["low_s"], answer["assumptions"]

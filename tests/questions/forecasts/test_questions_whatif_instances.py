@@ -150,7 +150,7 @@ def test_an_arm_type_is_refused_by_the_command_until_the_ratio_is_stated(measure
 
 
 @needs_simulator
-def test_workers_that_run_out_of_cpu_credits_are_slower_and_the_answer_says_so(measured: Path) -> None:
+def test_workers_without_cpu_credits_are_slower_and_the_answer_states_when(measured: Path) -> None:
     changes = (("worker.type", "t3.medium"), ("worker.volumes", "gp3:200GB:1"), ("worker.cpu.speed", "0.3"))
 
     def row(credits_: str) -> dict[str, Any]:

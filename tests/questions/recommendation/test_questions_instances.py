@@ -106,7 +106,7 @@ def test_a_catalogue_has_the_credits_of_burstable_machines() -> None:
         (CatalogueRequest(("i4i.large",), cpu_speeds=SPEED, disk_rates=("tape=1GB/s:1GB/s",)), "unknown disk kind"),
     ],
 )
-def test_what_no_source_states_is_asked_for(request_: CatalogueRequest, words: str) -> None:
+def test_facts_without_a_source_are_requested_from_the_user(request_: CatalogueRequest, words: str) -> None:
     with pytest.raises(SpecificationError, match=words):
         catalogue_text(request_)
 

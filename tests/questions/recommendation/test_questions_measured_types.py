@@ -81,7 +81,7 @@ def test_measured_instance_types_predict_the_times_and_the_answer_names_the_mode
 
 
 @needs_simulator
-def test_data_outside_the_measured_range_is_simulated_and_the_answer_says_why(files: dict[str, Path]) -> None:
+def test_data_outside_the_measured_range_is_simulated_and_the_answer_has_the_reason(files: dict[str, Path]) -> None:
     answer = _recommended(files, "200GB")
     assert answer["origin"] == "simulated"
     why = answer["time_model"]

@@ -151,7 +151,7 @@ def test_a_cheaper_identical_option_never_raises_the_cost(pool: SimulatorPool, t
 
 
 @needs_simulator
-def test_limits_are_enforced_and_an_unenforceable_one_says_why(pool: SimulatorPool, tmp_path: Path) -> None:
+def test_limits_are_enforced_and_an_unenforceable_limit_has_the_reason(pool: SimulatorPool, tmp_path: Path) -> None:
     prices = book(tmp_path)
     budget = answer(pool, prices, budget="24000USD", minimize=Objective.TIME)
     assert budget.chosen is not None
@@ -249,7 +249,7 @@ def test_an_invalid_catalogue_is_an_error_with_its_line(old: str, new: str, word
 
 @settings(max_examples=examples(40), deadline=None)
 @given(workers=st.integers(1, 50), masters=st.integers(0, 3), disks=st.integers(1, 12))
-def test_a_bill_in_any_number_of_workers_is_what_the_price_book_says(workers: int, masters: int, disks: int) -> None:
+def test_the_price_of_any_number_of_workers_follows_from_the_price_book(workers: int, masters: int, disks: int) -> None:
     prices = PriceBook(
         "b",
         "USD",
@@ -373,7 +373,7 @@ def test_a_search_without_a_budget_is_no_worse_than_with_one(pool: SimulatorPool
     assert lowest[""] < 1.15 * lowest["100k"]
 
 
-def test_extrapolation_comes_first_and_withholds_shares(pool: SimulatorPool, tmp_path: Path) -> None:
+def test_extrapolation_is_stated_first_and_withholds_shares(pool: SimulatorPool, tmp_path: Path) -> None:
     result = answer(pool, book(tmp_path))
     assert result.chosen is not None
     assert result.runner_up is not None

@@ -200,7 +200,7 @@ def test_interruptions_of_spot_instances_lengthen_the_job(tmp_path: Path) -> Non
 
 
 @needs_simulator
-def test_a_budget_that_no_shape_keeps_says_so(tmp_path: Path) -> None:
+def test_a_budget_that_no_shape_keeps_is_reported(tmp_path: Path) -> None:
     catalogue, prices = _hardware(tmp_path)
     files = ("--catalogue", catalogue, "--prices", prices, "--simulations", "2")
     text = invoke("size", LOGS, *files, "--budget", "$0.10/h").stdout

@@ -32,7 +32,7 @@ def test_parts_have_whole_lines_with_their_numbers_and_together_are_the_log(tmp_
     assert lines == wanted
 
 
-def test_a_part_that_is_asked_for_from_within_a_line_begins_with_the_next(tmp_path: Path) -> None:
+def test_a_part_of_a_log_that_starts_within_a_line_begins_with_the_next_line(tmp_path: Path) -> None:
     repository, run_id = filled(tmp_path, b"one\ntwo\nthree\n")
     part = log_lines(repository, run_id, "a.log", 5)
     assert (part.first, part.lines, part.offset_bytes) == (3, ("three",), 8)

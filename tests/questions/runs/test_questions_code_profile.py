@@ -104,7 +104,7 @@ def test_a_stage_has_the_samples_of_all_parts_in_which_it_ran(repository: Reposi
     assert "stage-1 4, stage-0+1 2" in done.output
 
 
-def test_a_run_without_a_profile_says_how_to_record_one(repository: Repository) -> None:
+def test_a_run_without_a_profile_explains_how_to_record_it(repository: Repository) -> None:
     done = CliRunner().invoke(assay, ["profile", make_run(2).run_id, "--repository", str(repository.root)])
     assert done.exit_code != 0
     assert "--profile cpu" in done.output + str(getattr(done.exception, "hint", ""))

@@ -128,7 +128,7 @@ def test_exports_of_assay_are_imported_with_the_parts_of_the_run(store: Reposito
         assert code_profile(store, imported_id(store)).phases == (("map", 402),), number
 
 
-def test_a_profile_goes_with_its_run_to_other_repositories(store: Repository, tmp_path: Path) -> None:
+def test_a_profile_is_copied_with_its_run_to_other_repositories(store: Repository, tmp_path: Path) -> None:
     run_id = imported_id(store)
     bundle = import_profile(store, [written(tmp_path, "a.txt", COLLAPSED)], ProfileImportRequest(run_id)).bundle
     assert bundle in bundles_with(store, [run_id])

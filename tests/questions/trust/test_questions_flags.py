@@ -194,7 +194,9 @@ def test_cost_and_decide_exclude_the_same_implausible_runs_and_print_the_same_se
     assert excluded[0].startswith("6 runs on al-4 do not count: 23 times as fast per worker as the same work on other")
 
 
-def test_another_clusters_runs_are_left_out_with_the_reason_and_do_not_refuse_the_rest(repository: Repository) -> None:
+def test_runs_of_another_cluster_are_omitted_with_the_reason_and_the_others_are_answered(
+    repository: Repository,
+) -> None:
     (view,) = planes(repository)
     assert [row.levels["layout"] for row in view.rows] == ["HDD", "SSD"]
     assert view.unpriced == {"NVE elsewhere": "price book 'made-up' does not price layout NVE"}
@@ -203,7 +205,7 @@ def test_another_clusters_runs_are_left_out_with_the_reason_and_do_not_refuse_th
     assert "NVE" in tco.unpriced
 
 
-def test_where_chooses_the_runs_that_are_priced(repository: Repository) -> None:
+def test_the_option_where_selects_the_runs_that_are_priced(repository: Repository) -> None:
     (view,) = planes(repository, "layout=SSD")
     assert (view.decision, [row.levels["layout"] for row in view.rows]) == (None, ["SSD"])
     assert "is the only row with a price" in view.headline

@@ -142,7 +142,7 @@ def test_half_written_and_damaged_lines_are_left_out(
     assert attempts_of(read_events(folder))[-1].run == 2
 
 
-def test_without_campaigns_or_repository_the_answer_says_what_to_do(tmp_path: Path) -> None:
+def test_without_campaigns_or_a_repository_the_answer_has_a_hint(tmp_path: Path) -> None:
     Repository.create(tmp_path / "repository")
     assert "assay run PLAN" in invoke("campaign", "list", "--repository", tmp_path / "repository").output
     assert "No campaign" in invoke("campaign", "status", "--repository", tmp_path / "repository").output

@@ -62,7 +62,7 @@ def test_pull_and_push_say_what_they_did(tmp_path: Path) -> None:
     assert isinstance(nothing.exception, RepositoryError)
 
 
-def test_a_csv_comes_back_through_a_table_import(tmp_path: Path) -> None:
+def test_an_exported_csv_is_the_same_after_a_table_import(tmp_path: Path) -> None:
     runs = [make_run(number, duration_s=10.0 + number, metrics={"job_s": 9.0}) for number in range(3)]
     text = io.StringIO()
     write_csv(runs, text)

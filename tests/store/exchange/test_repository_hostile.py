@@ -192,7 +192,7 @@ def test_a_server_that_sends_byte_by_byte_holds_a_pull_no_longer_than_its_bound(
     assert (bundle_ids(target), list(target.folders.partial.iterdir())) == ([], [])
 
 
-def test_a_list_of_bundles_that_goes_round_is_refused(tmp_path: Path) -> None:
+def test_a_cyclic_list_of_bundles_is_refused(tmp_path: Path) -> None:
     class Round(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)

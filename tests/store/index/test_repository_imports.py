@@ -249,7 +249,9 @@ def test_names_of_levels_and_metrics_do_not_hide_fields_of_a_run(repository: Rep
     assert (texts["level:workload"], texts["level:status"]) == ("ZZZ", "fast")
 
 
-def test_a_number_that_is_not_finite_is_left_and_hides_nothing(repository: Repository, tmp_path: Path) -> None:
+def test_a_number_that_is_not_finite_is_rejected_and_other_values_are_imported(
+    repository: Repository, tmp_path: Path
+) -> None:
     runs = [
         foreign_run(workload="sort", duration_s=value, metrics={"m": m})
         for value, m in ((1.0, 1.0), (2.0, float("nan")), (float("inf"), 1.0))
@@ -261,7 +263,7 @@ def test_a_number_that_is_not_finite_is_left_and_hides_nothing(repository: Repos
     assert [run.duration_s for run in repository.runs()] == [1.0]
 
 
-def test_a_changed_number_in_a_single_run_is_left_out_until_it_is_restored(repository: Repository) -> None:
+def test_a_run_with_a_changed_number_is_omitted_until_it_is_restored(repository: Repository) -> None:
     file = repository.publish(make_run(1)) / "run.json"
     whole = file.read_bytes()
     file.write_bytes(whole.replace(b'"duration_s": 60.0', b'"duration_s": 90.0'))
@@ -270,7 +272,7 @@ def test_a_changed_number_in_a_single_run_is_left_out_until_it_is_restored(repos
     assert repository.runs() == [make_run(1)]
 
 
-def test_an_import_whose_facts_are_damaged_says_so(repository: Repository, tmp_path: Path) -> None:
+def test_an_import_with_damaged_facts_is_reported(repository: Repository, tmp_path: Path) -> None:
     path = written(tmp_path, "results.txt", "10\n")
     summary = import_lines(repository, path)
     assert summary.import_id

@@ -181,9 +181,9 @@ def _outcomes(
 ) -> Iterator[tuple[InferenceScope, Outcome]]:
     """Yield the outcome of all pairs for similar settings, and for the tested settings if groups are few."""
     several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
-    here = _everywhere(matched, strata, stratum, fit)
+    similar = _everywhere(matched, strata, stratum, fit)
     if several != 1:
-        yield InferenceScope.SIMILAR, here
+        yield InferenceScope.SIMILAR, similar
     if 0 < several < GROUPS_MIN:
         these = _of_these(matched, strata, stratum, fit)
         known = any(math.isfinite(p) for row in these for _, p in row)
@@ -212,8 +212,8 @@ def _of_these(matched: MatchedGroups, strata: Strata, stratum: int, fit: Fit) ->
     known, of_row = np.unique(matched.groups.of_row[rows], return_inverse=True)
     codes = matched.table.columns[matched.factor].codes[matched.positions[rows]]
     sides = [
-        means_by(matched.logs[rows[mine]], of_row[mine], len(known), matched.rounding[rows[mine]])
-        for mine in (np.flatnonzero(codes == code) for code in fit.codes)
+        means_by(matched.logs[rows[of_level]], of_row[of_level], len(known), matched.rounding[rows[of_level]])
+        for of_level in (np.flatnonzero(codes == code) for code in fit.codes)
     ]
 
     def apart(a: Means, b: Means) -> tuple[float, float]:

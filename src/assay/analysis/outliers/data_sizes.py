@@ -69,10 +69,10 @@ def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> Implau
 
     ``workers``: of each row's cluster; NaN if unknown.
     """
-    nothing = ImplausibleSizes(np.zeros(len(table), dtype=np.bool_), np.full(len(table), np.nan))
+    none_implausible = ImplausibleSizes(np.zeros(len(table), dtype=np.bool_), np.full(len(table), np.nan))
     rows = np.flatnonzero(counted)
     if "cluster" not in table.columns or len(table.columns["cluster"].levels) <= CLUSTERS_MIN or not len(rows):
-        return nothing
+        return none_implausible
     works, cluster = groups_by(table, same_work(table)), table.columns["cluster"].codes.astype(np.int64)
     configurations = groups_by(table, table.factors)
     logs = np.log(table.values["duration_s"])
@@ -96,17 +96,17 @@ def _below_others(values: Floats, work: Ints, cluster_of: Ints) -> Floats:
     """Return the log ratio of the other clusters' median to each implausibly low value; NaN for other values."""
     short = np.full(len(values), np.nan)
     for number in np.unique(work):
-        mine = np.flatnonzero((work == number) & np.isfinite(values))
-        clusters = np.unique(cluster_of[mine])
+        of_work = np.flatnonzero((work == number) & np.isfinite(values))
+        clusters = np.unique(cluster_of[of_work])
         if len(clusters) <= CLUSTERS_MIN:
             continue
-        medians = np.array([np.median(values[mine[cluster_of[mine] == cluster]]) for cluster in clusters])
+        medians = np.array([np.median(values[of_work[cluster_of[of_work] == cluster]]) for cluster in clusters])
         for at, cluster in enumerate(clusters):
             others = np.delete(medians, at)
             centre = float(np.median(others))
             spread = NORMAL * float(np.median(np.abs(others - centre)))
             least = max(np.log(FACTOR_MIN), Z_MIN * spread)
-            in_cluster = mine[cluster_of[mine] == cluster]
+            in_cluster = of_work[cluster_of[of_work] == cluster]
             below = centre - values[in_cluster]
             short[in_cluster[below >= least]] = below[below >= least]
     return short
@@ -129,10 +129,10 @@ def _growth(table: RunTable, works: Groups, work: Ints, cluster_of: Ints, values
         if not len(smaller):
             continue
         below = smaller[np.argmax(sizes[smaller])]
-        mine = np.flatnonzero(work == number)
-        for cluster in np.unique(cluster_of[mine]):
+        of_work = np.flatnonzero(work == number)
+        for cluster in np.unique(cluster_of[of_work]):
             before = values[(work == below) & (cluster_of == cluster)]
             if len(before):
-                in_cluster = mine[cluster_of[mine] == cluster]
+                in_cluster = of_work[cluster_of[of_work] == cluster]
                 growth[in_cluster] = values[in_cluster] - np.median(before)
     return growth

@@ -216,8 +216,8 @@ def _differences_within(logs: Floats, configuration: Ints, work: Ints) -> tuple[
 def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
     """Return the expectation of each row of ``learn`` from these rows; NaN for the other rows."""
     rows = np.flatnonzero(learn)
-    nothing = np.full(len(table), np.nan)
-    result = Expectation(nothing, nothing.copy(), nothing.copy(), np.zeros(len(table), np.int64), learn & False)
+    unknown = np.full(len(table), np.nan)
+    result = Expectation(unknown, unknown.copy(), unknown.copy(), np.zeros(len(table), np.int64), learn & False)
     if len(rows) == 0:
         return result
     logs = np.log(table.values["duration_s"][rows])
@@ -229,9 +229,9 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     expected = medians[same.of_row]
     apart = logs - expected
     repeated = n >= REPETITIONS_MIN
-    some = np.flatnonzero(repeated)
+    repeated_rows = np.flatnonzero(repeated)
     # The median of three runs is one of them, so deviations from it are too small. Differences between runs are not.
-    steps, of_step = _differences_within(logs[some], same.of_row[some], work[some])
+    steps, of_step = _differences_within(logs[repeated_rows], same.of_row[repeated_rows], work[repeated_rows])
     scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
     often = np.flatnonzero(n >= SPREAD_RUNS_MIN)
     if len(often):

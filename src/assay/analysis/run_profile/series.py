@@ -77,8 +77,8 @@ def rates(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
     t_s, values = t_s[order], values[order]
     step, grown = np.diff(t_s), np.diff(values)
     grown = np.where(grown < 0, values[1:], grown)
-    some = step > 0
-    return t_s[1:][some], grown[some] / step[some]
+    advances = step > 0
+    return t_s[1:][advances], grown[advances] / step[advances]
 
 
 def unit_of(subject: str, metric: str, *, counter: bool) -> tuple[str, float]:

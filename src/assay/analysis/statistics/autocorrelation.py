@@ -31,8 +31,8 @@ def error_factor(logs: Floats, candidate: Mask, block: Ints) -> float:
     squares = float(residuals @ residuals)
     if len(logs) < 4 or squares == 0:
         return 1.0
-    shown = float(residuals[1:] @ residuals[:-1]) / squares
-    correlation = min(shown + (1 + 3 * max(shown, 0.0)) / len(logs), _CORRELATION_MAX)
+    sample_correlation = float(residuals[1:] @ residuals[:-1]) / squares
+    correlation = min(sample_correlation + (1 + 3 * max(sample_correlation, 0.0)) / len(logs), _CORRELATION_MAX)
     if correlation <= 0:
         return 1.0
     sides = np.where(candidate, -1.0, 1.0)

@@ -275,12 +275,12 @@ def cells(model: TimeModel, table: RunTable, names: Sequence[str], most: int = 4
     cells_of_grid = []
     logs = background.means([dict(zip(names, codes, strict=True)) for codes in grid])[:, 0]
     for codes, log_s in zip(grid, logs.tolist(), strict=True):
-        here = np.ones(len(configurations), dtype=np.bool_)
+        in_cell = np.ones(len(configurations), dtype=np.bool_)
         for name, code in zip(names, codes, strict=True):
-            here &= configurations.columns[name].codes == code
+            in_cell &= configurations.columns[name].codes == code
         texts = tuple(
             "none" if code == ABSENT else configurations.columns[name].levels[code]
             for name, code in zip(names, codes, strict=True)
         )
-        cells_of_grid.append(Cell(texts, float(np.exp(log_s)), int(here.sum())))
+        cells_of_grid.append(Cell(texts, float(np.exp(log_s)), int(in_cell.sum())))
     return cells_of_grid

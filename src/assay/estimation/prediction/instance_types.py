@@ -112,8 +112,8 @@ class Shapes:
         """Return the shapes of a table's rows."""
         features = encoding.of(table).astype(np.float64)
         facts = {name: features[:, [at]] for at, name in enumerate(encoding.names) if name in encoding.hardware}
-        nothing = np.zeros((len(table), 1))
-        workers, cores, memory = (facts.get(name, nothing) for name in (WORKERS, CORES, MEMORY))
+        zeros = np.zeros((len(table), 1))
+        workers, cores, memory = (facts.get(name, zeros) for name in (WORKERS, CORES, MEMORY))
         rates = [
             values if name == f"{HARDWARE}clock_hz" else values - cores
             for name, values in facts.items()
@@ -129,11 +129,11 @@ class Shapes:
             workers + cores,
             workers,
             workers + memory,
-            np.concatenate([nothing[:, :0], *rates], axis=1),
+            np.concatenate([zeros[:, :0], *rates], axis=1),
         )
 
     def subset(self, rows: Ints) -> "Shapes":
-        """Return some rows."""
+        """Return the rows at these positions."""
         return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def centred(self, middles: Mapping[str, Floats], spreads: Mapping[str, Floats]) -> "Shapes":
@@ -225,9 +225,9 @@ class InstanceTypeModel:
         logs, half = np.empty((2, len(centred.jobs)))
         for start in range(0, len(logs), ASKED_ROWS_MAX):
             rows = np.arange(start, min(start + ASKED_ROWS_MAX, len(logs)))
-            some = centred.subset(rows)
-            covariance = _sum(_parts(some, self.shapes), self.deviations)
-            variance = _variance(some, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
+            part = centred.subset(rows)
+            covariance = _sum(_parts(part, self.shapes), self.deviations)
+            variance = _variance(part, self.deviations) - ((covariance @ self.precision) * covariance).sum(axis=1)
             logs[rows] = self.middle + covariance @ self.weights
             half[rows] = self.width * np.sqrt(np.maximum(variance, self.deviations["scatter"] ** 2))
         return logs, half

@@ -66,13 +66,13 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
     reasons: dict[int, list[str]] = {}
     codes = {kind: _codes(model, table, kind) for kind in TRANSFER_FACTORS if model.encoding.factor(kind)}
     new = {kind: _new(model, table, kind) for kind in codes}
-    nothing = np.zeros(size, dtype=np.bool_)
-    unknown = _outside(model, table, new.get("cluster", nothing), reasons)
-    unknown |= new.get("workload", nothing)
+    no_rows = np.zeros(size, dtype=np.bool_)
+    unknown = _outside(model, table, new.get("cluster", no_rows), reasons)
+    unknown |= new.get("workload", no_rows)
     basis = np.zeros(size, dtype=np.int64)
     half, logs = _interpolated(model, table, codes)
-    rented = new["cluster"] & _new_instance_type(model, table) if model.instance_types else nothing
-    rows_by_kind = {"layout": new.get("layout", nothing), "cluster": new.get("cluster", nothing) & ~rented}
+    rented = new["cluster"] & _new_instance_type(model, table) if model.instance_types else no_rows
+    rows_by_kind = {"layout": new.get("layout", no_rows), "cluster": new.get("cluster", no_rows) & ~rented}
     for kind, rows_of_kind in rows_by_kind.items():
         rows = np.flatnonzero(rows_of_kind)
         if not len(rows):
@@ -85,7 +85,7 @@ def predict(model: TimeModel, table: RunTable) -> Predictions:
         basis[rows] = BASES.index(Basis.NEW_CLUSTER)
         logs[rows], half[rows] = model.instance_types.estimates(Shapes.of(model.encoding, table.subset(rows)))
         _add_new_level_reasons(reasons, rows, table, RENTED, model.instance_types.types)
-    nameless = new.get("cluster", nothing) & new.get("layout", nothing) & _unknown_devices(model, table)
+    nameless = new.get("cluster", no_rows) & new.get("layout", no_rows) & _unknown_devices(model, table)
     for row in np.flatnonzero(nameless):
         reasons.setdefault(int(row), []).append("cluster and layout are new, and its kind of disks was never measured")
     unknown |= nameless

@@ -57,8 +57,8 @@ def second_opinion(table: RunTable, unsound: Mask | None = None, seed: int = SEE
     first = _judged(taken, sound_at_first, seed)
     sound = sound_at_first & ~first.outliers(taken)
     judged = _judged(taken, sound, seed) if _REST_MIN <= sound.sum() / sound_at_first.sum() < 1.0 else first
-    nothing = np.full(len(table), np.nan)
-    result = ExpectedTimes(nothing, nothing.copy())
+    unknown = np.full(len(table), np.nan)
+    result = ExpectedTimes(unknown, unknown.copy())
     result.expected_s[rows] = judged.expected_s
     result.errors_off[rows] = judged.errors_off
     return result

@@ -1,7 +1,7 @@
 """Learn profiles from measured runs: data flow and CPU per byte of each workload, fixed costs of the engine.
 
 In: measured runs with their attempts and traces, if available. Out: a
-:class:`~assay.model.plans.workload_profile.CostProfile` whose values have intervals. It depends on these runs alone.
+:class:`~assay.model.plans.cost_profile.CostProfile` whose values have intervals. It depends on these runs alone.
 
 *Fixed costs* come from the jobs' times. *CPU* has two parts. The first is the CPU time that tasks counted (Hadoop's
 CPU_MILLISECONDS, which starts when the task's JVM has started). The second is the other CPU time of the nodes while

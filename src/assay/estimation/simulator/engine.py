@@ -61,7 +61,7 @@ class InMemoryStorage(SingleCopyStorage):
     async def lengths(self, path: str) -> Mapping[str, int]:
         """Return the files at and below ``path``."""
         below = f"{path.rstrip('/')}/"
-        return {name: len(held) for name, held in self._files.items() if name == path or name.startswith(below)}
+        return {name: len(content) for name, content in self._files.items() if name == path or name.startswith(below)}
 
     async def read(self, path: str) -> bytes:
         """Return a file's content."""

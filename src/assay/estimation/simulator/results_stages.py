@@ -121,14 +121,14 @@ def _executors(tasks: Sequence[TaskAttempt], cluster: ScenarioCluster) -> tuple[
     for task in tasks:
         by_node.setdefault(task.node, []).append(task)
     executors = []
-    for number, (node, here) in enumerate(sorted(by_node.items()), start=1):
-        busy_s = sum(task.end_s - task.start_s for task in here)
+    for number, (node, node_tasks) in enumerate(sorted(by_node.items()), start=1):
+        busy_s = sum(task.end_s - task.start_s for task in node_tasks)
         executors.append(
             Executor(
                 executor_id=str(number),
                 node=node,
                 cores=int(cores[node]),
-                attempts=len(here),
+                attempts=len(node_tasks),
                 busy_s=busy_s,
                 gc_s=0.0,
                 spilled_bytes=0,

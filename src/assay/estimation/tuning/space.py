@@ -102,15 +102,15 @@ class Space:
         """
         columns: list[list[float]] = []
         for at, dimension in enumerate(self.dimensions):
-            here = [point[at] for point in self.points]
+            levels = [point[at] for point in self.points]
             if (numbers := dimension.numbers) is not None:
                 of_level = dict(zip((*dimension.levels, dimension.default), numbers, strict=False))
-                columns.append([of_level[level] if level is not None else 0.5 for level in here])
+                columns.append([of_level[level] if level is not None else 0.5 for level in levels])
             else:
-                words = dict.fromkeys(level for level in here if level is not None)
-                columns += [[float(level == word) / math.sqrt(2) for level in here] for word in words]
-            if None in here:
-                columns.append([float(level is None) for level in here])
+                words = dict.fromkeys(level for level in levels if level is not None)
+                columns += [[float(level == word) / math.sqrt(2) for level in levels] for word in words]
+            if None in levels:
+                columns.append([float(level is None) for level in levels])
         return np.array(columns, dtype=np.float64).T
 
     def _configured(self, candidate: int) -> tuple[Configuration, WorkloadSpec] | str:

@@ -136,11 +136,12 @@ def cluster_view(repository: Repository, known: Flagged, name: str, book: PriceB
     factors = [factor for factor in (LAYOUT_FACTOR, "network") if factor in table.columns]
     groups = groups_by(table, factors)
     first, counts = first_rows(groups), np.bincount(groups.of_row, minlength=groups.count)
-    odd = np.bincount(groups.of_row[time_outliers(table)], minlength=groups.count)
+    outlier_counts = np.bincount(groups.of_row[time_outliers(table)], minlength=groups.count)
     ids = repository.ids_at(table, first.tolist())
     pricing = _Pricing(table, factors, facts_by_hardware(repository, table), book)
     priced = [
-        pricing.setup(int(row), runs=int(counts[n]), flagged=int(odd[n]), example=ids[n]) for n, row in enumerate(first)
+        pricing.setup(int(row), runs=int(counts[n]), flagged=int(outlier_counts[n]), example=ids[n])
+        for n, row in enumerate(first)
     ]
     newest = np.argsort(-np.nan_to_num(table.values["started_unix_s"]), kind="stable")[:EXAMPLES_MAX]
     return ClusterView(
@@ -161,11 +162,11 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
     rows = same_configuration(known.table, run)
     table = known.table.subset(rows)
     names = [factor for factor in ("cluster", LAYOUT_FACTOR, "network") if factor in table.columns]
-    flags, odd = flag_count(table), time_outliers(table)
-    counts = usable(table) & ~odd
+    flags, outliers = flag_count(table), time_outliers(table)
+    counts = usable(table) & ~outliers
     times = table.values["duration_s"]
     pricing = _Pricing(table, names, facts_by_hardware(repository, table), book)
-    price = pricing.setup(0, runs=len(table), flagged=int(odd.sum()), example=run.run_id)
+    price = pricing.setup(0, runs=len(table), flagged=int(outliers.sum()), example=run.run_id)
     off = offsets_in(table, np.flatnonzero(counts), sides=1)
     mean = geometric_mean(times[counts].tolist(), off) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
@@ -234,12 +235,12 @@ def _times_over_median(table: RunTable) -> np.ndarray:
 def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tuple[HistoryPoint, ...]:
     started = table.values["started_unix_s"]
     column = table.columns[ANOMALY]
-    odd = column.codes > column.code(NO_ANOMALY)
+    flagged = column.codes > column.code(NO_ANOMALY)
     shown = np.flatnonzero(np.isfinite(started) & np.isfinite(values) & usable(table))
     if len(shown) > HISTORY_MAX:
-        plain = shown[~odd[shown]]
+        plain = shown[~flagged[shown]]
         newest = plain[np.argsort(started[plain], kind="stable")][-HISTORY_MAX:]
-        shown = np.concatenate([newest, shown[odd[shown]][-HISTORY_MAX:]])
+        shown = np.concatenate([newest, shown[flagged[shown]][-HISTORY_MAX:]])
     shown = shown[np.argsort(started[shown], kind="stable")]
     ids = repository.ids_at(table, shown.tolist()) if len(shown) else []
     return tuple(
@@ -247,7 +248,7 @@ def _history(repository: Repository, table: RunTable, values: np.ndarray) -> tup
             run_id,
             datetime.fromtimestamp(float(started[row]), UTC).isoformat(),
             float(values[row]),
-            column.text(int(row)) if odd[row] else None,
+            column.text(int(row)) if flagged[row] else None,
         )
         for run_id, row in zip(ids, shown, strict=True)
     )

@@ -69,16 +69,16 @@ def _work(text: str) -> Work:
         raise SpecificationError(f"{text[:80]!r} is not a workload with its size", where="--workload", hint=_MIX_SYNTAX)
     if name not in workloads():
         raise SpecificationError(unknown("workload", name, workloads()), where=f"--workload {text[:80]}")
-    often = rest[1] if len(rest) > 1 and rest[1] else "daily"
+    frequency = rest[1] if len(rest) > 1 and rest[1] else "daily"
     try:
         data_bytes = parse_bytes(rest[0])
         options = _options(name, rest[2]) if len(rest) > 2 and rest[2] else {}
-        per_day = _per_day(often)
+        per_day = _per_day(frequency)
     except ValueError as error:
         raise SpecificationError(str(error), where=f"--workload {text[:80]}", hint=_MIX_SYNTAX) from error
     if not 0 < data_bytes < 2**60:
         raise SpecificationError(f"{rest[0][:20]!r} must be more than 0, and less than 1 EiB", where="--workload")
-    return Work(name, data_bytes, per_day, often, _completed(name, options, data_bytes))
+    return Work(name, data_bytes, per_day, frequency, _completed(name, options, data_bytes))
 
 
 def _per_day(text: str) -> float:

@@ -93,16 +93,16 @@ def factors_to_decide(question: BuyerQuestion, table: RunTable) -> tuple[str, ..
     return tuple(names)
 
 
-def factor_of_details(table: RunTable, asked: str) -> str:
+def factor_of_details(table: RunTable, name: str) -> str:
     """Return the factor whose options a decision details, by the name of a question or factor.
 
     For a buyer's question, it is the first of its factors that valid runs vary.
     """
-    question = question_named(asked)
+    question = question_named(name)
     if question is None:
-        return asked
+        return name
     varied_factors = factors_to_decide(question, table.subset(usable(table)))
-    return (*varied_factors, *question.factors, asked)[0]
+    return (*varied_factors, *question.factors, name)[0]
 
 
 def _recorded_together(table: RunTable, names: Sequence[str]) -> list[str]:

@@ -59,8 +59,8 @@ def coverage_map(table: RunTable) -> CoverageMap:
     first = first_rows(groups)
     setups = []
     for group in order[:SETUPS_MAX].tolist():
-        here = groups.of_row == group
-        cells = (here & (workload.codes == code) for code in present)
+        of_group = groups.of_row == group
+        cells = (of_group & (workload.codes == code) for code in present)
         levels = {name: text for name in names if (text := taken.columns[name].text(int(first[group]))) is not None}
         setups.append(MapSetup(levels, tuple(MapCell(int(cell.sum()), int((cell & odd).sum())) for cell in cells)))
     never = sum(cell.runs == 0 for setup in setups for cell in setup.cells)

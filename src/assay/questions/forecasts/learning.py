@@ -1,6 +1,6 @@
 """Learn a cost profile, which a simulation needs for each workload, from measured runs.
 
-In: a repository and conditions on its runs. Out: a :class:`~assay.model.plans.workload_profile.CostProfile`.
+In: a repository and conditions on its runs. Out: a :class:`~assay.model.plans.cost_profile.CostProfile`.
 """
 
 from collections.abc import Sequence

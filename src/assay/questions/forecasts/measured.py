@@ -153,5 +153,5 @@ def fitting_examples(repository: Repository, runs: Sequence[Run]) -> tuple[str, 
 
 def from_here(path: Path) -> str:
     """Return a path relative to the current folder if it is below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    folder = Path.cwd()
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)

@@ -329,7 +329,7 @@ def _replayed(
 ) -> Characterisation:
     encoding, seed = known.model.encoding, known.model.seed
     plan = of_cluster.configurations()
-    theirs, mine = encoding.of(others.configurations()), encoding.of(plan)
+    other_features, plan_features = encoding.of(others.configurations()), encoding.of(plan)
     chosen: list[int] = []
     steps: list[Step] = []
     enough: int | None = None
@@ -342,13 +342,19 @@ def _replayed(
         )
     for size in sizes:
         estimates = estimates_by_tree(
-            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, of_cluster.logs[chosen]]), mine, seed
+            np.concatenate([other_features, plan_features[chosen]]),
+            np.concatenate([others.logs, of_cluster.logs[chosen]]),
+            plan_features,
+            seed,
         )
         free = np.setdiff1d(np.arange(len(plan)), chosen)
         picked = most_informative(estimates[free], None, runs=size - len(chosen))
         chosen += [int(free[at]) for at in picked.order]
         again = estimates_by_tree(
-            np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, of_cluster.logs[chosen]]), mine, seed
+            np.concatenate([other_features, plan_features[chosen]]),
+            np.concatenate([others.logs, of_cluster.logs[chosen]]),
+            plan_features,
+            seed,
         )
         left = np.setdiff1d(np.arange(len(plan)), chosen)
         off = np.abs(np.expm1(again.mean(axis=1)[left] - of_cluster.logs[left]))

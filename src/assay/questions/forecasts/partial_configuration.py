@@ -117,8 +117,8 @@ def complete_configuration(
         column = table.columns[name]
         code = column.code(named[name])
         rows: Mask = column.codes == code if code >= 0 else np.zeros(len(table), dtype=np.bool_)
-        here = rows & keep
-        keep = here if here.any() else keep
+        matching_rows = rows & keep
+        keep = matching_rows if matching_rows.any() else keep
     matching = table.subset(keep)
     groups = groups_by(matching, [name for name in table.factors if name not in named])
     usual = matching.subset(first_rows(groups)[[int(np.argmax(np.bincount(groups.of_row)))]])

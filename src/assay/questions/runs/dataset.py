@@ -40,8 +40,8 @@ def dataset_table(address: str, on: str, where: Sequence[str], progress: Callabl
             "there is no dataset at this address", where=address, hint="`assay export --dataset` writes one"
         )
     levels = described(store.read(DESCRIPTION))
-    nothing = np.empty(0, dtype=np.int32)
-    columns = {name: Column(nothing, tuple(known)) for name, known in levels.items()}
+    no_codes = np.empty(0, dtype=np.int32)
+    columns = {name: Column(no_codes, tuple(known)) for name, known in levels.items()}
     empty = RunTable(np.empty(0, dtype=np.int64), columns, {})
     conditions = conditions_of(as_recorded(where, empty), "--where")
     matching(empty, conditions)

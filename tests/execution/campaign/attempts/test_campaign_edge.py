@@ -70,7 +70,7 @@ async def test_observed_settings_name_unobserved_nodes(cluster: Cluster) -> None
     assert unobserved_workers(replace(cluster, attached=None)) == ()
 
 
-def test_a_run_says_why_it_is_not_cold_and_whether_its_data_could_lie_in_memory(cluster: Cluster) -> None:
+def test_a_run_records_why_it_is_not_cold_and_whether_its_data_fit_into_memory(cluster: Cluster) -> None:
     real = replace(cluster, placement=Placement.SSH)
     small, large = cache_warnings((), real, 3 * 10**9), cache_warnings((), real, 2 * 10**10)
     assert small is not None

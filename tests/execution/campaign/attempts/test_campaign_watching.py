@@ -181,7 +181,7 @@ class Deaf(LocalTransport):
 
 
 @pytest.mark.slow
-async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_host_is_probed_and_then_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.execution.campaign.attempts.health_watch.SILENT_S", 0.6)
     host = Deaf("worker1")
     watch = await NodeWatch.start(host, WatchOptions())

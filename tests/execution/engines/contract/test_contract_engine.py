@@ -303,7 +303,7 @@ async def test_a_layout_without_a_wish_has_nothing_to_check_of_placement(running
     assert await running.engine.storage.placements(Layout("SSD", (), ()), ["/assay"]) == ()
 
 
-async def test_a_provider_that_is_open_tells_its_facts_and_keeps_a_second_assay_out(running: Running) -> None:
+async def test_an_open_provider_has_facts_and_locks_the_cluster(running: Running) -> None:
     subject = running.subject
     subject.requires("providing")
     facts = running.provider.facts

@@ -81,7 +81,7 @@ def cluster() -> Cluster:
     return load_cluster(EXAMPLES / "lab" / "cluster.yaml")
 
 
-def test_a_whole_log_tells_jobs_tasks_and_phases_from_the_drivers_start() -> None:
+def test_a_complete_log_has_jobs_tasks_and_phases_from_the_drivers_start() -> None:
     record = read_history(log(EVENTS), 1_700_000_000.0)
     assert [(job.job_id, job.name, job.status, job.submit_s, job.finish_s) for job in record.jobs] == [
         ("0", "save", "succeeded", 3.0, 4.0)

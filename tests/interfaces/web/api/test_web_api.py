@@ -102,7 +102,7 @@ def test_a_meaningless_request_is_refused_with_the_reason(client: TestClient, ad
     assert answer.json()["message"]
 
 
-def test_a_run_comes_with_its_tasks_trace_and_logs(client: TestClient) -> None:
+def test_a_run_is_pulled_with_its_tasks_trace_and_logs(client: TestClient) -> None:
     run_id = make_run(0).run_id
     detail = client.get(f"{API}/runs/{run_id}").json()
     assert detail["run"]["run_id"] == run_id
@@ -280,7 +280,7 @@ def receiver(tmp_path: Path) -> Iterator[tuple[TestClient, Repository]]:
     assert repository.verify() == []
 
 
-def test_a_bundle_goes_out_and_comes_in_whole(other: Repository, receiver: tuple[TestClient, Repository]) -> None:
+def test_a_bundle_is_sent_and_received_as_a_whole(other: Repository, receiver: tuple[TestClient, Repository]) -> None:
     client, repository = receiver
     run_id = make_run(7000).run_id
     answer = client_of(other.root).get(f"{API}/bundles/{run_id}")

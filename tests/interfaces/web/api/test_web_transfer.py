@@ -121,7 +121,7 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
         (("push",), READ, "this token lacks the role upload"),
     ],
 )
-def test_a_refused_client_is_asked_for_a_token(
+def test_a_refused_client_gets_a_request_for_a_token(
     server: tuple[str, Repository], tmp_path: Path, words: tuple[str], token: str | None, message: str
 ) -> None:
     repository = Repository.create(tmp_path / "r")

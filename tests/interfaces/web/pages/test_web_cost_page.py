@@ -251,7 +251,7 @@ def test_the_answer_follows_a_changed_price(watched: ObservedRun) -> None:
     watched.check()
 
 
-def test_columns_without_a_value_and_equal_ranks_are_left_out(tmp_path: Path) -> None:
+def test_columns_without_a_value_and_equal_ranks_are_omitted(tmp_path: Path) -> None:
     made = Repository.create(tmp_path / "r")
     for number, layout in enumerate(("HD2", "SS2")):
         made.publish(make_run(number, layout=layout, levels={"layout": layout}, duration_s=100.0 + number))

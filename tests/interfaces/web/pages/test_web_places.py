@@ -105,7 +105,7 @@ def test_names_lead_to_these_pages_and_a_ranking_row_to_its_runs(client: TestCli
     assert "<b>1</b> of 9 runs match" in odd.text
 
 
-def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: TestClient) -> None:
+def test_a_comparison_names_flagged_runs_and_the_observed_side(client: TestClient) -> None:
     runs = [("run", make_run(6).run_id), ("run", make_run(OTHER).run_id)]
     page = client.get("/compare", params=[*runs, ("of", "configurations")])
     assert "1 of 7 runs is an outlier (1 too slow)" in page.text

@@ -190,7 +190,7 @@ def test_the_page_counts_while_parts_change_and_gives_the_files(watched: Observe
     watched.check()
 
 
-def test_a_pasted_cluster_goes_into_the_link(watched: ObservedRun) -> None:
+def test_a_pasted_cluster_is_in_the_link(watched: ObservedRun) -> None:
     page = watched.open("/plan?layouts=HD2&workload=terasort&data=1GB&options=")
     page.get_by_text("Another cluster").click()
     page.locator("#cluster-text").fill(CLUSTER.replace("cluster: hdd-vs-ssd", "cluster: pasted"))

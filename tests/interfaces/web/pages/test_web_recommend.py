@@ -73,7 +73,7 @@ def test_the_form_begins_a_search_that_its_address_shows_and_the_api_answers(cli
         assert words in page
 
 
-def test_before_a_search_the_page_says_what_it_will_show_and_which_question_the_form_holds(client: TestClient) -> None:
+def test_before_a_search_the_page_describes_the_result_and_the_question_of_the_form(client: TestClient) -> None:
     page = client.get("/recommend").text
     result = page.partition('<div class="result">')[2]
     assert "The search shows here" in result
@@ -97,7 +97,7 @@ def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path)
         assert "Rough estimate: each worker gets up to" in page.partition("</h1>")[0]
 
 
-def test_an_address_that_was_not_searched_says_so(client: TestClient) -> None:
+def test_an_address_without_a_search_states_it(client: TestClient) -> None:
     page = client.get("/recommend", params=FORM).text
     assert "No result is stored for these inputs" in page
     assert '<option value="terasort" selected>TeraSort</option>' in page

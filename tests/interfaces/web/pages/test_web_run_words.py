@@ -98,7 +98,7 @@ def test_terminal_and_api_give_the_same_outliers_and_findings(tmp_path: Path) ->
         assert sent[of_answer]
 
 
-def test_a_run_says_sizes_as_people_read_them_and_a_long_source_once(tmp_path: Path) -> None:
+def test_a_run_shows_sizes_with_units_and_a_long_source_once(tmp_path: Path) -> None:
     source = "simulated with a profile that was learned"
     sources = dict.fromkeys(("written_bytes", "read_bytes_per_request"), source)
     run = replace(

@@ -29,7 +29,7 @@ def test_a_multiple_has_a_position_from_green_to_red(times: float, position: flo
     assert bar.text == text
 
 
-def test_each_basis_of_a_prediction_has_a_position_and_less_known_is_never_left_of_better_known() -> None:
+def test_each_basis_of_a_prediction_has_a_position_and_less_known_is_never_before_better_known() -> None:
     positions = [bar_of_basis(str(basis)).position for basis in BASES]
     assert positions == sorted(positions)
     assert positions[0] < 0.5 < positions[1]

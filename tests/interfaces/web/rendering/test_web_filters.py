@@ -68,7 +68,7 @@ def test_the_report_is_the_file_that_the_command_writes(root: Path, tmp_path: Pa
     assert answer.text == target.read_text(encoding="utf-8")
 
 
-def test_a_report_on_no_run_says_why_and_a_token_is_needed(root: Path, tmp_path: Path) -> None:
+def test_a_report_without_runs_has_the_reason_and_needs_a_token(root: Path, tmp_path: Path) -> None:
     refused = client_of(root).get("/report.html", params={"where": "workload=nothing"})
     assert refused.status_code == 400
     assert "workload" in refused.text

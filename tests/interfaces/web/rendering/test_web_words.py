@@ -101,7 +101,7 @@ def test_no_page_prints_a_backtick(tmp_path: Path) -> None:
     assert not [page for page in pages if "`" in re.sub(r"(?s)<script.*?</script>", "", page)]
 
 
-def test_an_unanswered_question_says_its_next_step_in_words_and_links_to_the_plan(tmp_path: Path) -> None:
+def test_an_unanswered_question_has_its_next_step_in_words_and_a_link_to_the_plan(tmp_path: Path) -> None:
     client = client_of(runs(tmp_path, "", "", "", workload="sort"))
     page = client.get("/").text
     cards = {

@@ -44,7 +44,7 @@ def test_a_price_that_the_shell_computes_is_absent_with_its_reason() -> None:
     assert cloud.cost_remote_disk_usd_per_h == 0.04
 
 
-def test_a_list_that_the_shell_expands_keeps_its_literal_values_and_says_so() -> None:
+def test_a_list_that_the_shell_expands_keeps_its_literal_values_with_a_note() -> None:
     cloud = only(CLOUD)
     assert cloud.disks == ("RL1",)
     assert "$CLUSTER_DISKS" in cloud.absent["disks"]

@@ -252,7 +252,7 @@ def test_repeated_numbers_and_damaged_rows_are_left_by_their_line(tmp_path: Path
     assert "row 4 can't be read" in left[1].why
 
 
-def test_a_dump_of_something_else_is_left_and_not_claimed(tmp_path: Path) -> None:
+def test_a_dump_of_another_database_is_rejected(tmp_path: Path) -> None:
     other = "-- MySQL dump 10.13\nCREATE TABLE `wiki` (`a` int);\nINSERT INTO `wiki` VALUES (1);\n-- Dump completed\n"
     assert [type(item) for item in read(tmp_path, other)] == [SkippedItem]
     assert not FORMAT.recognises("d.sql", other.encode())

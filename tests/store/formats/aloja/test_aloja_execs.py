@@ -219,9 +219,7 @@ def test_a_duration_that_is_none_leaves_the_row_with_its_line(tmp_path: Path, du
         ({"comp": "9"}, "not one of ALOJA's codes"),
     ],
 )
-def test_a_row_that_cannot_be_meant_is_left_with_its_reason(
-    tmp_path: Path, changes: dict[str, str], words: str
-) -> None:
+def test_an_implausible_row_is_rejected_with_its_reason(tmp_path: Path, changes: dict[str, str], words: str) -> None:
     assert words in left(tmp_path, table(row(**changes))).why
 
 
@@ -279,7 +277,7 @@ def test_an_id_of_two_clusters_joins_the_one_on_azure_when_the_folder_says_azure
     assert "one is Azure's" in run.sources["cluster"]
 
 
-def test_an_id_of_two_clusters_joins_neither_and_says_so(tmp_path: Path) -> None:
+def test_an_id_of_two_clusters_joins_neither_and_has_a_warning(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(id_cluster="2")), clusters_csv=CLUSTERS)
     assert (run.cluster, run.environment["cluster"]["name"]) == ("aloja-2", "aloja-2")
     assert words_of(run.warnings) == (
@@ -304,7 +302,7 @@ def test_the_name_of_a_newer_folder_has_the_name_of_the_cluster(tmp_path: Path) 
     assert (run.cluster, run.environment["cluster"]["workers"], run.warnings) == ("cloud-02", 3, ())
 
 
-def test_a_damaged_list_of_clusters_is_left_and_runs_are_kept(tmp_path: Path) -> None:
+def test_a_damaged_list_of_clusters_is_rejected_and_runs_are_imported(tmp_path: Path) -> None:
     items = taken(tmp_path, t_csv=table(PLAIN), c_csv=CLUSTERS + "1,2\n")
     assert [type(item) for item in items] == [SkippedItem, ImportedRun]
     assert items[0].where == "c.csv:6"
@@ -403,7 +401,7 @@ def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> N
     ("content", "why"),
     [(b"", "is empty"), (b"a,b\n1,2\n", "lacks the columns"), (b"\0\1\2", "is binary"), (b"\x1f\x8bxx", "can't be")],
 )
-def test_a_file_that_is_no_table_is_left_whole(tmp_path: Path, content: bytes, why: str) -> None:
+def test_a_file_that_is_no_table_is_rejected_as_a_whole(tmp_path: Path, content: bytes, why: str) -> None:
     (item,) = taken(tmp_path, t_csv=content)
     assert isinstance(item, SkippedItem)
     assert why in item.why

@@ -239,7 +239,7 @@ def test_ambiguous_settings_of_config_sh_are_skipped(tmp_path: Path, old: str, n
     assert any(why in item.why for item in left)
 
 
-def test_archives_are_not_read_and_the_run_says_so(tmp_path: Path) -> None:
+def test_archives_are_not_read_and_the_run_has_a_warning(tmp_path: Path) -> None:
     folder = tmp_path / NAME
     folder.mkdir()
     (folder / f"log_{NAME}.log").write_text(sent("sort", START_S, 50, f"conf_{CONF}"))
@@ -249,7 +249,7 @@ def test_archives_are_not_read_and_the_run_says_so(tmp_path: Path) -> None:
     assert "unpack it first" in runs["sort"].run.warnings[0].words
 
 
-def test_a_folder_without_times_and_a_file_without_a_folder_are_left(tmp_path: Path) -> None:
+def test_a_folder_without_times_and_a_file_without_a_folder_are_rejected(tmp_path: Path) -> None:
     folder = tmp_path / NAME
     folder.mkdir()
     (folder / "readme.txt").write_text("hello")

@@ -75,7 +75,7 @@ def test_compressed_files_and_other_encodings_read_the_same(
 
 @EACH_FORMAT
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"nothing to see\n", b"\0\1\2" * 50, b"\xff\xfe\0"])
-def test_files_without_a_result_are_left_with_a_reason(
+def test_files_without_a_result_are_rejected_with_a_reason(
     form: Format, sample: str, runs: int, content: bytes, tmp_path: Path
 ) -> None:
     read = items(form, tmp_path, content)

@@ -50,7 +50,7 @@ def test_phases_are_those_of_any_other_history() -> None:
 
 
 @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
-def test_a_job_that_did_not_succeed_says_so(status: str) -> None:
+def test_a_job_that_did_not_succeed_is_reported(status: str) -> None:
     assert parse_hadoop1_history(history(status=status)).status == status.lower()
 
 

@@ -100,7 +100,7 @@ def failing_job() -> samples.Events:
 
 
 @ENCODINGS
-def test_a_failed_job_says_why_and_counts_its_failed_tasks(encode: Encode) -> None:
+def test_a_failed_job_has_its_cause_and_the_number_of_failed_tasks(encode: Encode) -> None:
     history = parse_jhist(encode(failing_job()), start_unix_s=SUBMIT_S)
     assert (history.status, history.diagnostics) == ("failed", "Task failed task_1_m_0")
     assert (history.failed_maps, history.failed_reduces, history.counters) == (1, 0, {})

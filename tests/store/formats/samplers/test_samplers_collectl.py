@@ -152,7 +152,7 @@ def test_a_longer_copy_keeps_its_key(tmp_path: Path) -> None:
     assert longer.key == imported_run(FORMAT, PLOT, tmp_path).key
 
 
-def test_a_line_that_was_cut_is_left_and_its_interval_stays_empty(tmp_path: Path) -> None:
+def test_a_truncated_line_is_rejected_and_its_interval_stays_empty(tmp_path: Path) -> None:
     lines = PLOT.splitlines(keepends=True)
     lines[-2] = lines[-2][:40] + "\n"
     left, result = read(FORMAT, "".join(lines), tmp_path)

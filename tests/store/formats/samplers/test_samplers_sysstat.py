@@ -345,7 +345,7 @@ def test_summed_figures_of_iostat_remain_one_figure(tmp_path: Path) -> None:
     assert "disk_read_bytes" not in result.run.metrics
 
 
-def test_megabytes_under_the_name_of_kilobytes_are_left(tmp_path: Path) -> None:
+def test_megabytes_under_the_name_of_kilobytes_are_rejected(tmp_path: Path) -> None:
     """sysstat 11.5 calls its figures rkB whatever the unit; the request size in sectors gives it away."""
     row = {"disk_device": "sda", "r": 100.0, "w": 0.0, "rkB": 12.5, "wkB": 0.0, "avgrq-sz": 256.0}
     assert "other units" in why(iostat.FORMAT, reports([[row]] * 4, ISO), tmp_path)

@@ -162,7 +162,9 @@ def failed(message: str) -> dict[str, Any]:
         (without("JobStart", "JobEnd"), RunStatus.INVALID, "the application ran no job"),
     ],
 )
-def test_how_an_application_ended(tmp_path: Path, events: Any, status: RunStatus, cause: str | None) -> None:
+def test_the_end_of_an_application_determines_its_status(
+    tmp_path: Path, events: Any, status: RunStatus, cause: str | None
+) -> None:
     run = only(read(tmp_path, {"app-1": samples.log(events)})).run
     assert (run.status, run.cause) == (status, cause)
 

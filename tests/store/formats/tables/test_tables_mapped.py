@@ -92,7 +92,7 @@ def test_hardware_is_recorded_and_names_a_cluster_that_has_no_name(tmp_path: Pat
     assert named.run.cluster == "rack"
 
 
-def test_cells_become_what_the_map_says(tmp_path: Path) -> None:
+def test_cells_become_the_fields_of_the_map(tmp_path: Path) -> None:
     read = table(tmp_path, TABLE, cluster="rack", engine="spark")
     first, second, third = (item.run for item in imported_runs(read))
     assert (first.workload, first.duration_s, first.layout, first.data_bytes) == ("terasort", 750.0, "HD2", 10**11)
@@ -177,7 +177,7 @@ def test_the_error_for_a_late_closing_quote_states_its_number_of_lines(tmp_path:
     assert [item.run.duration_s for item in imported_runs(read)] == [9.0]
 
 
-def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
+def test_a_table_without_rows_states_it(tmp_path: Path) -> None:
     read = table(tmp_path, "job,t\n", {"job": "workload", "t": "duration_s"})
     assert [(item.where, item.why) for item in left(read)] == [("results.log:1", "has a header and no row below it")]
 

@@ -138,14 +138,14 @@ def _moments(run: Run, tasks: Sequence[TaskAttempt], loads: Loads) -> tuple[Limi
     for step, t_s in enumerate(loads.edges_s[:-1].tolist()):
         anywhere = counts[:, :, step].sum(axis=1)
         for row, node in enumerate(loads.workers):
-            here = counts[:, row, step]
-            if here.sum() > 0:
+            tasks_on_node = counts[:, row, step]
+            if tasks_on_node.sum() > 0:
                 share = float(shares[best[row, step], row, step])
                 limit = resources[best[row, step]] if share >= BUSY_SHARE else Resource.NONE
                 if limit is Resource.NONE and Resource.CPU in loads.shares:
                     computing = float(loads.computing[row, step])
                     limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
-                moments.append(LimitMoment(t_s, node, phases[int(here.argmax())], limit, share))
+                moments.append(LimitMoment(t_s, node, phases[int(tasks_on_node.argmax())], limit, share))
             elif anywhere.sum() > 0:
                 limit = Resource.CONTAINERS if t_s < last_start[row] else Resource.NO_TASK
                 moments.append(LimitMoment(t_s, node, phases[int(anywhere.argmax())], limit, None))

@@ -117,9 +117,9 @@ async def publishing(
 
 def _is_measured(folder: Path, samplers: Samplers, directories: Mapping[str, Sequence[str]]) -> bool:
     """Return whether ``folder`` is on a measured device of a node that is this machine."""
-    here = [name for name, sampler in samplers.running.items() if sampler.hostname == socket.gethostname()]
+    local_nodes = [name for name, sampler in samplers.running.items() if sampler.hostname == socket.gethostname()]
     devices = block_devices(folder)
-    return any(devices & block_devices(Path(path)) for name in here for path in directories.get(name, ()))
+    return any(devices & block_devices(Path(path)) for name in local_nodes for path in directories.get(name, ()))
 
 
 async def _publish(samplers: Samplers, file: HostSamplesFile) -> None:

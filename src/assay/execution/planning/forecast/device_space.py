@@ -262,7 +262,7 @@ def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:
     capacities: dict[str, float] = {}
     for node in cluster.workers:
         for device in node.type.devices:
-            here = device.capacity_bytes * cluster.scale
-            other = capacities.get(device.name, here)
-            capacities[device.name] = max(here, other) if largest else min(here, other)
+            capacity_bytes = device.capacity_bytes * cluster.scale
+            other = capacities.get(device.name, capacity_bytes)
+            capacities[device.name] = max(capacity_bytes, other) if largest else min(capacity_bytes, other)
     return capacities

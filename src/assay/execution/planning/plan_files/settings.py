@@ -140,9 +140,9 @@ def _location_of(
     """Return the location at which the first of ``names`` is set for this configuration, by itself or by a word."""
     for name in names:
         spellings = [name, *(word for word, targets in rules.words.items() if name in targets)]
-        here = [location for location in given if location[1] in spellings and _holds(location, configuration)]
-        if here:
-            return here[-1][0]
+        locations = [location for location in given if location[1] in spellings and _holds(location, configuration)]
+        if locations:
+            return locations[-1][0]
     return ("factors",)
 
 

@@ -62,13 +62,18 @@ def print_over_years(costs: CostsOverYears, *, every: bool) -> None:
 
 
 def print_decision(
-    decision: Decision, *, rows: int | None, printed: set[str], view: QuestionView | None = None, asked: str = ""
+    decision: Decision,
+    *,
+    rows: int | None,
+    printed: set[str],
+    view: QuestionView | None = None,
+    question_line: str = "",
 ) -> None:
     """Print the answer, a row for each workload and option, and the caveats that are not in ``printed``.
 
     Adds these caveats to ``printed``. ``rows``: maximum number of rows; None for all. ``view``: the buyer's question
-    that the decision answers; its sentences replace the decision's sentences. ``asked``: text of the line below the
-    answer.
+    that the decision answers; its sentences replace the decision's sentences. ``question_line``: text of the line below
+    the answer.
     """
     if view is not None:
         answer, *reasons = (view.answer, view.advice, view.evidence, view.cost, *view.remarks)
@@ -76,8 +81,8 @@ def print_decision(
     else:
         answer, *reasons = (headline(decision), evidence(decision), cost_headline(decision), *remarks(decision))
         amounts = amount_sentences(decision)
-    click.secho(answer, bold=bool(asked))
-    for sentence in filter(None, (asked, *reasons, *(amounts.every if amounts else ()))):
+    click.secho(answer, bold=bool(question_line))
+    for sentence in filter(None, (question_line, *reasons, *(amounts.every if amounts else ()))):
         click.echo(sentence)
     if curve := curve_of(decision):
         _print_curve(decision, curve)
@@ -131,10 +136,12 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None, view: Qu
     for number, decision in enumerate(decisions):
         if number:
             click.echo()
-        asked = ""
+        question_line = ""
         if len(decisions) > 1:
             names = (decision.baseline, *(option.option for option in decision.options))
             options = ", ".join(level_text(decision.factor, name) for name in names)
             badge = origin_badge(decision.origin, decision.lab_scale)
-            asked = f"{question(decision)} {badge}: {options}"
-        print_decision(decision, rows=rows, printed=printed, view=view if number == 0 else None, asked=asked)
+            question_line = f"{question(decision)} {badge}: {options}"
+        print_decision(
+            decision, rows=rows, printed=printed, view=view if number == 0 else None, question_line=question_line
+        )

@@ -87,12 +87,12 @@ def _start_search(request: Request, context: Context, form: Mapping[str, Sequenc
     return RedirectResponse(f"/recommend?{query}", status_code=303)
 
 
-def _query(asked: RecommendRequest) -> str:
+def _query(search_request: RecommendRequest) -> str:
     """Return a request as a query string, without default values."""
     defaults = RecommendRequest()
-    pairs = [("w", text) for text in asked.workloads]
+    pairs = [("w", text) for text in search_request.workloads]
     for option in fields(RecommendRequest):
-        value = getattr(asked, option.name)
+        value = getattr(search_request, option.name)
         if option.name == "where":
             pairs += [("where", text) for text in value]
         elif option.name != "workloads" and value != getattr(defaults, option.name):

@@ -81,7 +81,7 @@ async def opened(provider: Provider, **parameters: str) -> Engine:
     return (await provider.provide(configuration(**parameters), lambda _: None)).engine
 
 
-async def test_a_program_goes_by_their_client_into_our_queue_and_folder_and_nothing_else_is_touched(
+async def test_a_program_is_submitted_by_the_clusters_client_to_the_named_queue_and_folder(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs
@@ -108,7 +108,7 @@ async def test_a_program_goes_by_their_client_into_our_queue_and_folder_and_noth
 
 
 @pytest.mark.slow
-async def test_applications_of_others_are_counted_and_the_run_says_so(
+async def test_applications_of_others_are_counted_and_named_in_a_warning_of_the_run(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     state, port = theirs

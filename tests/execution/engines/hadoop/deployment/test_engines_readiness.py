@@ -62,7 +62,7 @@ def version(directory: str, cluster: str) -> None:
 
 
 @pytest.mark.slow
-async def test_hosts_that_are_fit_are_left_as_they_are_but_for_their_folders(tmp_path: Path) -> None:
+async def test_fit_hosts_are_unchanged_except_for_their_folders(tmp_path: Path) -> None:
     made = moved(tmp_path)
     await require_ready(made, HOSTS, folders(made))
     left = [path for directory in made.hdfs_directories(made.cluster.workers[0]) for path in os.scandir(directory)]

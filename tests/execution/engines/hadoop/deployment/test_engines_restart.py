@@ -54,7 +54,7 @@ def command_of(archive: ClassArchive | None, node: int = 0) -> list[str]:
     return Daemons(deployment(), {}, archive)._daemon_command(NAMENODE, CLUSTER.nodes[node])
 
 
-def test_daemons_record_their_classes_once_then_use_the_archive_and_else_are_left_alone(archive: ClassArchive) -> None:
+def test_daemons_record_their_classes_once_and_then_use_the_archive(archive: ClassArchive) -> None:
     plain = command_of(None)
     recording = command_of(archive)
     assert f"-XX:DumpLoadedClassList={archive.folder}/NameNode.classes" in recording
@@ -78,7 +78,7 @@ def test_clients_and_jobs_never_use_the_archive(archive: ClassArchive) -> None:
     assert not [part for part in client if "Shared" in part or "-Xshare" in part]
 
 
-def test_every_class_is_listed_once_and_half_a_line_is_left_out(tmp_path: Path) -> None:
+def test_every_class_is_listed_once_and_an_incomplete_line_is_omitted(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("# note\njava/lang/Object\na/B\n")
     (tmp_path / "b").write_text("java/lang/Object\nc/D\ne/half-wri")
     assert _merge_class_lists([tmp_path / "a", tmp_path / "b"]) == "java/lang/Object\na/B\nc/D\n"
@@ -134,7 +134,7 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
     assert not mains["NodeManager"].exists()
 
 
-def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> None:
+def test_a_stopped_run_names_its_time_limit_and_the_source_of_the_limit() -> None:
     outcome = Outcome(124, "took longer than 480 s", {}, 0, 480.0, timed_out=True)
     seen = AttemptState(finished=ProgramResult(outcome, 0.0))
     status, why, failure_class = status_of(

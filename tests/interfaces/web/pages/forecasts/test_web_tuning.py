@@ -39,7 +39,7 @@ def test_an_unknown_tuning_is_an_error_404(tmp_path: Path) -> None:
     assert client.get("/tuning/unknown").status_code == 404
 
 
-def test_a_search_whose_runs_all_failed_is_over_and_says_so(tmp_path: Path) -> None:
+def test_a_search_whose_runs_all_failed_ends_and_reports_it(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "repository")
     state = tuning_state(repository, published_tuning(repository, ((2, None),) * 4).campaign_id)
     assert state.complete

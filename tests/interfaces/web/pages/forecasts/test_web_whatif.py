@@ -265,7 +265,7 @@ def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> Non
 
 
 @needs_simulator
-def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_says_why(
+def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has_the_reason(
     client: TestClient, run_id: str
 ) -> None:
     page = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text

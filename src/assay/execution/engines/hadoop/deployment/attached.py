@@ -84,26 +84,26 @@ _ROOT_IN_OPTIONS = re.compile(rf"(^|[=,]){ROOT}(?=/|$)")
 class _ContainerCounts:
     """Containers of other users and of this run, counted at each check during a program."""
 
-    theirs: list[int] = field(default_factory=list)
-    ours: list[int] = field(default_factory=list)
+    of_others: list[int] = field(default_factory=list)
+    of_assay: list[int] = field(default_factory=list)
 
     def add_check(self, apps: Sequence[Mapping[str, Any]], tag: str) -> None:
         """Add the counts of one check. ``apps``: YARN's applications; ``tag``: the tag of this run's applications."""
         running = [(int(app.get("runningContainers") or 0), tag in str(app.get("applicationTags", ""))) for app in apps]
-        self.theirs.append(sum(max(count, 0) for count, ours in running if not ours))
-        self.ours.append(sum(max(count, 0) for count, ours in running if ours))
+        self.of_others.append(sum(max(count, 0) for count, is_assays in running if not is_assays))
+        self.of_assay.append(sum(max(count, 0) for count, is_assays in running if is_assays))
 
     def summary(self) -> tuple[dict[str, float], tuple[CodedWarning, ...]]:
         """Return the counts as metrics, with a warning if other users' share exceeds :data:`DISTURBED_SHARE`."""
-        if not self.theirs:
+        if not self.of_others:
             return {}, ()
-        theirs, ours = statistics.fmean(self.theirs), statistics.fmean(self.ours)
-        metrics = {"other_containers": theirs, "other_containers_max": float(max(self.theirs))}
-        if theirs <= (theirs + ours) * DISTURBED_SHARE:
+        of_others, of_assay = statistics.fmean(self.of_others), statistics.fmean(self.of_assay)
+        metrics = {"other_containers": of_others, "other_containers_max": float(max(self.of_others))}
+        if of_others <= (of_others + of_assay) * DISTURBED_SHARE:
             return metrics, ()
         words = (
-            f"disturbed by others: {theirs:.1f} containers on average, at most {max(self.theirs)}; this run had "
-            f"{ours:.1f} on average ({len(self.theirs)} checks)"
+            f"disturbed by others: {of_others:.1f} containers on average, at most {max(self.of_others)}; this run had "
+            f"{of_assay:.1f} on average ({len(self.of_others)} checks)"
         )
         return metrics, (CodedWarning(WarningCode.DISTURBED, words),)
 

@@ -105,18 +105,18 @@ async def begin_size(request: Request) -> Response:
 
 def _start(request: Request, context: Context, form: Mapping[str, Sequence[str]]) -> Response:
     try:
-        asked = _request_of(form)
-        key = api_size.start_size(context, asked)
+        log_request = _request_of(form)
+        key = api_size.start_size(context, log_request)
     except AssayError as error:
         return page_of(request, "size", **{**_values(context, form), "problem": error})
-    query = urlencode([("key", key)]) if asked.catalogue_text.strip() else _query(asked)
+    query = urlencode([("key", key)]) if log_request.catalogue_text.strip() else _query(log_request)
     return RedirectResponse(f"/size?{query}", status_code=303)
 
 
-def _query(asked: UploadedLogRequest) -> str:
+def _query(log_request: UploadedLogRequest) -> str:
     """Return a request as a query string, without default values."""
     defaults = UploadedLogRequest()
-    values = {option.name: getattr(asked, option.name) for option in fields(UploadedLogRequest)}
+    values = {option.name: getattr(log_request, option.name) for option in fields(UploadedLogRequest)}
     return urlencode({name: value for name, value in values.items() if value != getattr(defaults, name)})
 
 
@@ -136,25 +136,25 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
 
 def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the values for the page's template."""
-    asked, problem = UploadedLogRequest(), None
+    log_request, problem = UploadedLogRequest(), None
     key = next(iter(form.get("key", ())), "")
     if form and not key:
         try:
-            asked = _request_of(form)
-            key = key_of(asked) if asked.upload else ""
+            log_request = _request_of(form)
+            key = key_of(log_request) if log_request.upload else ""
         except SpecificationError as error:
             problem = error
     search = context.sizes.known(key) if key else None
     if search is not None and isinstance(search.request, UploadedLogRequest):
-        asked = search.request
+        log_request = search.request
     answer = search.answer if search is not None else None
     return {
-        "asked": asked,
+        "asked": log_request,
         "catalogues": list(stored_catalogues(context.cluster_folders)),
         "bytes_max": FILE_BYTES_MAX,
         "search": search,
         "key": key,
-        "log_known": bool(asked.upload) and context.logs.folder(asked.upload) is not None,
+        "log_known": bool(log_request.upload) and context.logs.folder(log_request.upload) is not None,
         "problem": problem or (search.problem if search is not None else None),
         "answer": answer,
         **(_answer_values(answer) if answer is not None else {}),
