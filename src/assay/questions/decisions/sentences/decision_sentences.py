@@ -251,14 +251,21 @@ def _storage_claim(by_storage: StorageEffects) -> str:
 
 
 def _storage_means(by_storage: StorageEffects) -> str:
-    """Return the mean effect over the workloads with each storage class; empty for one workload."""
-    over_all = [effect for effect in by_storage.effects if not effect.workload]
-    texts = [
-        f"{format_ratio(effect.time.ratio)}× with {option_text(DEVICE_CLASS, effect.storage)} "
-        f"({interval_text(effect.time)})"
-        for effect in over_all
+    """Return the mean effect on time and cost over the workloads with each storage class."""
+    over_all = [effect for effect in by_storage.effects if not effect.workload or by_storage.workloads == 1]
+    names = [option_text(DEVICE_CLASS, effect.storage) for effect in over_all]
+    times = [
+        f"{format_ratio(effect.time.ratio)}× with {name} ({interval_text(effect.time)})"
+        for name, effect in zip(names, over_all, strict=True)
     ]
-    return f"By storage, over {plural(by_storage.workloads, 'workload')}: {joined(texts)}." if texts else ""
+    costs = [
+        f"{format_ratio(effect.cost.ratio)}× with {name} ({interval_text(effect.cost)})"
+        for name, effect in zip(names, over_all, strict=True)
+        if effect.cost
+    ]
+    cost = f"; the cost per job: {joined(costs)}" if costs else ""
+    shown = "" if by_storage.differs_on else " It is not shown that the effect on time depends on the storage."
+    return f"By storage, over {plural(by_storage.workloads, 'workload')}: {joined(times)}{cost}.{shown}"
 
 
 def evidence(decision: Decision) -> str:
@@ -312,7 +319,7 @@ def remarks(decision: Decision) -> tuple[str, ...]:
     chosen = priced_option(decision)
     texts = (
         _spread(decision, best.option) if named else "",
-        _storage_means(decision.storage_difference) if decision.storage_difference else "",
+        _storage_means(decision.storage_effects) if decision.storage_effects else "",
         _left_out(decision, best.option if named else None),
         _disks(decision),
         price_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else "",
