@@ -10,6 +10,7 @@ import pytest
 
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import Money
+from assay.interfaces.cli.decide.prices import prices
 from assay.model.clusters.price_book import Amortisation, Energy, Exchange, LineItem
 from assay.specs import load_prices
 from assay.specs.prices import COUNTED_BY, LineItemSection
@@ -120,7 +121,9 @@ def test_a_page_instead_of_a_price_book_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="the price book can't be read: the file holds plain text") as caught:
         load_prices(path)
     assert caught.value.where == f"{path}:1"
-    assert "examples/lab/prices.yaml" in (caught.value.hint or "")
+    hint = caught.value.hint or ""
+    assert "examples/lab/prices.yaml" in hint
+    assert all(f"`assay prices {name}`" in hint for name in prices.commands if name != "storage"), "every converter"
 
 
 def test_rents_purchases_power_exchange_and_validity_are_read(tmp_path: Path) -> None:

@@ -135,7 +135,8 @@ def run(command: Command) -> str:
     words = words_of(command.line)
     assert words is not None, f"not a command of assay: {command.line}"
     done = CliRunner().invoke(assay, words)
-    assert done.exit_code in {0, 1} or command.output, f"{command.line}\n{done.output}"
+    answered = done.exception is None or (isinstance(done.exception, SystemExit) and done.exit_code == 1)
+    assert answered or command.output, f"{command.line}\n{done.output}{done.exception}"
     target = shlex.split(command.line, comments=True)
     if ">" in target:
         Path(target[target.index(">") + 1]).write_text(done.stdout)

@@ -42,7 +42,8 @@ DEVICE_KINDS = (*DeviceKind, "remote")
 """Kinds of devices that have prices. ``remote`` is a network volume of a cloud provider."""
 _HINT = (
     "a price book is a YAML file with the keys prices, currency, date, source and items, such as "
-    "examples/lab/prices.yaml; `assay prices --help` lists what assay converts to one"
+    "examples/lab/prices.yaml; `assay prices instances` converts a price list of instance types (CSV) to one, and "
+    "`assay prices aloja` ALOJA's list of clusters"
 )
 _BY_DEVICE = ("device", "device-set")
 
