@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 from typing import Any
+
+from assay.model.runs.imported import ImportedRun
+from assay.model.runs.run_status import RunStatus
+from assay.store.formats.source import Source
+from assay.store.formats.spark.event_import import FORMAT
 
 START_MS = 1_700_000_000_000
 Event = dict[str, Any]
@@ -147,3 +154,17 @@ def application() -> list[Event]:
 def log(events: list[Event]) -> bytes:
     """Return the events as Spark writes them."""
     return b"".join(json.dumps(event, separators=(",", ":")).encode() + b"\n" for event in events)
+
+
+def check_damaged(content: bytes, path: Path) -> None:
+    """Read a damaged log: a run with finite numbers and a time, or a skipped item, and nothing else."""
+    path.write_bytes(content)
+    FORMAT.recognises(path.name, content[:65536])
+    for item in FORMAT.read([Source(path, path.name)]):
+        if isinstance(item, ImportedRun):
+            assert 0 < item.run.duration_s < math.inf
+            assert all(math.isfinite(value) and value >= 0 for value in item.run.metrics.values())
+            assert all(phase.duration_s >= 0 for phase in item.run.phases)
+            assert (item.run.cause is None) == (item.run.status is RunStatus.VALID)
+        else:
+            assert item.why

@@ -1,17 +1,9 @@
-"""Test Spark event logs as runs: applications, compressed and rolled logs, parameters, damage."""
+"""Test Spark event logs as runs: applications, rolled logs, parameters, damage."""
 
 from __future__ import annotations
 
-import importlib.util
-import io
 import json
-import math
-import random
-import re
-import struct
-import tracemalloc
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spark_samples as samples
-from assay.foundation.errors import FormatError
 from assay.model.runs.imported import ImportedRun, SkippedItem
 from assay.model.runs.phase import Phase
 from assay.model.runs.run_status import RunStatus
-from assay.store.formats.source import Source, sources_in
-from assay.store.formats.spark import codecs as spark_codecs
-from assay.store.formats.spark.codecs import codec_of, unpacked
+from assay.store.formats.source import sources_in
 from assay.store.formats.spark.event_import import FORMAT
 from assay.store.formats.spark.parameters import spark_parameters
 from builders import words_of
@@ -37,9 +26,6 @@ from paths import ROOT
 
 REAL = ROOT.parent / "shared" / "data" / "spark-events"
 LOG = samples.log(samples.application())
-needs_cramjam = pytest.mark.skipif(
-    importlib.util.find_spec("cramjam") is None, reason="cramjam, which packs and unpacks, is not installed"
-)
 
 
 def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
@@ -292,153 +278,6 @@ def test_a_duplicate_application_is_imported_once(tmp_path: Path) -> None:
     assert left == SkippedItem("b", "app-1 repeats the one in a")
 
 
-def lzf(content: bytes, *, chunk: int = 100) -> bytes:
-    """Pack as LZF does: every second chunk stored, the others as literals and one reference to what repeats."""
-    packed = b""
-    for number, begin in enumerate(range(0, len(content), chunk)):
-        part = content[begin : begin + chunk]
-        if number % 2:
-            packed += b"ZV\0" + struct.pack(">H", len(part)) + part
-            continue
-        body = b"".join(bytes([len(part[at : at + 32]) - 1]) + part[at : at + 32] for at in range(0, len(part), 32))
-        packed += b"ZV\1" + struct.pack(">HH", len(body), len(part)) + body
-    return packed
-
-
-def unpack(content: bytes) -> bytes:
-    return unpacked(io.BytesIO(content), "x").read()
-
-
-def test_lzf_is_unpacked(tmp_path: Path) -> None:
-    assert unpack(lzf(LOG)) == LOG
-    repeated = b"ZV\1" + struct.pack(">HH", 6, 12) + b"\1ab" + bytes([7 << 5, 1, 1])
-    assert unpack(repeated) == b"ab" * 6
-    short = b"ZV\1" + struct.pack(">HH", 6, 7) + b"\2abc" + bytes([2 << 5, 2])
-    assert unpack(short) == b"abcabca"
-    packed = {"app-1.lzf": lzf(LOG)}
-    assert FORMAT.recognises("app-1.lzf", packed["app-1.lzf"][:100])
-    assert only(read(tmp_path, packed)).run.duration_s == 7.5
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"ZV",
-        b"ZV\2\0\1a",
-        b"ZV\0\0\5ab",
-        b"ZV\1\0\2\0\2\x20\0",
-        b"ZV\1\0\2\0\3\0a",
-        b"ZV\1\0\1\0\3\5",
-        b"ZV\0\0\1aQQ\0\0\1a",
-    ],
-)
-def test_damaged_lzf_is_refused(content: bytes) -> None:
-    with pytest.raises(FormatError, match="damaged, cut off"):
-        unpack(content)
-
-
-@pytest.mark.parametrize(
-    ("head", "package"),
-    [(b"LZ4Block\x10", "cramjam"), (b"\x82SNAPPY\0", "cramjam"), (b"\x28\xb5\x2f\xfd", r"[a-z]+\.zstd")],
-)
-def test_a_missing_package_is_named(head: bytes, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ModuleNotFoundError(name=name)
-
-    monkeypatch.setattr(spark_codecs, "import_module", absent)
-    message = why(read(tmp_path, {"app-1.zstd": head + b"x" * 20}))
-    assert re.search(f"the Python package '{package}' that unpacks it is not installed", message)
-
-
-def packed_lz4(content: bytes) -> bytes:
-    cramjam = import_module("cramjam")
-    blocks = b""
-    for number, begin in enumerate(range(0, len(content), 2000)):
-        part = content[begin : begin + 2000]
-        body = part if number % 2 else bytes(cramjam.lz4.compress_block(part, store_size=False))
-        blocks += struct.pack("<8sBiii", b"LZ4Block", 0x15 if number % 2 else 0x25, len(body), len(part), 0) + body
-    return blocks + struct.pack("<8sBiii", b"LZ4Block", 0x15, 0, 0, 0)
-
-
-def packed_snappy(content: bytes) -> bytes:
-    cramjam = import_module("cramjam")
-    whole = b""
-    for begin in range(0, len(content), 2000):
-        body = bytes(cramjam.snappy.compress_raw(content[begin : begin + 2000]))
-        header = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) if begin % 4000 == 0 else b""
-        whole += header + struct.pack(">i", len(body)) + body
-    return whole
-
-
-def packed_zstd(content: bytes) -> bytes:
-    cramjam = import_module("cramjam")
-    return bytes(cramjam.zstd.compress(content))
-
-
-PACKERS = pytest.mark.parametrize("pack", [packed_lz4, packed_snappy, packed_zstd], ids=["lz4", "snappy", "zstd"])
-
-
-@needs_cramjam
-@PACKERS
-def test_packed_logs_are_unpacked(tmp_path: Path, pack: Any) -> None:
-    content = pack(LOG)
-    name = f"app-1.{codec_of(content)}"
-    assert FORMAT.recognises(name, content[:65536])
-    assert only(read(tmp_path, {name: content})).run.duration_s == 7.5
-    assert unpack(pack(LOG * 300)) == LOG * 300
-
-
-@needs_cramjam
-@PACKERS
-def test_damaged_packed_logs_give_runs_or_reasons(tmp_path: Path, pack: Any) -> None:
-    for damaged in mutations(pack(LOG), fuzz_count()):
-        check(damaged, tmp_path / "log")
-
-
-@needs_cramjam
-def test_a_block_that_would_fill_the_memory_is_refused() -> None:
-    with pytest.raises(FormatError, match="a block of 34359738367 bytes"):
-        unpack(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", 6) + b"\xff\xff\xff\xff\x7f\0")
-    with pytest.raises(FormatError, match="a block of 2147483647 bytes"):
-        unpack(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", 2**31 - 1))
-    with pytest.raises(FormatError, match="a block of -1 bytes"):
-        unpack(struct.pack("<8sBiii", b"LZ4Block", 0x15, -1, 10, 0))
-
-
-@needs_cramjam
-@PACKERS
-def test_a_packed_log_is_read_as_a_stream(tmp_path: Path, pack: Any) -> None:
-    """Only a part of the decompressed text is in memory: 64 MB of events need less than 16 MB."""
-    event = b'{"Event":"SparkListenerTaskGettingResult","Padding":"' + b"x" * 1000 + b'"}\n'
-    path = tmp_path / "app-1"
-    path.write_bytes(pack(event * 64_000))
-    tracemalloc.start()
-    try:
-        assert sum(1 for _ in Source(path, "app-1").lines(unpacked)) == 64_000
-        assert tracemalloc.get_traced_memory()[1] < 16e6
-    finally:
-        tracemalloc.stop()
-
-
-@needs_cramjam
-@PACKERS
-def test_a_packed_log_reports_its_progress(tmp_path: Path, pack: Any) -> None:
-    path = tmp_path / "app-1"
-    path.write_bytes(pack(random.Random(1).randbytes(2**20).hex().encode() * 20 + b"\n"))
-    reported: list[int] = []
-    list(Source(path, "app-1", reported.append).lines(unpacked))
-    assert 0 < sum(reported) <= path.stat().st_size
-
-
-@needs_cramjam
-@PACKERS
-def test_a_cut_packed_log_is_refused(pack: Any) -> None:
-    content = pack(LOG * 50)
-    for end in (len(content) - 30, len(content) // 2, 20):  # LZ4 ends with an empty block of 21 bytes
-        with pytest.raises(FormatError, match="damaged, cut off"):
-            unpack(content[:end])
-
-
 def test_files_are_recognised_and_others_are_not() -> None:
     assert FORMAT.recognises("any/name", LOG[:100])
     assert FORMAT.recognises("x", b'{ "Event" : "org.apache.spark.sql.SparkListenerX"}')
@@ -454,28 +293,9 @@ def test_files_are_recognised_and_others_are_not() -> None:
         assert not FORMAT.recognises(name, head)
 
 
-def check(content: bytes, path: Path) -> None:
-    """Read a damaged log: a run with finite numbers and a time, or Left, and nothing else."""
-    path.write_bytes(content)
-    FORMAT.recognises(path.name, content[:65536])
-    for item in FORMAT.read([Source(path, path.name)]):
-        if isinstance(item, ImportedRun):
-            assert 0 < item.run.duration_s < math.inf
-            assert all(math.isfinite(value) and value >= 0 for value in item.run.metrics.values())
-            assert all(phase.duration_s >= 0 for phase in item.run.phases)
-            assert (item.run.cause is None) == (item.run.status is RunStatus.VALID)
-        else:
-            assert item.why
-
-
 def test_damaged_logs_give_runs_or_reasons(tmp_path: Path) -> None:
     for damaged in mutations(LOG, fuzz_count()):
-        check(damaged, tmp_path / "log")
-
-
-def test_damaged_lzf_logs_give_runs_or_reasons(tmp_path: Path) -> None:
-    for damaged in mutations(lzf(LOG), fuzz_count()):
-        check(damaged, tmp_path / "log")
+        samples.check_damaged(damaged, tmp_path / "log")
 
 
 later = st.dictionaries(st.text(min_size=1).filter(lambda key: key != "Event"), st.none() | st.text() | st.integers())
