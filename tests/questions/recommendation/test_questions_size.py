@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import assay as api
 import spark_samples
 from assay.analysis.run_profile.limits.job_limits import JobLimit, job_shares
+from assay.analysis.run_profile.limits.loads import Resource
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, memory_need
 from assay.foundation.errors import AssayError, FormatError, SpecificationError
 from assay.model import TaskAttempt, foreign_run
@@ -85,8 +87,8 @@ def test_the_shipped_logs_state_limit_and_memory() -> None:
     answer = describe_job(logs, SizeRequest())
     assert (answer.job.name, answer.job.logs, answer.job.data_bytes) == ("TeraSort", 2, 100_000_000)
     assert limit_sentence(answer) == (
-        "TeraSort's tasks spent 53.2 % of the time of 11 slots waiting for disks, network or a shared core; "
-        "the log does not say which."
+        "In the log, TeraSort's tasks spent 53.2 % of the time of 11 slots waiting for disks, network or a shared "
+        "core; the log does not say which."
     )
     needs = {need.kind: need for need in answer.memory}
     assert needs.keys() == {"map", "reduce"}
@@ -183,6 +185,46 @@ def test_shapes_have_time_money_and_origin(tmp_path: Path) -> None:
     assert first["interrupted_time_s"] is None
     assert "interrupted" not in text
     assert "Not in a log: traffic of disks and network" in text
+
+
+TIED = """\
+catalogue: disks
+source: a test
+workers:
+  disk: {SHARED, devices: {hdd: {kind: hdd, count: 6, read: 190 MB/s, write: 190 MB/s, capacity: 2 TB}}}
+  flash: {SHARED, devices: {ssd: {kind: nvme, count: 1, read: 1.4 GB/s, write: 1.2 GB/s, capacity: 2 TB}}}
+""".replace("SHARED", "count: 4, cores: 4, cpu: {model: x, speed: 1}, memory: 64 GB, networks: {eth: 25 Gbit/s}")
+TIED_PRICES = """\
+prices: tied
+currency: USD
+date: 2026-11-27
+source: a test
+items:
+  - {name: disk, price: $0.5, per: node-hour, node_type: disk}
+  - {name: flash, price: FLASH, per: node-hour, node_type: flash}
+  - {name: master, price: $0.5, per: master-hour}
+  - {name: rest, price: $0, per: cluster-hour, covers: [devices, network]}
+"""
+
+
+@needs_simulator
+@pytest.mark.parametrize(("price", "tied"), [("$0.5", 1), ("$0.6", 0)])
+def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_path: Path, price: str, tied: int) -> None:
+    catalogue, prices = tmp_path / "tied.yaml", tmp_path / "prices.yaml"
+    catalogue.write_text(TIED)
+    prices.write_text(TIED_PRICES.replace("FLASH", price))
+    answer = api.size(LOGS, catalogue=catalogue, prices=prices, simulations=4)
+    first, second = answer.value.shapes[:2]
+    assert answer.value.tied == (second.label,) * tied
+    best = next(line for line in answer.notes if line.startswith("Best estimate"))
+    assert best.startswith(f"Best estimate: {first.label}")
+    assert (second.label in best) is bool(tied)
+    assert answer.sentence.startswith("In the log, TeraSort's tasks spent 53.2 % of the time")
+    assert answer.sentence.endswith(" On the cluster listed first, the main limit of the simulation is CPU.")
+    for limit in (Resource.NONE, "unknown"):
+        unlimited = replace(answer.value, shapes=(replace(first, limit=limit),))
+        assert limit_sentence(unlimited).endswith("the simulation has no bottleneck.")
+    assert "compared with the logged 52 s" in answer.notes[-1]
 
 
 @needs_simulator

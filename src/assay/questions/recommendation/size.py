@@ -7,6 +7,7 @@ simulated, in seconds, with 90 % intervals; money is in the currency of the pric
 The simulator runs the job as an existing workload that reads, shuffles and writes as the logs counted.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
 from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
 from assay.questions.recommendation.request import SEED, SIMULATIONS, Objective, RecommendRequest
+from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.sensitivity import AnswerChange, hardware_of
 
 SHAPES, CANDIDATES = 3, 10
@@ -177,6 +179,8 @@ class SizeAnswer:
     """The best shapes with different hardware: those that keep the constraints first, then by the cost of the job."""
     candidates: tuple[Shape, ...] = ()
     """The shapes, and further clusters with different hardware, in the same order."""
+    tied: tuple[str, ...] = ()
+    """Labels of the candidates whose time and cost of the job are equal to those of the first within PRICE_TIE."""
     currency: str = ""
     kept: bool = False
     """Whether the first shape keeps the constraints in enough draws."""
@@ -271,6 +275,7 @@ def size(
         assumptions=(*assumed, *fixed, *simulated),
         shapes=tuple(shape for shape in candidates if shape.label in labels),
         candidates=candidates,
+        tied=_tied(candidates),
         interruptions=request.interruptions,
         currency=book.currency,
         kept=recommendation.chosen is not None,
@@ -280,6 +285,17 @@ def size(
             change for change in recommendation.changes if change.kind != "codec" or profile.engine != "spark"
         ),
         extrapolation=recommendation.extrapolation,
+    )
+
+
+def _tied(candidates: Sequence[Shape]) -> tuple[str, ...]:
+    """Return the labels of the candidates that are as fast and as cheap as the first."""
+    pairs = [(shape, candidates[0]) for shape in candidates[1:]]
+    return tuple(
+        shape.label
+        for shape, best in pairs
+        if math.isclose(shape.time_s, best.time_s, rel_tol=PRICE_TIE)
+        and math.isclose(shape.job_cost, best.job_cost, rel_tol=PRICE_TIE)
     )
 
 

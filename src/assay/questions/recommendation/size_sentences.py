@@ -3,36 +3,50 @@
 from collections.abc import Iterator
 
 from assay.analysis.run_profile.limits.job_limits import SKEW_MIN, JobLimit, JobShares
+from assay.analysis.run_profile.limits.loads import Resource
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, MemoryNeed
-from assay.foundation.units import format_bytes, format_duration
+from assay.analysis.run_profile.tables.limits_tables import limit_title
+from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
+from assay.questions.recommendation.search import PRICE_TIE
 from assay.questions.recommendation.size import SizeAnswer
 from assay.text import NO_VALUE, credit_texts, money, plural, share
 
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
+_NO_LIMIT = (Resource.NONE, "unknown")
 _RISK_SHOWN_MIN = 1e-4
 """Smallest risk that is stated as a number: below it, the shape of the distribution is not known."""
 
 
 def limit_sentence(answer: SizeAnswer) -> str:
-    """Return where most of the job's time went, in one line."""
+    """Return where most of the job's time went in the log, and the limit of the simulation on the best cluster."""
+    logged = f"{_logged_limit(answer)}."
+    if not answer.shapes:
+        return logged
+    limit = answer.shapes[0].limit
+    if limit in _NO_LIMIT:
+        return f"{logged} On the cluster listed first, the simulation has no bottleneck."
+    return f"{logged} On the cluster listed first, the main limit of the simulation is {limit_title(limit)}."
+
+
+def _logged_limit(answer: SizeAnswer) -> str:
     shares, name = answer.job.shares, answer.job.name
     slots = f"{shares.slots} {'cores' if shares.slots_stated else 'slots'}"
     sentences_by_limit = {
-        JobLimit.CPU: f"{name} is limited by CPU: its tasks computed for {share(shares.cpu_share)} of the time of "
-        f"{slots}",
-        JobLimit.COLLECTION: f"{name} is limited by garbage collection, which took {share(shares.collection_share)} of "
-        f"the time of {slots}",
-        JobLimit.WAITING: f"{name}'s tasks spent {share(shares.waiting_share)} of the time of {slots} waiting for "
-        "disks, network or a shared core; the log does not say which",
-        JobLimit.DRIVER: f"{name} is limited by its driver or by scheduling: no task ran for "
+        JobLimit.CPU: f"In the log, {name} is limited by CPU: its tasks computed for {share(shares.cpu_share)} of the "
+        f"time of {slots}",
+        JobLimit.COLLECTION: f"In the log, {name} is limited by garbage collection, which took "
+        f"{share(shares.collection_share)} of the time of {slots}",
+        JobLimit.WAITING: f"In the log, {name}'s tasks spent {share(shares.waiting_share)} of the time of {slots} "
+        "waiting for disks, network or a shared core; the log does not say which",
+        JobLimit.DRIVER: f"In the log, {name} is limited by its driver or by scheduling: no task ran for "
         f"{share(shares.without_tasks_share)} of its time",
-        JobLimit.SKEW: f"{name} is limited by skew: {_skew_text(shares)}",
-        JobLimit.FEW_TASKS: f"{name} is limited by parallelism: it has too few tasks, and {slots} were idle for "
-        f"{share(shares.idle_share)} of their time",
+        JobLimit.SKEW: f"In the log, {name} is limited by skew: {_skew_text(shares)}",
+        JobLimit.FEW_TASKS: f"In the log, {name} is limited by parallelism: it has too few tasks, and {slots} were "
+        f"idle for {share(shares.idle_share)} of their time",
         JobLimit.UNKNOWN: f"The limit of {name} is not known: the log counts no CPU time",
     }
-    return f"{sentences_by_limit[shares.limit]}."
+    return sentences_by_limit[shares.limit]
 
 
 def _skew_text(shares: JobShares) -> str:
@@ -121,8 +135,10 @@ def shapes_sentences(answer: SizeAnswer) -> Iterator[str]:
         yield f"No shape is recommended: {answer.why_none}."
     elif answer.shapes:
         best = answer.shapes[0]
+        names = ", or ".join((best.label, *answer.tied))
+        tie = f" (a tie: equal time and cost within {format_percent(PRICE_TIE)})" if answer.tied else ""
         yield (
-            f"Best estimate: {best.label}, {money(best.rate_per_h, answer.currency)} per hour. The job takes "
+            f"Best estimate: {names}{tie}, {money(best.rate_per_h, answer.currency)} per hour. The job takes "
             f"{format_duration(best.time_s)} ({format_duration(best.time_low_s)} to "
             f"{format_duration(best.time_high_s)}) and costs {money(best.job_cost, answer.currency)} ({best.origin})."
         )
@@ -144,7 +160,15 @@ def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
         "Not in a log: traffic of disks and network. Sample the hosts during the next run: "
         "assay observe cluster.yaml -- COMMAND"
     )
-    if not answer.shapes and not answer.why_none:
+    if answer.shapes:
+        shares = answer.job.shares
+        nodes = plural(shares.nodes, "node")
+        yield (
+            f"Not in a log: the hardware of its {nodes}, so the model's time on them can't be compared with the logged "
+            f"{format_duration(shares.duration_s)}. To compare, size the same data with a catalogue of only these "
+            f"machines (count: {shares.nodes})."
+        )
+    elif not answer.why_none:
         yield "For shapes and money, name hardware and prices: --catalogue FILE --prices FILE"
     for text in answer.skipped:
         yield f"Left out: {text}"

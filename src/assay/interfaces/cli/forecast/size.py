@@ -100,7 +100,7 @@ def _show(answer: SizeAnswer) -> None:
         click.echo(line)
 
 
-_HEADERS = ("Shape", "Time (s)", "90 %", "Per hour", "Per job", "90 %", "limit", "Keeps constraints in", "Origin")
+_HEADERS = ("Shape", "Time (s)", "90 %", "Per hour", "Per job", "90 %", "Limited by", "Keeps constraints in", "Origin")
 
 
 def _row(shape: Shape, answer: SizeAnswer) -> tuple[str, ...]:
