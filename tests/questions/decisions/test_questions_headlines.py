@@ -97,6 +97,10 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
         "By cost per job, InfiniBand is not worth it with hard disks; worth it with SSDs." if differs else None
     )
     assert ("With SSDs, " in cost) is differs
+    assert priced.amounts is not None
+    does_not_pay = "InfiniBand does not pay at this price: its cluster costs "
+    assert priced.amounts.break_even.startswith(does_not_pay) is not differs
+    assert ("; it pays up to $" in priced.amounts.break_even) is not differs
     if differs:
         assert re.fullmatch(
             r"With SSDs, a job on InfiniBand costs (19|20|21) % less than on Ethernet: 0\.\d\d× \(\S+ to \S+\)\. With "

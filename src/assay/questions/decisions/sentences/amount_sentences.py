@@ -18,6 +18,7 @@ from assay.questions.decisions.decision import (
     Decision,
     OptionResult,
 )
+from assay.questions.decisions.sentences.estimate_text import excludes_one
 from assay.questions.decisions.sentences.option_words import compared_option, option_text, option_verb
 from assay.text import capitalised, joined, levels_text, money, money_interval, plural, scale_text, workload_title
 
@@ -89,8 +90,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     prices = compared_prices(costs.cluster_prices, decision.baseline, chosen.option)
     price = prices.baseline.price
     baseline_does = _agreeing(decision, decision.baseline, "does", "do")
-    verbs = (("costs", "cost"), ("pays", "pay"), ("its", "their"))
-    cost, pay, their = (_agreeing(decision, chosen.option, *words) for words in verbs)
+    cost = _agreeing(decision, chosen.option, "costs", "cost")
     work = f" For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
     # The price ratio of the named setting, instead of the mean over the settings, agrees with the two prices.
     named = prices.option[0].price / ratio.price_ratio if len(prices.option) == 1 else price
@@ -116,12 +116,27 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     over_years += work
     low, high = (None if end is None else ratio.price_ratio / end for end in (ratio.high, ratio.low))
     limit = amount(ratio.break_even_price_ratio, low, high, price)
-    break_even = f"{capitalised(name)} {pay} until {their} cluster costs {limit} over {years}; it costs {of_option}."
-    if ratio.verdict is CostVerdict.NOT_DISTINGUISHABLE:
-        break_even = (
-            f"Open: the break-even price of the cluster with {name} is {limit} over {years}; it costs {of_option}."
-        )
+    break_even = _break_even(decision, chosen, limit, of_option, years)
     return CostAmounts(per_job, over_years, break_even, _prices_text(costs, currency), job.workload)
+
+
+def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str, years: str) -> str:
+    """Return whether an option pays at its price, and up to which price of the cluster over the years it does."""
+    assert chosen.cost is not None
+    name = compared_option(decision, chosen.option)
+    words = (("pays", "pay"), ("it pays", "they pay"), ("its", "their"), ("does", "do"))
+    pay, they_pay, their, does = (_agreeing(decision, chosen.option, *pair) for pair in words)
+    match chosen.cost.verdict:
+        case CostVerdict.NOT_DISTINGUISHABLE:
+            why = "Open, because the difference in cost is not confirmed" if excludes_one(chosen.cost) else "Open"
+            return f"{why}: the break-even price of the cluster with {name} is {limit} over {years}; it costs {price}."
+        case CostVerdict.DEARER:
+            return (
+                f"{capitalised(name)} {does} not pay at this price: {their} cluster costs {price} over {years}; "
+                f"{they_pay} up to {limit}."
+            )
+        case _:
+            return f"{capitalised(name)} {pay} until {their} cluster costs {limit} over {years}; it costs {price}."
 
 
 def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:
