@@ -225,6 +225,7 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
         unlimited = replace(answer.value, shapes=(replace(first, limit=limit),))
         assert limit_sentence(unlimited).endswith("the simulation has no bottleneck.")
     assert "compared with the logged 52 s" in answer.notes[-1]
+    assert any(line.startswith("the waiting in the log (53.2 %) is not carried over") for line in answer.notes)
 
 
 @needs_simulator

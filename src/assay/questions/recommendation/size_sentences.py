@@ -177,6 +177,12 @@ def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
 def assumption_sentences(answer: SizeAnswer) -> Iterator[str]:
     """Yield the assumptions of the shapes, and what limits the statements about memory."""
     yield from answer.assumptions
+    waiting = answer.job.shares.waiting_share
+    if answer.shapes and waiting is not None:
+        yield (
+            f"the waiting in the log ({share(waiting)}) is not carried over: the simulation derives waiting from the "
+            "disks, the network and the cores of each cluster, so a job that waits for anything else takes longer"
+        )
     yield from memory_caveats(answer)
 
 
