@@ -25,6 +25,12 @@ HIDDEN_LINKS = """() => [...document.querySelectorAll('.top nav a')].filter(link
 CUT_UNSAID = """() => [...document.querySelectorAll('.scroll')].filter(box =>
     box.checkVisibility({ contentVisibilityAuto: true }) &&
     box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
+LABELS_OUTSIDE = """() => [...document.querySelectorAll('.cards td[data-label]')].filter(cell => {
+    const label = getComputedStyle(cell, '::before');
+    return cell.checkVisibility({ contentVisibilityAuto: true }) && label.float === 'left' &&
+        label.display !== 'none' && parseFloat(getComputedStyle(cell).paddingLeft) + parseFloat(label.marginLeft) < 0;
+}).map(cell => cell.dataset.label)"""
+"""Labels of cells that are left of their card, where they can't be seen."""
 OVERPRINTED = """id => {
     const texts = [...document.querySelectorAll(`#${id} svg text`)]
         .filter(one => one.textContent && one.checkVisibility());
@@ -136,6 +142,7 @@ def misfits(page: Page) -> dict[str, Any]:
         "wider by px": page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)"),
         "pages hidden": page.evaluate(HIDDEN_LINKS),
         "tables cut unsaid": page.evaluate(CUT_UNSAID),
+        "labels outside of cards": page.evaluate(LABELS_OUTSIDE),
         "texts of charts": page.evaluate(CHART_TEXTS),
         "heights of controls": page.evaluate(UNEVEN),
     }
