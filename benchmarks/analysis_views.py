@@ -18,13 +18,13 @@ from statistics import median
 import numpy as np
 
 from assay.analysis.changes import histories
-from assay.analysis.comparison.claims.findings import findings
 from assay.analysis.comparison.claims.published import aloja
 from assay.analysis.comparison.matched import combined_or_named, match
 from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
 from assay.analysis.statistics.runs.run_table import Column, RunTable
+from assay.questions.claims.findings import findings
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "workload": ("terasort", "wordcount", "sort", "kmeans", "pagerank", "bayes", "read", "write", "hive", "join"),

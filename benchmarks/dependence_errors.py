@@ -21,12 +21,13 @@ from cost_errors import decision_on_costs
 from processes import Drawn, Rng
 
 from assay.analysis.changes import histories
-from assay.analysis.comparison.claims.findings import ClaimAnswer, findings
 from assay.analysis.comparison.matched import match
 from assay.analysis.comparison.significance import fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
 from assay.analysis.outliers.anomalies import find_anomalies
 from assay.analysis.statistics import InferenceScope, Verdict
+from assay.questions.claims.claims import ClaimAnswer
+from assay.questions.claims.findings import findings
 from assay.questions.decisions.costs.run_costs import RunCosts
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import DecisionRequest

@@ -21,7 +21,6 @@ from dependence_errors import one_price
 from numpy.typing import NDArray
 
 from assay.analysis.changes import histories
-from assay.analysis.comparison.claims.findings import ClaimAnswer, findings
 from assay.analysis.comparison.comparison import compare
 from assay.analysis.comparison.matched import match
 from assay.analysis.comparison.significance import fastest_levels
@@ -31,6 +30,8 @@ from assay.analysis.statistics import Verdict
 from assay.analysis.statistics.runs.run_table import Column, RunTable, coded, table_of
 from assay.model import Run
 from assay.model.runs.imported import foreign_run
+from assay.questions.claims.claims import ClaimAnswer
+from assay.questions.claims.findings import findings
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import CostVerdict, DecisionRequest
 
@@ -167,7 +168,7 @@ def of_conditions(rng: Rng, gain: float, groups: int = 6) -> Outcome:
         [(s and not z) + (m and c) + (s and n) for s, z, m, c, n in zip(ssd, zipped, many, most, fast, strict=True)]
     )
     table = table_of_rows(rows, times(rng, -np.log(gain) * gains + effects))
-    (claims,) = findings(table, _tenth_dearer).values()
+    (claims,) = findings(table, replace(one_price(len(table)), per_h=_tenth_dearer(table))).values()
     answers = {claim.name: claim.answer for claim in claims}
     truth = {"compression-hides": gain > 1.1, "containers-need-disks": gain > 1, "infiniband-needs-ssd": gain > 1.1}
     wrong = any(

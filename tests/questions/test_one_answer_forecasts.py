@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from answer_repositories import text_of
 from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.interfaces.cli.forecast.recommend import recommend
 from assay.interfaces.cli.main import assay
@@ -29,13 +29,6 @@ def printed(root: Path, *arguments: str) -> str:
     result = CliRunner().invoke(assay, [*arguments, "--repository", str(root)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
-
-
-def text_of(page: str) -> str:
-    """Return a page's text with one line for each row of a table."""
-    bare = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
-    rows = re.sub(r"\s*\n\s*", " ", bare)
-    return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</(tr|p|h\d|li)>", "\n", rows))).replace("\u202f", " ")
 
 
 def assert_rows(text: str, answer: dict[str, Any]) -> None:

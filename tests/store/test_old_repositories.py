@@ -43,6 +43,8 @@ CHANGED: dict[str, str] = {
     r"measured/tco:\.note": "the note is for every comparison in a lab, not for layouts alone",
     r"measured/tco:\.performance\[0\]\.\w+": "a workload with too few runs is not in a mean",
     r"imported/findings:\.measured\[2\]\.evidence\[1\]\..*": "both gains of a claim rest on shared workloads",
+    r"imported/findings:\.measured\[[24]\]\.evidence\[\d\]\.\w+": "claims have the estimates of decisions",
+    r"imported/findings:\.published\[4\]\.evidence\[1\]\.sets": "a condition is compared on clusters with both sides",
 }
 """What is answered otherwise on purpose: a path in an answer, and why."""
 

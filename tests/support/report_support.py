@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.analysis.comparison.claims.findings import findings
 from assay.analysis.comparison.details.threats import threats
 from assay.analysis.comparison.factors.device_classes import layout_classes
 from assay.analysis.comparison.joint import network_of
@@ -18,8 +17,8 @@ from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.model.runs.run import Run
 from assay.model.runs.traces.trace import Trace
 from assay.model.runs.warning import CodedWarning
+from assay.questions.claims.findings import FindingsView, findings
 from assay.questions.clusters.hardware import HardwareView
-from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup import SpeedupRequest, speedups_over
 from assay.questions.comparisons.speedup_tables import tables_of
 from assay.questions.costs.job_cost import cost_view

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from assay.analysis.run_profile.limits.run_limits import Limits
     from assay.analysis.run_profile.task_durations import TaskDurations
     from assay.model import PriceBook, Run
-    from assay.questions.comparisons.findings import FindingsView
+    from assay.questions.claims.findings import FindingsView
     from assay.questions.comparisons.side_by_side import Of
     from assay.questions.comparisons.speedup import SpeedupView
     from assay.questions.costs.cost_rows import JobCostEffectiveness
@@ -460,7 +460,7 @@ class OpenedRepository(Forecasts):
         self, where: Where = (), *, prices: PriceBook | Path | str | None = None, exclude_flagged: bool = False
     ) -> Answer[FindingsView]:
         """Test claims of the published studies on the runs. ``prices`` adds claims about cost."""
-        from assay.questions.comparisons.findings import findings_sentence, findings_view
+        from assay.questions.claims.findings import findings_sentence, findings_view
 
         _, table = self._selected(where)
         book = price_book(prices) if prices is not None else None

@@ -3,7 +3,6 @@
 In: a report. Out: chapters of a document. Nothing is computed here.
 """
 
-from assay.analysis.comparison.claims.findings import ClaimAnswer
 from assay.interfaces.report.decisions import caveats_of
 from assay.interfaces.report.output.document import (
     Block,
@@ -18,8 +17,9 @@ from assay.interfaces.report.output.document import (
 )
 from assay.interfaces.report.runs import run_blocks
 from assay.interfaces.report.tables import shortened, table
+from assay.questions.claims.claims import ClaimAnswer
+from assay.questions.claims.findings import FindingsView
 from assay.questions.clusters.hosts import CheckedCluster
-from assay.questions.comparisons.findings import FindingsView
 from assay.questions.report.request import Fact
 from assay.questions.report.values import FactorLevels, Report
 from assay.text import capitalised, numbers, plural, runs_flagged, slug
@@ -58,7 +58,7 @@ def findings_chapter(view: FindingsView) -> Chapter | None:
             (
                 finding.claim,
                 capitalised(finding.answer.value),
-                f"{'; '.join(str(item) for item in finding.evidence)}. {finding.judged}".rstrip(),
+                f"{' '.join(str(item) for item in finding.evidence)} {finding.judged}".rstrip(),
                 finding.source,
             )
             for finding in tested

@@ -4,7 +4,7 @@ In: a repository, its table of runs with outlier flags, and a request. Out: deci
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
-from assay.model import LAYOUT_FACTOR
+from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order, options_of_answer
-from assay.questions.decisions.costs.run_costs import run_costs
+from assay.questions.decisions.costs.run_costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest, OptionResult
 from assay.questions.decisions.effects.storage_effects import storage_effects_of
@@ -37,14 +37,9 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     """
     if request.factor == CHEAPEST and request.prices is None:
         return ()
-    chosen = selected(table, request.where)
     spread = session_spread(table)  # from all runs, so that conditions do not change the variance between sessions
-    facts = facts_by_hardware(repository, chosen)
-    implausible = implausible_runs(chosen, facts)
-    apart = chosen.subset(implausible.rows)
-    reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
-    chosen = chosen.subset(~implausible.rows) if len(apart) else chosen
-    costs = run_costs(facts, chosen, request.prices, request.years) if request.prices else None
+    counted = counted_runs(repository, selected(table, request.where), request.prices, request.years)
+    chosen, costs, apart = counted.table, counted.costs, counted.implausible
     outliers = time_outliers(chosen)
     few = chosen.subset(~outliers)
     decisions: list[Decision] = []
@@ -62,11 +57,36 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
                 for decision in factor_decisions
             )
         if len(apart):
-            factor_decisions = tuple(_with_implausible(decision, apart, reason) for decision in factor_decisions)
+            factor_decisions = tuple(_with_implausible(decision, counted) for decision in factor_decisions)
         decisions += factor_decisions
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRuns:
+    """The runs that decisions and claims count, with their costs."""
+
+    table: RunTable
+    costs: RunCosts | None
+    """None without a price book."""
+    implausible: RunTable
+    """The runs that do not count because their recorded data size is implausible."""
+    reason: str
+    """Why they do not; empty without any."""
+
+
+def counted_runs(
+    repository: Repository, table: RunTable, prices: PriceBook | None, years: float | None = None
+) -> CountedRuns:
+    """Return the runs of ``table`` that count, with their costs."""
+    facts = facts_by_hardware(repository, table)
+    implausible = implausible_runs(table, facts)
+    apart = table.subset(implausible.rows)
+    reason = implausible.reason(np.flatnonzero(implausible.rows)) if len(apart) else ""
+    counted = table.subset(~implausible.rows) if len(apart) else table
+    return CountedRuns(counted, run_costs(facts, counted, prices, years) if prices else None, apart, reason)
 
 
 def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, ...]:
@@ -121,8 +141,9 @@ def _changed_verdict(decision: Decision, option: OptionResult, other: Decision, 
     return f'the verdict on {name} is "{after}" instead of "{before}"'
 
 
-def _with_implausible(decision: Decision, apart: RunTable, reason: str) -> Decision:
+def _with_implausible(decision: Decision, counted: CountedRuns) -> Decision:
     """Return the decision with a caveat where runs of its origin have an implausible data size."""
+    apart = counted.implausible
     of_origin = has_level(apart, "origin", decision.origin)
     if decision.lab_scale is not None:
         of_origin &= has_level(apart, "lab_scale", decision.lab_scale)
@@ -130,7 +151,7 @@ def _with_implausible(decision: Decision, apart: RunTable, reason: str) -> Decis
     if not number:
         return decision
     clusters = joined([name for name, runs in counts_by(apart.subset(of_origin), "cluster").items() if runs])
-    text = f"{plural(number, 'run')} on {clusters} {'does' if number == 1 else 'do'} not count: {reason}."
+    text = f"{plural(number, 'run')} on {clusters} {'does' if number == 1 else 'do'} not count: {counted.reason}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.EXCLUDED, text)]))
 
 

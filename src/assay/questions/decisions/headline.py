@@ -127,9 +127,14 @@ def _parts(rows: Sequence[OptionRow]) -> dict[int, list[OptionRow]]:
     for row in usable:
         parts.setdefault(row.option, []).append(row)
     for option, of in parts.items():
-        parts[option] = [row for row in of if row.time and row.time.mean.degrees >= DEGREES_MIN] or of
+        parts[option] = counted_in_mean(of)
     most = max(map(len, parts.values()), default=0)
     return {option: of for option, of in parts.items() if 2 * len(of) >= most}
+
+
+def counted_in_mean(rows: Sequence[OptionRow]) -> list[OptionRow]:
+    """Return the rows of one option that have enough runs for a mean over workloads; all if none has."""
+    return [row for row in rows if row.time and row.time.mean.degrees >= DEGREES_MIN] or list(rows)
 
 
 def ranked(logs: Mapping[int, Mapping[int, float]]) -> list[int]:

@@ -17,9 +17,9 @@ from assay.execution.planning.plan_files.changed_plan import parse_changes
 from assay.foundation.errors import SpecificationError
 from assay.foundation.version import __version__
 from assay.model import CodedWarning, Origin, PriceBook
+from assay.questions.claims.findings import findings_view
 from assay.questions.clusters.hardware import hardware_of
 from assay.questions.clusters.hosts import checked_hosts
-from assay.questions.comparisons.findings import findings_view
 from assay.questions.costs.cost_effectiveness import cost_effectiveness
 from assay.questions.costs.cost_rows import CostEffectivenessRequest
 from assay.questions.costs.job_cost import CostView, cost_view

@@ -21,9 +21,9 @@ from assay.analysis.run_profile.traffic import TrafficSeries
 from assay.analysis.run_profile.workload_ratios import WorkloadRatios
 from assay.estimation.prediction.explaining import Cell
 from assay.model import CodedWarning, Origin, Run
+from assay.questions.claims.findings import FindingsView
 from assay.questions.clusters.hardware import HardwareView
 from assay.questions.clusters.hosts import CheckedCluster
-from assay.questions.comparisons.findings import FindingsView
 from assay.questions.comparisons.speedup_tables import SpeedupTable
 from assay.questions.costs.cost_rows import JobCostEffectiveness
 from assay.questions.costs.job_cost import CostView

@@ -1,7 +1,6 @@
 """Define the contrast of a claim: two kinds of levels of one factor, as a number for each configuration.
 
-In: a table of configurations. Out: an array over its rows: 1 and 0 for the two kinds, NaN for neither. A number of
-containers becomes its base-2 logarithm, so that the gain is per doubling.
+In: a table of configurations. Out: an array over its rows: 1 and 0 for the two kinds, NaN for neither.
 """
 
 from collections.abc import Callable
@@ -11,7 +10,7 @@ import numpy as np
 
 from assay.analysis.comparison.factors.compression import UNCOMPRESSED
 from assay.analysis.statistics import ABSENT, LAYOUT_DEVICES, NETWORK_KIND, Column, Floats, RunTable
-from assay.model import COMPRESSION, LAYOUT_FACTOR, Meaning, NetworkKind, network_kind_of_name, parameters_that
+from assay.model import COMPRESSION, LAYOUT_FACTOR, NetworkKind, network_kind_of_name
 from assay.model.clusters.layout_code import HDD, SSD, devices_of_text
 
 
@@ -72,14 +71,6 @@ def _is_fast_network(level: str) -> float:
     return np.nan if kind is None else float(kind is NetworkKind.INFINIBAND)
 
 
-def _log2(level: str) -> float:
-    try:
-        value = float(level)
-    except ValueError:
-        return np.nan
-    return float(np.log2(value)) if 0 < value < np.inf else np.nan
-
-
 SSD_OR_HDD = Contrast("SSD over HDD", (LAYOUT_FACTOR,), _is_ssd, LAYOUT_DEVICES)
 MANY_DISKS = Contrast("several disks over one", (LAYOUT_FACTOR,), _has_many_disks, LAYOUT_DEVICES)
 COMPRESSED = Contrast("compressed map output", (COMPRESSION,), lambda level: float(level != UNCOMPRESSED))
@@ -90,5 +81,3 @@ INFINIBAND = Contrast(
     recorded=NETWORK_KIND,
     number_of_kind=lambda kind: float(kind == NetworkKind.INFINIBAND),
 )
-CONTAINERS = Contrast("twice the containers", ("containers", *parameters_that(Meaning.TASKS_PER_WORKER)), _log2)
-CONTRASTS = (SSD_OR_HDD, MANY_DISKS, COMPRESSED, INFINIBAND, CONTAINERS)

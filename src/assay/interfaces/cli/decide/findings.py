@@ -25,7 +25,7 @@ def findings(
     prices: Path | None, exclude_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """Compare the runs with common claims from the literature: supported, contradicted or undecided, with numbers."""
-    from assay.questions.comparisons.findings import findings_sentence, findings_view
+    from assay.questions.claims.findings import findings_sentence, findings_view
 
     book = None
     if prices is not None:

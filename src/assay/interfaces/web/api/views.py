@@ -17,8 +17,8 @@ from assay.interfaces.web.api.decisions import decisions_on
 from assay.interfaces.web.api.models import CostQuestion, FigureRow, JobCostQuestion
 from assay.interfaces.web.state.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.questions.claims.findings import FindingsView, findings_view
 from assay.questions.comparisons.comparison import ComparisonView, comparison_view
-from assay.questions.comparisons.findings import FindingsView, findings_view
 from assay.questions.comparisons.speedup import SpeedupRequest, SpeedupView, published_speedups, speedup_view
 from assay.questions.costs.changed_prices import changed_book
 from assay.questions.costs.cost_effectiveness import cost_effectiveness

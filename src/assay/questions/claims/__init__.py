@@ -1,0 +1,1 @@
+"""Claims of the published studies, tested with the estimates of decisions."""

@@ -1,0 +1,183 @@
+"""State one figure behind the answer to a claim, in the words and with the figures of decisions.
+
+In: a gain, or a ratio of two gains. Out: the figure with its interval, and a sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from assay.analysis.comparison.matched import GROUPS_MIN, LogMean, SessionPart
+from assay.foundation.units import format_percent
+from assay.questions.claims.gains import ClaimEstimate, interval_90
+from assay.questions.decisions.sentences.option_words import option_text, option_verb
+from assay.text import capitalised, format_interval, format_ratio, joined, plural, workload_title
+
+
+class RatioKind(StrEnum):
+    """What a figure is."""
+
+    SPEEDUP = "speedup"
+    """Baseline time / option time."""
+    COST_RATIO = "cost ratio"
+    """Option cost / baseline cost of a job."""
+    RATIO_OF_SPEEDUPS = "ratio of speedups"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherClusters:
+    """The same figure for other clusters, which a claim is about: these clusters are a sample."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEvidence:
+    """One figure behind an answer."""
+
+    text: str
+    """The figure as a sentence."""
+    measure: RatioKind
+    ratio: float | None
+    """On these clusters, as in the decision; None without an interval."""
+    low: float | None
+    high: float | None
+    groups: int
+    workloads: tuple[str, ...]
+    low_90: float | None = None
+    high_90: float | None = None
+    """Ends of the 90 % interval, which are compared with a margin; each end is a test at 5 %."""
+    few: bool = False
+    """Whether the figure covers the tested settings only: it settles no claim."""
+    above: tuple[str, ...] = ()
+    """Workloads with an interval above 1; ``below``: with one below 1."""
+    below: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    """The clusters of the matched groups."""
+    other_clusters: OtherClusters | None = None
+    """None unless the runs are of several clusters; it then decides the claim."""
+    sessions: SessionPart | None = None
+    """The part of the error that comes from sessions; None without one."""
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimScope:
+    """What a figure is about, in words."""
+
+    jobs: str
+    """``shuffle-heavy jobs``."""
+    condition: str = ""
+    """Where the figure is measured: ``with SSDs``."""
+
+
+def no_evidence(measure: RatioKind, what: str) -> ClaimEvidence:
+    """Return the evidence of a comparison without matched groups."""
+    return ClaimEvidence(f"{capitalised(what)}: no matched group with an interval.", measure, None, None, None, 0, ())
+
+
+def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
+    """Return the evidence of a gain."""
+    names = {row.workload: gain.of_workload(row).ratio for row in gain.rows}
+    shown = {
+        name: ratio.value > 1
+        for name, ratio in names.items()
+        if ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+    }
+    better, worse = (tuple(name for name, up in shown.items() if up is side) for side in (True, False))
+    measure = RatioKind.COST_RATIO if gain.in_cost else RatioKind.SPEEDUP
+    mean = _displayed(gain.estimate.mean, measure)
+    other = _displayed(gain.other_clusters, measure) if gain.other_clusters else None
+    low_90, high_90 = interval_90(_displayed(gain.judged, measure))
+    evidence = ClaimEvidence(
+        text="",
+        measure=measure,
+        ratio=mean.ratio.value,
+        low=mean.ratio.low,
+        high=mean.ratio.high,
+        groups=gain.estimate.groups,
+        workloads=tuple(names),
+        low_90=low_90,
+        high_90=high_90,
+        few=gain.few,
+        above=worse if gain.in_cost else better,
+        below=better if gain.in_cost else worse,
+        clusters=gain.clusters,
+        other_clusters=OtherClusters(other.ratio.value, other.ratio.low, other.ratio.high) if other else None,
+        sessions=mean.sessions,
+    )
+    return replace(evidence, text=_sentence(gain, evidence, subject))
+
+
+def ratio_evidence(ratio: LogMean, first: ClaimEstimate, second: ClaimEstimate, what: str) -> ClaimEvidence:
+    """Return the evidence of the ratio of two gains. ``what``: the gains, in words."""
+    low_90, high_90 = interval_90(ratio)
+    value, groups = ratio.ratio, min(first.estimate.groups, second.estimate.groups)
+    workloads = tuple(row.workload for row in first.rows)
+    text = f"{capitalised(what)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
+    few = first.few or second.few
+    return ClaimEvidence(
+        text, RatioKind.RATIO_OF_SPEEDUPS, value.value, value.low, value.high, groups, workloads, low_90, high_90, few
+    )
+
+
+def _displayed(mean: LogMean, measure: RatioKind) -> LogMean:
+    """Return a log gain as it is shown: a cost ratio is option / baseline."""
+    return replace(mean, mean=-mean.mean) if measure is RatioKind.COST_RATIO else mean
+
+
+def _sentence(gain: ClaimEstimate, evidence: ClaimEvidence, subject: ClaimScope) -> str:
+    """Return the evidence as a sentence; a figure of few settings says what the claim lacks first."""
+    factor = gain.pair.factor
+    option, baseline = (option_text(factor, level) for level in (gain.pair.option, gain.pair.baseline))
+    assert evidence.ratio is not None
+    where = f"{subject.condition}, " if subject.condition else ""
+    amount = f"{format_ratio(evidence.ratio)}×"
+    claim = (
+        f"a job on {option} costs {amount} as much as on {baseline}"
+        if gain.in_cost
+        else f"{option} {option_verb(factor, gain.pair.option)} {amount} as fast as {baseline}"
+    )
+    if gain.few:
+        groups = evidence.groups
+        settings = "the tested setting" if groups == 1 else f"the {groups} tested settings"
+        return (
+            f"Undecided for {subject.jobs} in general: {plural(groups, 'matched group')}, {GROUPS_MIN} are needed. "
+            f"In {settings} {where}{claim} ({_interval(evidence.low, evidence.high)})."
+        )
+    return f"{capitalised(f'{where}{claim}')} ({_basis(evidence)}){_limits(evidence)}."
+
+
+def _basis(evidence: ClaimEvidence) -> str:
+    """Return the interval and the matched groups, and the figure for other clusters if it decides the claim."""
+    text = f"{_interval(evidence.low, evidence.high)}, {plural(evidence.groups, 'matched group')}"
+    if (other := evidence.other_clusters) is None:
+        return text
+    of_other = f"{format_ratio(other.ratio)}×, {_interval(other.low, other.high)}"
+    return f"{text}, {plural(len(evidence.clusters), 'cluster')}; on other clusters {of_other}"
+
+
+def _limits(evidence: ClaimEvidence) -> str:
+    """Return what the figure is limited to, where workloads differ, and the allowance for sessions."""
+    only = [f"workload {workload_title(evidence.workloads[0])}"] if len(evidence.workloads) == 1 else []
+    only += [f"cluster {evidence.clusters[0]}"] if len(evidence.clusters) == 1 else []
+    text = f", on {joined(only)} only" if only else ""
+    if evidence.above and evidence.below:
+        above, below = (joined([workload_title(name) for name in of]) for of in (evidence.above, evidence.below))
+        text += f", workloads differ: above 1 on {above}; below 1 on {below}"
+    if evidence.sessions is not None:
+        spread = format_percent(np.sqrt(evidence.sessions.spread.variance), 1)
+        text += f", allowing for sessions that differ by {spread}"
+    return text
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "no interval" if low is None or high is None else format_interval(low, high)
