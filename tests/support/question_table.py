@@ -26,6 +26,7 @@ PRICES = str(BSC / "prices.yaml")
 SANDISK = EXAMPLES / "sandisk-2014"
 CATALOGUE = str(EXAMPLES / "hardware" / "catalogue.yaml")
 PROFILED_RUN = "00000000-0000-7000-8000-000000000009"
+LAB_PRICES = str(EXAMPLES / "lab" / "prices.yaml")
 HARDWARE_PRICES = str(EXAMPLES / "hardware" / "prices.yaml")
 
 
@@ -134,6 +135,13 @@ SIMULATED: dict[str, Question] = {
     "whatif": Question(
         lambda r: r.whatif({"layout": "SS2"}, {"layout": "HD2"}),
         ("whatif", "--set", "layout=SS2", "--where", "layout=HD2"),
+    ),
+    "whatif, extra costs": Question(
+        lambda r: r.whatif({"layout": "SS2"}, {"layout": "HD2"}, prices=LAB_PRICES, extra_costs="idle=3h"),
+        (
+            *("whatif", "--set", "layout=SS2", "--where", "layout=HD2"),
+            *("--prices", LAB_PRICES, "--extra-costs", "idle=3h"),
+        ),
     ),
     "whatif, an instance type": Question(
         lambda r: r.whatif(

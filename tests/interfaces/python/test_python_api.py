@@ -53,7 +53,7 @@ SIGNATURES = {
     "gate": "baseline max_slowdown where ignore",
     "anomalies": "where",
     "findings": "where prices exclude_flagged",
-    "whatif": "changes where target prices stated profile cluster",
+    "whatif": "changes where target prices stated extra_costs profile cluster",
     "predict": "where cluster",
     "recommend": "workloads catalogue prices budget deadline capacity years minimize confidence simulations seed jobs "
     "learn where extra_costs",

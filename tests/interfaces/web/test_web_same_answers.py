@@ -48,6 +48,7 @@ ADDRESSES = {
     "next": "next?runs=3",
     "enough_runs": "enough-runs?cluster=c8&precision=0.2",
     "whatif": "whatif?set=layout=SS2&where=layout=HD2",
+    "whatif, extra costs": "whatif?set=layout=SS2&where=layout=HD2&extra_costs=idle=3h",
     "whatif, an instance type": (
         "whatif?set=worker.type=m7i.2xlarge&set=worker.volumes=gp3:1TB:2&set=worker.cpu.speed=1&where=layout=HD2"
     ),

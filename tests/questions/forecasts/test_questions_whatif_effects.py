@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.questions.costs.extra_costs import ONCE_A_DAY
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.text import money
 from simulator_support import EXAMPLE, command_result, measured_repository, needs_simulator, whatif_answers
@@ -80,3 +81,38 @@ def test_the_answer_names_missing_prices_and_stated_ones_price_the_changed_clust
     unknown = command_result("whatif", *asked, *changes, "--price", "switch=1", "--repository", str(measured))
     assert "has no price 'switch'" in str(unknown.exception or unknown.output)
     assert "network per node" in str(getattr(unknown.exception, "hint", unknown.output))
+
+
+@needs_simulator
+def test_extra_costs_are_lines_of_the_cost_of_a_day_before_and_after_the_changes(
+    measured: Path, tmp_path: Path
+) -> None:
+    book = tmp_path / "prices.yaml"
+    book.write_text((EXAMPLE.parent / "prices.yaml").read_text() + "extras: {egress: {price: $0.09}}\n")
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--set", "layout=SS2")
+    priced = (*asked, "--prices", str(book))
+    extra = ("--extra-costs", "egress=50GB,idle=3h")
+    [alone], [with_extra] = whatif_answers(measured, *priced), whatif_answers(measured, *priced, *extra)
+    assert alone["cost_lines_before"] == alone["cost_lines_after"] == []
+    for side in ("before", "after"):
+        lines = {line["name"]: line["per_day"] for line in with_extra[f"cost_lines_{side}"]}
+        assert lines == {
+            "the cluster during the work": pytest.approx(alone[f"cost_{side}"]),
+            "idle time between jobs (3 h 00 min)": pytest.approx(3 * alone[f"per_h_{side}"]),
+            "egress (50 GB)": pytest.approx(4.5),
+        }
+        assert with_extra[f"cost_{side}"] == pytest.approx(sum(lines.values()))
+    for end in ("low", "high"):
+        same = with_extra["cost_after"] - alone["cost_after"]
+        assert with_extra[f"cost_{end}"] == pytest.approx(alone[f"cost_{end}"] + same)
+        assert with_extra["cost"][end] == pytest.approx(with_extra[f"cost_{end}"] / with_extra["cost_before"])
+    text = command_result("whatif", *priced, *extra, "--repository", str(measured)).output
+    cells = [money(with_extra[f"cost_{side}"], "USD") for side in ("before", "after")]
+    assert f"{cells[1]} instead of {cells[0]}, with the extra costs of a day." in text
+    assert any(line.split()[-3:] == ["Sum", *cells] for line in text.splitlines())
+    assert ONCE_A_DAY in text
+    assert "With extra costs, the cost ratio also depends on the seconds of the lab." in text
+    unpriced = command_result("whatif", *asked, *extra, "--repository", str(measured))
+    assert "--extra-costs needs --prices." in unpriced.output
+    refused = command_result("whatif", *priced, "--extra-costs", "storage=1TB", "--repository", str(measured))
+    assert "no price of storage" in str(refused.exception or refused.output)

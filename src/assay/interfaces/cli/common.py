@@ -87,6 +87,17 @@ def all_option(command: F) -> F:
     return click.option("--all", "all_rows", is_flag=True, help="Print every row.")(command)
 
 
+def extra_costs_option(command: F) -> F:
+    """Add ``--extra-costs``, passed on as ``extra_costs: str``."""
+    return click.option(
+        "--extra-costs",
+        default="",
+        metavar="WHAT=AMOUNT,…",
+        help="Costs in addition to the hours of the work: data kept, data sent and idle time per day "
+        "(storage=2TB,egress=50GB,idle=3h). Default: all off.",
+    )(command)
+
+
 def given_options(context: click.Context, names: Sequence[str]) -> list[str]:
     """Return the options on the command line that set the parameters ``names``, in this order."""
     options = {parameter.name: parameter.opts[0] for parameter in context.command.params}

@@ -47,6 +47,7 @@ class Forecasts:
         target: str = "",
         prices: PriceBook | Path | str | None = None,
         stated: Mapping[str, float] | None = None,
+        extra_costs: str = "",
         profile: Path | str | None = None,
         cluster: Path | str | None = None,
     ) -> Answer[WhatIfAnswer]:
@@ -54,6 +55,7 @@ class Forecasts:
 
         ``target``: the beginning of a run id or campaign id, or the name of a plan; empty for all measured runs.
         ``stated``: prices by name: of items of the book, and of parts that it lacks (:class:`MissingPrice`).
+        ``extra_costs``: data kept, data sent and idle time per day, ``storage=2TB,egress=50GB,idle=3h``.
         ``profile``: file of a simulation profile; None to learn it from all measured runs. ``cluster``: cluster file of
         the measured runs, if neither the repository nor the bundles have it.
         """
@@ -68,7 +70,8 @@ class Forecasts:
         parsed = parse_question(conditions(changes))
         question = WhatIfQuestion(parsed, conditions(where), text(target, "target"), described)
         known = profile_from(ProfileRequest((file_path(profile, "profile"),))) if profile is not None else None
-        book = stated_prices(price_book(prices), stated or {}) if prices is not None else None
+        extras = text(extra_costs, "extra_costs")
+        book = stated_prices(price_book(prices), stated or {}, extras) if prices is not None else None
         answer = what_if(self._store, question, book, known)
         simulated = answer.configurations
         return Answer(

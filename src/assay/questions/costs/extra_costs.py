@@ -21,6 +21,10 @@ from assay.specs.fields import unknown
 from assay.text import money
 
 IDLE = "idle"
+ONCE_A_DAY = "the job runs once a day, which pays the extra costs of the day"
+"""Assumption of a question about one run."""
+SUM = "Sum"
+"""Name of the row with the sum of the lines."""
 _TITLES = {KEPT_STORAGE: "storage that outlives the job", EGRESS: "egress", IDLE: "idle time between jobs"}
 _GB = 10**9
 _MONTHS_PER_DAY = 24 / PERIODS_H["month"]
@@ -127,7 +131,7 @@ class ExtraCosts:
 def line_rows(lines: Sequence[CostLine], currency: str) -> list[tuple[str, str]]:
     """Return the lines with their sum as rows of a table."""
     rows = [(line.name, money(line.per_day, currency)) for line in lines]
-    return [*rows, ("Sum", money(sum(line.per_day for line in lines), currency))] if rows else []
+    return [*rows, (SUM, money(sum(line.per_day for line in lines), currency))] if rows else []
 
 
 def _amounts(text: str) -> dict[str, float]:

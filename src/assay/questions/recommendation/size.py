@@ -36,7 +36,7 @@ from assay.model import (
     PriceBook,
 )
 from assay.model.clusters.credits import CreditUse
-from assay.questions.costs.extra_costs import CostLine
+from assay.questions.costs.extra_costs import ONCE_A_DAY, CostLine
 from assay.questions.forecasts.learning import ProfileOrigin
 from assay.questions.recommendation.job_logs import JobLogs
 from assay.questions.recommendation.measured_types import TimeSources
@@ -265,7 +265,7 @@ def size(
     fixed = (
         f"the job reads {format_bytes(data_bytes)} from HDFS on the workers' disks, and nothing else runs on them",
         f"prices: {book.name} of {book.date}",
-        *(("the job runs once a day, which pays the extra costs of the day",) if request.extra_costs else ()),
+        *((ONCE_A_DAY,) if request.extra_costs else ()),
     )
     candidates = tuple(_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES))
     labels = {shape.label for shape in _candidates(recommendation, SHAPES)}

@@ -14,6 +14,7 @@ from assay.interfaces.cli.common import (
     F,
     RenamedOption,
     all_option,
+    extra_costs_option,
     json_option,
     print_json,
     print_rows,
@@ -47,13 +48,7 @@ def search_options(command: F) -> F:
         click.option(
             "--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Random seed of the draws."
         ),
-        click.option(
-            "--extra-costs",
-            default="",
-            metavar="WHAT=AMOUNT,…",
-            help="Costs in addition to the hours of the work: data kept, data sent and idle time per day "
-            "(storage=2TB,egress=50GB,idle=3h). Default: all off.",
-        ),
+        extra_costs_option,
         click.option(
             "--simulations",
             type=click.IntRange(1, 100_000),

@@ -11,6 +11,7 @@ import click
 from assay.interfaces.cli.command_classes import AssayCommand
 from assay.interfaces.cli.common import (
     all_option,
+    extra_costs_option,
     json_option,
     print_json,
     print_rows,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     help="With --prices: another price of an item, or the price of a part that the book lacks, which the answer names: "
     "worker=6000, 'network per node=400'; repeatable.",
 )
+@extra_costs_option
 @profile_option("learned from all measured runs of the repository")
 @click.option(
     "--learn-from",
@@ -81,9 +83,11 @@ def whatif(
 
     described = read_document(cluster).text if cluster else ""
     question = request_of(WhatIfQuestion, options, changes=parse_question(options["changes"]), cluster=described)
-    book = stated_prices(load_prices(prices), parse_prices(options["stated"])) if prices else None
-    if options["stated"] and not prices:
-        raise click.UsageError("--price needs --prices.")
+    for option, value in (("--price", options["stated"]), ("--extra-costs", options["extra_costs"])):
+        if value and not prices:
+            raise click.UsageError(f"{option} needs --prices.")
+    stated = parse_prices(options["stated"])
+    book = stated_prices(load_prices(prices), stated, options["extra_costs"]) if prices else None
     source = request_of(ProfileRequest, options)
     known = None if source.is_shipped else profile_from(source)
     answer = what_if(Repository.open(repository), question, book, known)
@@ -115,6 +119,7 @@ def _price_hint(answer: WhatIfAnswer) -> str:
 
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.analysis.run_profile.tables.limits_tables import limit_title
+    from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table
     from assay.questions.runs.workload_limits import limit_text
     from assay.text import NO_VALUE, data_text, interval_s, money, plural, seconds, workload_title
 
@@ -149,6 +154,8 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
             cells += [NO_VALUE if cost is None else f"{cost.ratio:.2f} ({cost.low:.2f} to {cost.high:.2f})"]
         rows.append(cells)
     print_rows(headers, rows, limit=limit, title="Simulated, and corrected by the error on the measured runs")
+    if lines := cost_lines_table(answers):
+        print_rows(lines.headers, lines.rows, limit=limit, title=lines.title)
     for refused in answer.refused:
         remedy = f" ({refused.remedy})" if refused.remedy else ""
         where = f"{workload_title(refused.workload)} on {refused.configuration}"

@@ -31,6 +31,9 @@ Changes = Annotated[
 Prices = Annotated[
     Sequence[str], Query(alias="price", max_length=50, description="NAME=AMOUNT, as `assay whatif --price`.")
 ]
+ExtraCostsText = Annotated[
+    str, Query(max_length=120, description="As `assay whatif --extra-costs`: storage=2TB,egress=50GB,idle=3h.")
+]
 
 
 def cached_anchors(context: Context, cluster: str = "", where: Sequence[str] = ()) -> Anchors:
@@ -70,10 +73,10 @@ def _cluster_text(context: Context, name: str) -> str:
 
 
 def answer_on(
-    context: Context, anchors: Anchors, changes: Sequence[Change], prices: Mapping[str, float]
+    context: Context, anchors: Anchors, changes: Sequence[Change], prices: Mapping[str, float], extra_costs: str = ""
 ) -> WhatIfAnswer:
     """Return the answer. Costs use the server's price book with the changed and the added ``prices``."""
-    stated = None if context.book is None else stated_prices(context.book, prices)
+    stated = None if context.book is None else stated_prices(context.book, prices, extra_costs)
     return answer_of(anchors, changes, stated, context.simulators.simulate)
 
 
@@ -91,7 +94,9 @@ def get_whatif(
     run: RunId = "",
     where: Where = [],  # noqa: B006
     prices: Prices = (),
+    extra_costs: ExtraCostsText = "",
 ) -> WhatIfAnswer:
     """Predict the times of measured configurations after changes: simulated, and anchored on their measured runs."""
     anchors = cached_anchors(context, where=where)
-    return answer_on(context, anchors.of_target(run) if run else anchors, parse_question(changes), parse_prices(prices))
+    asked_of = anchors.of_target(run) if run else anchors
+    return answer_on(context, asked_of, parse_question(changes), parse_prices(prices), extra_costs)

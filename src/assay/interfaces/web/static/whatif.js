@@ -99,7 +99,7 @@ function changed(done) {
 if (controls) {
   controls.addEventListener("input", ({ target }) => {
     const field = target.closest(".control")?.querySelector("[data-initial]");
-    if (!field) return;
+    if (!field || target.type === "text") return; // half a text is no answer: it is sent when it is complete
     if (target.type === "range") field.value = valueAt(target);
     if (field.validity.valid && field.value !== "") changed(false);
   });

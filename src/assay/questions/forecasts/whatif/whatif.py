@@ -267,8 +267,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
     times = [[result.duration_s for result in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(before, profile), sides[0]), shares_of(changed, sides[1])]
-    scatter = _scatter(group.runs)
-    mean_sigma = scatter / math.sqrt(len(group.runs))
+    scatter, mean_sigma = _scatter(group.runs)
     log_miss = math.log(measured_s / median(times[0]))
     corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _draw_covariance(*times))
     far, far_words = extrapolation_error(changed)
@@ -276,11 +275,11 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
-    sigma = math.hypot(corrected.sigma, scatter, far)
-    low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
+    low_s, high_s = (middle_s * math.exp(end * math.hypot(corrected.sigma, scatter, far)) for end in (-Z90, Z90))
     limits = [_limits(side) for side in sides]
     assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
-    costs = costs_of(prices, (before, after), (measured_s, middle_s))
+    words = (_UNCHANGED,) if unchanged else (*cores.assumptions, *assumptions, *_same_work(changes))
+    costs = costs_of(prices, (before, after), measured_s, (middle_s, low_s, high_s))
     return WhatIf(
         run_id=group.runs[0].run_id,
         workload=group.workload,
@@ -302,9 +301,11 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         limits_after=limits[1],
         cost_before=costs.run_before,
         cost_after=costs.run_after,
-        cost_low=costs.run_after and costs.run_after * low_s / middle_s,
-        cost_high=costs.run_after and costs.run_after * high_s / middle_s,
-        cost=cost_change(costs, (middle_s, low_s, high_s)),
+        cost_low=costs.run_low,
+        cost_high=costs.run_high,
+        cost=cost_change(costs),
+        cost_lines_before=costs.lines_before,
+        cost_lines_after=costs.lines_after,
         per_h_before=costs.per_h_before,
         per_h_after=costs.per_h_after,
         cost_unknown=costs.unknown,
@@ -313,7 +314,7 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         simulated_before_s=median(times[0]),
         miss=miss,
         origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
-        assumptions=(_UNCHANGED,) if unchanged else (*cores.assumptions, *assumptions, *_same_work(changes)),
+        assumptions=(*words, *costs.assumptions),
         data_bytes=_data_bytes(group.runs[0], before, after),
         lab_scale=group.runs[0].lab_scale,
         shared_cores=_shared_cores(changed, scenarios[1]),
@@ -329,10 +330,11 @@ def _extrapolated(changed: SimulationRequest) -> str:
     return name if times > WITHIN_RANGE_FACTOR_MAX else ""
 
 
-def _scatter(runs: Sequence[Run]) -> float:
-    """Return the standard deviation of the log times of runs, at least that of usual repetitions."""
+def _scatter(runs: Sequence[Run]) -> tuple[float, float]:
+    """Return the standard deviation of the log times of runs, at least that of usual repetitions, and of their mean."""
     spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else REPETITION_SIGMA
-    return max(spread, REPETITION_SIGMA)
+    scatter = max(spread, REPETITION_SIGMA)
+    return scatter, scatter / math.sqrt(len(runs))
 
 
 def _shared_cores(changed: SimulationRequest, scenario: Scenario) -> float | None:

@@ -7,6 +7,7 @@ from typing import Self
 
 from assay.analysis.cost.changed import MissingPrice
 from assay.model.clusters.credits import CreditUse
+from assay.questions.costs.extra_costs import CostLine
 from assay.questions.decisions.decision import CostVerdict
 from assay.questions.runs.workload_limits import WorkloadLimit
 
@@ -62,10 +63,14 @@ class WhatIf:
     limits_after: Mapping[str, float]
     cost_before: float | None
     cost_after: float | None
-    """Cost of a run by the price book, in ``currency``; None without a book, or if it does not price the cluster."""
+    """Cost of a run by the price book, in ``currency``; None without a book, or if it does not price the cluster. With
+    extra costs, the cost of a day with one run."""
     cost_low: float | None
     """Lower end of the interval of ``cost_after``, from that of the time; ``cost_high``: the upper end."""
     cost_high: float | None
+    cost_lines_before: tuple[CostLine, ...]
+    """The lines of ``cost_before`` with extra costs; ``cost_lines_after``: of ``cost_after``. Empty without them."""
+    cost_lines_after: tuple[CostLine, ...]
     cost: CostChange | None
     """Ratio of ``cost_after`` to ``cost_before``; None if one of them is unknown."""
     per_h_before: float | None

@@ -1,12 +1,15 @@
 """Compute the cost of a cluster and of a run as measured and with changes, from a price book.
 
-In: a price book, the plans before and after changes, and prices of parts that the book lacks. Out:
-:class:`WhatIfCosts`, in the book's currency. The cost after the changes is only that of the changed cluster.
+In: a price book, the plans before and after changes, prices of parts that the book lacks, and extra costs of a day.
+Out: :class:`WhatIfCosts`, in the book's currency. The cost after the changes is only that of the changed cluster. With
+extra costs, the cost of a run is that of a day with one run.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+
+import numpy as np
 
 from assay.analysis.cost.changed import (
     NETWORK_PART,
@@ -19,22 +22,23 @@ from assay.analysis.cost.changed import (
 )
 from assay.analysis.cost.parts import counts_from_facts
 from assay.analysis.cost.rate import added_per_h, hourly_rate
-from assay.analysis.cost.run_cost import cost_per_run
 from assay.analysis.cost.volumes import unpriced_volumes
 from assay.execution.planning.plan_files.changed_plan import only_run
 from assay.foundation.errors import SpecificationError
 from assay.foundation.units import parse_money
 from assay.model import NETWORK_FACTOR, ClusterFacts, Plan, PriceBook
 from assay.questions.costs.changed_prices import changed_book, prices_in
+from assay.questions.costs.extra_costs import ONCE_A_DAY, CostLine, ExtraCosts
 from assay.questions.forecasts.whatif.whatif_answer import CostChange
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfPrices:
-    """A price book, and prices of parts that it lacks, by name (:class:`MissingPrice`)."""
+    """A price book, prices of parts that it lacks, by name (:class:`MissingPrice`), and the extra costs of a day."""
 
     book: PriceBook
     parts: Mapping[str, float]
+    extras: ExtraCosts = field(default_factory=ExtraCosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +49,32 @@ class WhatIfCosts:
     per_h_after: float | None = None
     run_before: float | None = None
     run_after: float | None = None
+    run_low: float | None = None
+    """Lower end of the interval of ``run_after``, from that of the time; ``run_high``: the upper end."""
+    run_high: float | None = None
+    lines_before: tuple[CostLine, ...] = ()
+    """The lines of ``run_before`` with extra costs; ``lines_after``: of ``run_after``."""
+    lines_after: tuple[CostLine, ...] = ()
     unknown: str = ""
     """Why one of them is unknown; empty if all are known, and without a price book."""
     missing_prices: tuple[MissingPrice, ...] = ()
     """Parts of the changed cluster that the book lacks, with the stated prices."""
+    assumptions: tuple[str, ...] = ()
+    """Which extra costs are on and off, and how often they are paid."""
 
 
-def stated_prices(book: PriceBook, prices: Mapping[str, float]) -> WhatIfPrices:
-    """Return the book with these prices of its items. Other names are prices of parts that it lacks."""
+def stated_prices(book: PriceBook, prices: Mapping[str, float], extra_costs: str = "") -> WhatIfPrices:
+    """Return the book with these prices of its items. Other names are prices of parts that it lacks.
+
+    ``extra_costs``: text of :class:`ExtraCosts`.
+    """
     items = prices_in(book).keys()
     book = changed_book(book, {name: price for name, price in prices.items() if name in items})
     parts = {name: price for name, price in prices.items() if name not in items}
     for name, price in parts.items():
         if not 0 <= price < float("inf"):
             raise SpecificationError(f"a price can't be {price:g}", where=name, hint="give 0 or more")
-    return WhatIfPrices(book, parts)
+    return WhatIfPrices(book, parts, ExtraCosts.of(extra_costs, book))
 
 
 def parse_prices(texts: Sequence[str]) -> dict[str, float]:
@@ -73,18 +88,19 @@ def parse_prices(texts: Sequence[str]) -> dict[str, float]:
     return prices
 
 
-def cost_change(costs: WhatIfCosts, times_s: tuple[float, float, float]) -> CostChange | None:
-    """Return the cost ratio of a run. ``times_s``: the predicted time, and the ends of its interval."""
-    if costs.run_before is None or costs.run_after is None:
+def cost_change(costs: WhatIfCosts) -> CostChange | None:
+    """Return the cost ratio of a run; None if a cost is unknown."""
+    if costs.run_before is None or costs.run_after is None or costs.run_low is None or costs.run_high is None:
         return None
-    ratio, time_s = costs.run_after / costs.run_before, times_s[0]
-    low, high = (ratio * end_s / time_s for end_s in times_s[1:])
-    return CostChange.of(ratio, low, high)
+    return CostChange.of(*(amount / costs.run_before for amount in (costs.run_after, costs.run_low, costs.run_high)))
 
 
-def costs_of(prices: WhatIfPrices | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]) -> WhatIfCosts:
+def costs_of(
+    prices: WhatIfPrices | None, plans: tuple[Plan, Plan], measured_s: float, times_s: tuple[float, float, float]
+) -> WhatIfCosts:
     """Return the costs before and after the changes, and why one of them is unknown.
 
+    ``times_s``: the time with the changes, and the lower and upper end of its interval.
     A book that does not price the measured cluster prices the changed one only if it names the new types of workers.
     """
     if prices is None:
@@ -110,13 +126,20 @@ def costs_of(prices: WhatIfPrices | None, plans: tuple[Plan, Plan], times_s: tup
             per_h_after = max(Decimal(0), base + sum(stated, Decimal(0)))
     except SpecificationError as error:
         unknown = unknown or error.message
+    extras = prices.extras
+    run_after, run_low, run_high = (_run_cost(per_h_after, time_s, extras) for time_s in times_s)
     return WhatIfCosts(
         per_h_before=_number(per_h_before),
         per_h_after=_number(per_h_after),
-        run_before=_run_cost(per_h_before, times_s[0]),
-        run_after=_run_cost(per_h_after, times_s[1]),
+        run_before=_run_cost(per_h_before, measured_s, extras),
+        run_after=run_after,
+        run_low=run_low,
+        run_high=run_high,
+        lines_before=() if per_h_before is None else extras.lines(float(per_h_before), measured_s),
+        lines_after=() if per_h_after is None else extras.lines(float(per_h_after), times_s[0]),
         unknown=unknown,
         missing_prices=missing_prices,
+        assumptions=(*extras.assumptions(), *([ONCE_A_DAY] if extras.is_on else [])),
     )
 
 
@@ -152,8 +175,11 @@ def _number(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
 
-def _run_cost(per_h: Decimal | None, time_s: float) -> float | None:
-    return None if per_h is None else _number(cost_per_run(per_h, time_s))
+def _run_cost(per_h: Decimal | None, time_s: float, extras: ExtraCosts) -> float | None:
+    """Return the cost of a run, with the extra costs of a day."""
+    if per_h is None:
+        return None
+    return float(extras.day_costs(np.array([float(per_h)]), np.array([time_s]))[0])
 
 
 def _without_volumes(book: PriceBook, cluster: PricedCluster) -> str:

@@ -9,6 +9,7 @@ from statistics import fmean
 
 from assay.execution.planning.plan_files.changed_plan import Change
 from assay.model import YEAR_H, Origin
+from assay.questions.costs.extra_costs import SUM, line_rows
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
 from assay.questions.decisions.sentences.option_words import change_text
@@ -87,6 +88,8 @@ def money_sentence(answers: Sequence[WhatIf], prices: WhatIfPrices | None) -> st
         for part in known[0].missing_prices
     ]
     note = [LAB_NOTE] if any(answer.lab_scale is not None for answer in known) else []
+    if note and known[0].cost_lines_after:
+        note.append("With extra costs, the cost ratio also depends on the seconds of the lab.")
     return " ".join([_run_cost_text(known), _cluster_cost_text(known), *stated, *note])
 
 
@@ -100,7 +103,8 @@ def _run_cost_text(answers: Sequence[WhatIf]) -> str:
     before = _spread([answer.cost_before for answer in answers], currency)
     mean = "" if len(answers) == 1 else f", mean of {len(answers)} configurations"
     ratio = f"{change.ratio:.2f}× the measured cost (90 % interval {change.low:.2f} to {change.high:.2f}{mean})"
-    amounts = f"{after} instead of {before}"
+    extra = ", with the extra costs of a day" if answers[0].cost_lines_after else ""
+    amounts = f"{after} instead of {before}{extra}"
     if change.verdict is CostVerdict.NOT_DISTINGUISHABLE:
         return f"No difference in the cost of a run is shown: {ratio}, {amounts}."
     return f"A run {change.verdict}: {ratio}, {amounts}."
@@ -142,6 +146,28 @@ def _spread(amounts: Sequence[float | None], currency: str) -> str:
     known = [amount for amount in amounts if amount is not None]
     low, high = money(min(known), currency), money(max(known), currency)
     return low if low == high else f"{low} to {high}"
+
+
+def cost_lines_table(answers: Sequence[WhatIf]) -> TextTable:
+    """Return the lines of the cost of a day with one run, as measured and with the changes, and their sum."""
+    rows = []
+    for answer in answers:
+        before, after = (
+            dict(line_rows(lines, answer.currency)) for lines in (answer.cost_lines_before, answer.cost_lines_after)
+        )
+        names = [name for name in dict.fromkeys([*before, *after]) if name != SUM]
+        rows += [
+            (
+                workload_title(answer.workload),
+                answer.configuration,
+                name,
+                before.get(name, NO_VALUE),
+                after.get(name, NO_VALUE),
+            )
+            for name in (*names, *([SUM] if names else []))
+        ]
+    headers = ("Workload", "Measured on", "Cost of a day", "As measured", "With the changes")
+    return TextTable("Cost of a day with one run and the extra costs", headers, tuple(rows))
 
 
 def effects_table(effects: Sequence[ChangeEffect]) -> TextTable:

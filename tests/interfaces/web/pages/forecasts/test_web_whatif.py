@@ -284,6 +284,28 @@ def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_has
 
 @needs_simulator
 @pytest.mark.browser
+def test_extra_costs_are_answered_when_they_are_complete_and_reset_with_the_other_values(
+    browser: Browser, root: Path, run_id: str
+) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+        page = watched.open(f"/whatif?run={run_id}&layout=SS2")
+        assert page.get_by_text("idle time between jobs").count() == 0
+        extra = page.locator("#c-extra_costs")
+        extra.fill("idle=3h")
+        extra.press("Enter")
+        page.get_by_role("cell", name="idle time between jobs (3 h 00 min)").wait_for()
+        asked = {"run": [run_id], "layout": ["SS2"], "extra_costs": ["idle=3h"]}
+        assert parse_qs(urlsplit(page.url).query) == asked
+        others = page.locator("#whatif-rows a").all()
+        assert all("extra_costs=idle" in (link.get_attribute("href") or "") for link in others)
+        page.locator("#whatif-start").click()
+        page.get_by_role("cell", name="idle time between jobs (3 h 00 min)").wait_for(state="detached")
+        assert extra.input_value() == ""
+        watched.check()
+
+
+@needs_simulator
+@pytest.mark.browser
 def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser, root: Path, run_id: str) -> None:
     with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
         page = watched.open(f"/whatif?run={run_id}&layout=SS2")

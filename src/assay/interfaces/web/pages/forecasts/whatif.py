@@ -32,7 +32,7 @@ from assay.questions.forecasts.prediction import can_learn
 from assay.questions.forecasts.whatif.simulation_obstacle import simulation_obstacle
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
-from assay.questions.forecasts.whatif.whatif_sentences import effects_table
+from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table, effects_table
 from assay.questions.runs.workload_limits import limit_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -42,6 +42,8 @@ _PAIRS_MAX = 100
 """Maximum number of query parameters that are read."""
 _CLUSTER = "cluster"
 """Name of the field with the cluster file of runs without a stored one."""
+_EXTRA_COSTS = "extra_costs"
+"""Name of the field with the extra costs of a day."""
 _SHOWN_ONLY = "shown_only"
 """Name of the form field that asks for the shown configuration alone."""
 _BARE = re.compile(r"\d+(?:\.\d+)?")
@@ -62,6 +64,8 @@ _NOTHING: dict[str, Any] = {
     "missing_prices": (),
     "answer": None,
     "effects": None,
+    "extra_costs": "",
+    "cost_lines": None,
     "limit_text": limit_text,
     "others_follow": False,
     "shown": None,
@@ -93,6 +97,8 @@ class _Asked:
     prices: dict[str, float]
     cluster: str = ""
     """Name of the cluster file of runs without a stored one."""
+    extra_costs: str = ""
+    """Text of the extra costs of a day."""
     shown_only: bool = False
     """Whether to simulate only the configuration of ``run_id``."""
 
@@ -120,19 +126,21 @@ async def results(request: Request) -> Response:
 
 
 def _asked(pairs: Sequence[tuple[str, str]]) -> _Asked:
-    run_id, cluster, values, prices, shown_only = "", "", {}, {}, False
+    run_id, cluster, values, prices, extra_costs, shown_only = "", "", {}, {}, "", False
     for name, value in pairs[:_PAIRS_MAX]:
         if name == "run":
             run_id = value[:_FIELD_CHARACTERS_MAX]
         elif name == _CLUSTER:
             cluster = value[:_FIELD_CHARACTERS_MAX]
+        elif name == _EXTRA_COSTS:
+            extra_costs = value.strip()[:_FIELD_CHARACTERS_MAX]
         elif name == _SHOWN_ONLY:
             shown_only = True
         elif name.startswith(PRICE) and value:
             prices[name[len(PRICE) :][:_FIELD_CHARACTERS_MAX]] = amount_of(name[len(PRICE) :], value)
         elif value.strip():
             values[name[:_FIELD_CHARACTERS_MAX]] = value.strip()[:_FIELD_CHARACTERS_MAX]
-    return _Asked(run_id, values, prices, cluster, shown_only and bool(run_id))
+    return _Asked(run_id, values, prices, cluster, extra_costs, shown_only and bool(run_id))
 
 
 def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -183,24 +191,27 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     # Without a chosen configuration, the question is that of `assay whatif --set`: every value is a change.
     changes = changes_of(shown, page_state.values, all_values=not page_state.run_id)
     values |= _controls(shown, changes, page_state)
+    values["extra_costs"] = page_state.extra_costs
     values["priced"] = context.book is not None
     if context.book is not None:
         values["bought"] = context.book.amortisation is not None
         values |= {"prices": _prices(context.book, page_state.prices), "currency": context.book.currency}
     asked_of = anchors.of_target(page_state.run_id) if page_state.shown_only else anchors
-    answer = api_whatif.answer_on(context, asked_of, changes, page_state.prices)
+    answer = api_whatif.answer_on(context, asked_of, changes, page_state.prices, page_state.extra_costs)
     if not page_state.run_id:
         shown = anchors.of_target(answer.most_changed.run_id).anchors[0]
         values |= _controls(shown, changes, page_state)
     row = next((row for row in answer.configurations if row.run_id == values["run"]), None)
     values["others_follow"] = page_state.shown_only
-    changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items()]
+    extra_pairs = [(_EXTRA_COSTS, page_state.extra_costs)] if page_state.extra_costs else []
+    changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items(), *extra_pairs]
     missing = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
     values["missing_prices"] = missing.values()
     values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
         raise SpecificationError(refused.reason, where=refused.configuration, hint=refused.remedy)
+    values["cost_lines"] = cost_lines_table([row])
     values["extrapolated"] = bar_of_multiple(row.extrapolation, row.extrapolated or "data and workers")
     then = TimeCostPoint("with these changes", row.simulated_s, row.cost_after, row.low_s, row.high_s)
     values["cost_chart"] = moved(TimeCostPoint("measured", row.measured_s, row.cost_before), then, row.currency)
@@ -219,7 +230,7 @@ def _controls(anchor: Anchor, changes: Sequence[Change], page_state: _Asked) -> 
         "run": run_id,
         "controls": controls_of(anchor, changes),
         "start": f"/whatif?{urlencode([*_cluster_pairs(page_state), ('run', run_id)])}",
-        "changed": bool(changes or page_state.prices),
+        "changed": bool(changes or page_state.prices or page_state.extra_costs),
     }
 
 
