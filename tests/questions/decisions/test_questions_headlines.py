@@ -73,7 +73,7 @@ def test_a_network_that_helps_one_storage_class_has_an_answer_for_each(
     assert decision.storage_effects is not None
     assert {effect.storage for effect in decision.storage_effects.effects} == {"SSD", "hard disks"}
     assert ("depends on the storage" in evidence(decision)) is differs
-    (by_storage,) = (text for text in remarks(decision) if text.startswith("By storage, over 1 workload: "))
+    (by_storage,) = (text for text in remarks(decision) if text.startswith("By storage, on TeraSort: "))
     assert re.search(r"× with SSDs \(.+\) and .+× with hard disks \(.+\)\.", by_storage)
     assert ("not shown that the effect on time depends" in by_storage) is not differs
     if differs:

@@ -265,7 +265,9 @@ def _storage_means(by_storage: StorageEffects) -> str:
     ]
     cost = f"; the cost per job: {joined(costs)}" if costs else ""
     shown = "" if by_storage.differs_on else " It is not shown that the effect on time depends on the storage."
-    return f"By storage, over {plural(by_storage.workloads, 'workload')}: {joined(times)}{cost}.{shown}"
+    workload = over_all[0].workload
+    where = f"on {workload_title(workload)}" if workload else f"over {plural(by_storage.workloads, 'workload')}"
+    return f"By storage, {where}: {joined(times)}{cost}.{shown}"
 
 
 def evidence(decision: Decision) -> str:
