@@ -116,8 +116,19 @@ class ObservedRun:
         page.on("pageerror", lambda error: self.problems.append(str(error)))
 
     def open(self, address: str) -> Page:
-        """Go to a page and wait for its charts."""
-        self.page.goto(self.server + address)
+        """Go to a page and wait for its charts.
+
+        Tests on labs run at the same time, and add and remove network interfaces. Chromium then ends the request of a page with
+        ERR_NETWORK_CHANGED, as it does when a laptop changes its network. The page is asked for again.
+        """
+        from playwright.sync_api import Error
+
+        try:
+            self.page.goto(self.server + address)
+        except Error as error:
+            if "ERR_NETWORK_CHANGED" not in str(error):
+                raise
+            self.page.goto(self.server + address)
         self.page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
         return self.page
 

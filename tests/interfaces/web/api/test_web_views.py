@@ -185,13 +185,14 @@ def test_why_opens_below_the_question_of_its_card_with_the_same_filter(tmp_path:
     assert 'class="why"' not in page, "this page is the explanation"
 
 
-def test_a_card_states_amounts_of_money_outside_its_fold(tmp_path: Path) -> None:
+def test_a_card_states_the_break_even_price_outside_its_fold_and_the_amounts_in_it(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root, book=price_book())
     view = next(item for item in client.get("/api/v1/questions").json() if item["name"] == "storage")
-    card = client.get("/").text.split('data-question="storage"')[1].partition('<details class="full"')[0]
+    card, _, folded = client.get("/").text.split('data-question="storage"')[1].partition('<details class="full"')
     assert view["amounts"]
-    assert html.escape(view["amounts"]["per_job"], quote=False) in card
-    assert html.escape(view["amounts"]["over_years"], quote=False) in card
+    assert html.escape(view["amounts"]["break_even"], quote=False) in card
+    assert html.escape(view["amounts"]["per_job"], quote=False) in folded
+    assert html.escape(view["amounts"]["over_years"], quote=False) in folded
 
 
 def test_why_compares_the_pair_that_the_api_names(tmp_path: Path) -> None:

@@ -81,5 +81,5 @@ def test_another_baseline_turns_the_ratio_round(watched: ObservedRun) -> None:
     page.get_by_role("link", name="Single runs").click()
     page.wait_for_url("**of=runs**")
     watched.open("/compare")
-    assert "Choose what to compare" in page.locator("main").inner_text()
+    assert "Which runs do you want to compare?" in page.locator("main").inner_text()
     watched.check()

@@ -267,6 +267,7 @@ def test_a_card_leads_to_the_costs_of_each_row_and_over_years(watched: ObservedR
     for name, address in addresses:
         page = watched.open("/")
         card = page.locator('[data-question="storage"]')
+        card.get_by_text("Why: costs, ").click()
         card.get_by_role("link", name=name).first.click()
         page.wait_for_url(f"**{address}")
         page.locator("#answer .answer").first.wait_for()
