@@ -118,8 +118,8 @@ class ObservedRun:
     def open(self, address: str) -> Page:
         """Go to a page and wait for its charts.
 
-        Tests on labs run at the same time, and add and remove network interfaces. Chromium then ends the request of a page with
-        ERR_NETWORK_CHANGED, as it does when a laptop changes its network. The page is asked for again.
+        Tests on labs run at the same time, and add and remove network interfaces. Chromium then ends the request of a
+        page with ERR_NETWORK_CHANGED, as it does when a laptop changes its network. The page is asked for again.
         """
         from playwright.sync_api import Error
 

@@ -161,7 +161,7 @@ def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
     """Return a bar for the cost of the same work on each option, with its interval."""
     values = [
         {"option": option.option, "cost": option.work, "low": option.work_low, "high": option.work_high}
-        for option in (*costs.options, *costs.further)
+        for option in costs.by_work
     ]
     x = {"type": "quantitative", "title": f"Cost of the same work over {costs.period} ({costs.currency})"}
     return chart(

@@ -66,7 +66,7 @@ def compose(report: Report) -> ReportDocument:
         origin=origins_text(report.origins),
         opening=first_page(report, palette),
         chapters=tuple(chapter for chapter in chapters if chapter is not None),
-        byline=" · ".join(filter(None, (report.request.author, report.written_on))),
+        byline=" · ".join(filter(None, (report.request.author, f"report of {report.written_on}"))),
         footer=f"Written by assay {report.assay_version}.",
         palette=palette,
     )

@@ -53,9 +53,9 @@ def print_over_years(costs: CostsOverYears, *, every: bool) -> None:
     """
     click.secho(costs.answer, bold=True)
     click.echo(costs.assumptions)
-    rows = (*costs.options, *(costs.further if every else ()))
+    rows = costs.by_work if every else costs.options
     print_table(costs.headers, [costs.cells(option) for option in rows])
-    if len(rows) < len(costs.options) + len(costs.further):
+    if len(rows) < len(costs.by_work):
         click.echo(f"… {len(costs.further)} more (--details)")
     click.echo(costs.lowest_price)
     click.echo(costs.covers)

@@ -58,6 +58,11 @@ class CostsOverYears:
     covers: str
     """What the price of a cluster covers."""
 
+    @property
+    def by_work(self) -> tuple[OptionOverYears, ...]:
+        """All options with a price, the lowest cost of the same work first."""
+        return tuple(sorted((*self.options, *self.further), key=lambda option: option.work))
+
     def cells(self, option: OptionOverYears) -> tuple[str, str, str, str]:
         """Return an option as the cells of a table: option, cluster, same work, 95 % interval."""
         return (
