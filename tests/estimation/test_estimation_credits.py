@@ -26,7 +26,7 @@ def _time(use: list[float], *buckets: CreditBucket, seconds: float = 10.0) -> fl
     return limited(np.full(len(use), seconds), uses, buckets)[0]
 
 
-def test_a_bucket_that_lasts_changes_nothing() -> None:
+def test_credits_that_last_the_whole_run_do_not_change_its_time() -> None:
     time_s, [use] = limited(np.array([20.0]), np.array([[4.0 * 20]]), [CPU])
     assert time_s == pytest.approx(20)  # it drains at 3 per second, and 60 credits last 20 s
     assert (use.empty_after_s, use.added_s) == (None, 0)

@@ -34,7 +34,7 @@ def test_words_of_older_runs_are_recognised_where_the_bundle_is_read(words: str,
     assert decode_run(encode_run(run)) == run
 
 
-def test_the_code_decides_and_not_the_words() -> None:
+def test_the_code_of_a_warning_decides_and_not_its_text() -> None:
     assert was_cpu_limited(make_run(1, warnings=(CodedWarning(WarningCode.CPU_LIMIT, "busy"),)))
     assert not was_cpu_limited(make_run(1, warnings=(CodedWarning(WarningCode.OTHER, "no CPU limit was set"),)))
 

@@ -332,7 +332,7 @@ def test_a_mistake_is_named_with_file_line_and_choices(
     assert expected in refusal(tmp_path, text.replace(old, new, 1))
 
 
-def test_a_devices_model_is_as_described_and_else_as_usual(tmp_path: Path) -> None:
+def test_a_device_model_has_the_stated_figures_and_defaults_for_the_rest(tmp_path: Path) -> None:
     text = LAB.replace("kind: hdd,", "kind: hdd, rpm: 5400, inner_share: 45%, write_cache: 64MB,").replace(
         "kind: ssd,", "kind: ssd, read_latency: 90us, burst: 20GB, burst_write: 500MB/s, channels: 4,"
     )

@@ -92,7 +92,7 @@ def test_running_daemons_say_who_leads_and_the_active_one_of_a_pair_does(tmp_pat
     assert "guessed: the first" not in text
 
 
-def test_one_host_alone_is_both(tmp_path: Path) -> None:
+def test_a_single_host_is_master_and_worker(tmp_path: Path) -> None:
     cluster, _, _ = written(tmp_path, [survey()])
     assert cluster.nodes[0].roles == frozenset({Role.MASTER, Role.WORKER})
 

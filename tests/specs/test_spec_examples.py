@@ -131,7 +131,9 @@ def test_lab_plans_say_how_long_they_take(path: Path) -> None:
         (StoredFiles(6, 600, 1799), False),
     ],
 )
-def test_an_input_of_another_number_of_files_bytes_or_copies_is_made_anew(stored: StoredFiles, complete: bool) -> None:
+def test_an_input_with_another_number_of_files_bytes_or_copies_is_made_again(
+    stored: StoredFiles, complete: bool
+) -> None:
     needed = workloads()["dfsioe-read"].input(Size(600, 3, files=6))
     assert isinstance(needed, Input)
 

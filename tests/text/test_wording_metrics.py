@@ -97,5 +97,5 @@ def test_a_size_that_rounds_up_to_a_thousand_takes_the_next_prefix(size_bytes: f
 
 
 @given(st.integers(0, 999_000_000_000_000_000))
-def test_a_printed_size_is_read_back_within_its_three_digits(size_bytes: int) -> None:
+def test_a_printed_size_is_read_back_with_three_significant_digits(size_bytes: int) -> None:
     assert abs(parse_bytes(format_bytes(size_bytes)) - size_bytes) <= 0.005 * size_bytes

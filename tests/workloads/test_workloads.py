@@ -151,7 +151,7 @@ def test_a_sort_whose_validation_failed_is_invalid() -> None:
     assert failing(judged) == {"sorted output"}
 
 
-def test_words_must_add_up() -> None:
+def test_the_counts_of_a_wordcount_add_up_to_its_words() -> None:
     length = SIZE.data_bytes + 700
     contents = {"/assay/output/wordcount/part-r-00000": b"apple\t3\npear tree\t4\n"}
     files = Files(StoredFiles(6, length, 3 * length), contents)
@@ -414,7 +414,7 @@ def test_a_read_uses_the_files_of_an_equal_write(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
-def test_a_read_never_meets_files_of_another_number_size_or_copies(name: str) -> None:
+def test_a_read_uses_no_files_of_another_number_size_or_copies(name: str) -> None:
     """Twelve files of half the size are as many bytes; three copies are enough where one is wanted."""
     others = [
         replace(SIZE, files=12),

@@ -83,7 +83,7 @@ def test_right_answers_over_the_same_files_are_valid_and_each_question_has_its_t
     assert set(result.metrics) <= {figure.metric for figure in WORKLOAD.figures}
 
 
-def test_a_different_a_missing_answer_and_other_files_are_reported(reference: ReferenceAnswers) -> None:
+def test_a_different_answer_a_missing_answer_and_other_files_are_reported(reference: ReferenceAnswers) -> None:
     right = texts(reference)
     wrong = right | {"01": right["01"].replace("\tF\t", "\tO\t", 1)}
     assert failing(judged(reference, wrong))["answers"].startswith("question 1: row 1 is A | O | ")

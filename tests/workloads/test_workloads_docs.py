@@ -21,7 +21,7 @@ ROWS = {
 }
 
 
-def test_those_that_run_on_spark_are_named() -> None:
+def test_workloads_that_run_on_spark_are_named() -> None:
     [named] = re.findall(r"^\*\*On Spark\*\*, too: ([^.]*)\.", TEXT, re.MULTILINE)
     assert re.findall(r"`([\w-]+)`", named) == [
         name for name, workload in workloads().items() if "spark" in workload.engines

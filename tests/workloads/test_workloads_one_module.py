@@ -147,7 +147,7 @@ def test_time_and_room_follow_from_its_data_flow(tmp_path: Path) -> None:
     ]
 
 
-def test_screens_and_comparisons_know_it(tmp_path: Path) -> None:
+def test_pages_and_comparisons_use_a_new_workload(tmp_path: Path) -> None:
     assert workload_title("reverse") == "Lines backwards"
     options = {"program": "reverse", "turns": "8", "waves": "2"}
     run = make_run(workload="reverse", workload_parameters=options, parameters={"dfs.replication": "3"})
@@ -167,7 +167,7 @@ def test_the_checks_of_a_workload_examine_the_output_of_its_program(tmp_path: Pa
         assert [check.name for check in judged.checks if not check.passed] == broken
 
 
-def test_one_without_its_data_flow_is_refused_and_not_guessed(tmp_path: Path) -> None:
+def test_a_workload_without_a_data_flow_is_refused(tmp_path: Path) -> None:
     text = MODULE.replace('"reverse"', '"forgotten"').replace(
         "    flow = DataFlow(read=1, shuffled=1, written=2)\n", ""
     )

@@ -96,7 +96,7 @@ def test_a_file_name_keeps_recording_and_stages(stages: set[int], recording: str
     assert recording_and_part(stacks_file(recording, part)) == (recording, part)
 
 
-def test_parts_without_stages_and_files_without_stacks() -> None:
+def test_files_and_parts_without_profile_data_are_ignored() -> None:
     assert stage_part(()) == NO_STAGE
     assert stages_of(NO_STAGE) == stages_of("map") == stages_of("stage-") == frozenset()
     assert recording_and_part("profiles/driver.jfr") is None

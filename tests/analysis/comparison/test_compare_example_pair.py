@@ -52,7 +52,7 @@ def test_the_observed_run_of_a_set_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), [("HD2", "NVE"), ("NVE", "SS2")])
-def test_without_runs_that_match_there_is_none(baseline: str, candidate: str) -> None:
+def test_there_is_no_example_pair_without_matching_runs(baseline: str, candidate: str) -> None:
     assert example_pair(table_of(RUNS), "layout", baseline, candidate, np.zeros(7, dtype=bool)) is None
     apart = [RUNS[0], RUNS[3]]
     assert example_pair(table_of(apart), "layout", "HD2", "SS2", np.zeros(2, dtype=bool)) is None

@@ -257,7 +257,7 @@ def test_keys_stay_apart_beyond_what_64_bits_hold() -> None:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(-20, 20)), min_size=1, max_size=40))
-def test_medians_by_group(rows: list[tuple[int, float]]) -> None:
+def test_medians_by_group_equal_numpys(rows: list[tuple[int, float]]) -> None:
     group, values = np.array([g for g, _ in rows], dtype=np.int64), np.array([v for _, v in rows])
     medians = median_by(values, Groups(group, 6))
     for number in range(6):

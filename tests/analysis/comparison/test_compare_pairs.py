@@ -365,7 +365,7 @@ def test_hard_disks_are_the_baseline_whichever_ran_first() -> None:
     assert chosen("fast", "HDD", "slow", devices={"fast": {"ssd": 2}, "HDD": {"nvme": 1}, "slow": {"hdd": 4}}) == "slow"
 
 
-def test_a_number_is_compared_with_the_least_a_codec_with_none_and_others_with_the_level_of_most_runs() -> None:
+def test_the_baseline_level_is_the_smallest_number_no_codec_or_the_most_frequent_level() -> None:
     def chosen(factor: str, *levels: str) -> str:
         return baseline_of(table_of([make_run(n, levels={factor: name}) for n, name in enumerate(levels)]), factor)
 

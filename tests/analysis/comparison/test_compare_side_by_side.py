@@ -70,7 +70,7 @@ def test_runs_that_do_not_count_are_counted_apart() -> None:
     assert side_by_side([[failed], [runs[0]]]).sides[1].ratio is None
 
 
-def test_a_configuration_is_all_runs_equal_in_everything_that_makes_one() -> None:
+def test_runs_of_a_configuration_have_equal_workload_layout_and_parameters() -> None:
     runs = [*study_runs(), make_run(500, parameters={"dfs.blocksize": "1GiB"})]
     table = table_of(runs)
     rows = same_configuration(table, runs[0])

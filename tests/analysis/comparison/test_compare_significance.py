@@ -51,7 +51,7 @@ def test_holm_keeps_the_order_and_only_raises(p_values: list[float]) -> None:
     )
 
 
-def test_holm_by_hand() -> None:
+def test_holm_gives_the_p_values_computed_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
     with pytest.raises(ValueError, match="from 0 to 1"):
         holm([1.5])
@@ -78,7 +78,7 @@ def test_the_smallest_reachable_p_is_that_of_the_best_arrangement(a: list[float]
     assert test.p >= test.smallest_reachable_p - 1e-12
 
 
-def test_levels_that_may_be_best() -> None:
+def test_levels_indistinguishable_from_the_best_are_listed() -> None:
     runs: list[Run] = []
     for block in range(8):
         for layout, s in (("HDD", 100), ("SSD", 50), ("SS2", 49.9 + 0.4 * (block % 2)), ("NVE", 10)):

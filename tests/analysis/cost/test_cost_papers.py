@@ -53,7 +53,7 @@ def sandisk() -> dict[tuple[str, str], JobCostRow]:
     return {(row.workload, row.layout): row for row in job_cost_rows(runtimes, prices, years=3, rounding="paper")}
 
 
-def test_sandisks_table_5(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
+def test_sandisks_table_5_is_reproduced(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
     jobs = {key: row.jobs for key, row in sandisk.items()}
     assert jobs == {("read", "HD2"): 53876, ("read", "SS2"): 195068, ("write", "HD2"): 18438, ("write", "SS2"): 71727}
     days = {key: row.jobs_per_day for key, row in sandisk.items()}
@@ -66,7 +66,7 @@ def test_sandisks_178_15_jobs_a_day_are_a_years_whole_jobs_over_its_days() -> No
     assert jobs_over(485, 3, "paper") == 195068  # from unrounded jobs a day: 178.15 a day would be 195074
 
 
-def test_sandisks_table_7(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
+def test_sandisks_table_7_is_reproduced(sandisk: dict[tuple[str, str], JobCostRow]) -> None:
     costs = {key: (row.price, row.cost_per_job) for key, row in sandisk.items()}
     assert costs == {
         ("read", "HD2"): (Decimal(37561), 0.69),
@@ -84,7 +84,7 @@ def bsc_table() -> tuple[RunTable, list[Run]]:
 
 
 @pytest.mark.parametrize("take", ["best", "all", "fastest"])
-def test_bscs_table_2(take: str) -> None:
+def test_bscs_table_2_is_reproduced(take: str) -> None:
     table, runs = bsc_table()
     question = CostEffectivenessRequest(("layout", "network"), take)  # type: ignore[arg-type]
     (view,) = cost_effectiveness_of_table(
@@ -129,13 +129,13 @@ def lisa_setup(name: str, hdds: int, ssds: int) -> Setup:
         (6, 1, "16400 USD, 13.3 TB, 2020 MB/s"),
     ],
 )
-def test_lisa14s_table_1(hdds: int, ssds: int, figures: str) -> None:
+def test_lisa14s_table_1_is_reproduced(hdds: int, ssds: int, figures: str) -> None:
     setup = lisa_setup("setup", hdds, ssds)
     capacity, bandwidth = setup.capacity_tb.normalize(), setup.bandwidth_mb_per_s.normalize()
     assert f"{setup.price} USD, {capacity:f} TB, {bandwidth:f} MB/s" == figures
 
 
-def test_lisa14s_table_5() -> None:
+def test_lisa14s_table_5_is_reproduced() -> None:
     hdd, ssd = lisa_setup("HDD", 1, 0), lisa_setup("SSD", 0, 1)
     assert (round(hdd.per_tb), round(ssd.per_tb)) == (200, 10_769)
     view = storage_view(book_of("lisa14"), gain=1.27)

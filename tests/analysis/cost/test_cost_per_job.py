@@ -158,7 +158,7 @@ def test_costs_of_runs_use_the_same_runs_as_a_comparison_and_its_interval() -> N
         assert (ratio.ratio_low or 9) < ratio.ratio < (ratio.ratio_high or 0)
 
 
-def test_a_cost_over_years_is_as_certain_whichever_runs_it_is_compared_with() -> None:
+def test_the_interval_of_a_cost_over_years_does_not_depend_on_the_compared_runs() -> None:
     single = runs_with({"HD2": [100.0]}, cluster="quiet")
     again = runs_with({"SS2": [50.0, 51.0, 52.0]}, cluster="quiet")
     elsewhere = runs_with({"SS2": [50.0, 80.0, 30.0]}, cluster="loud")

@@ -103,7 +103,7 @@ def test_cost_is_linear_in_time_and_in_price(rate: Decimal, duration_s: float, f
 
 
 @given(MONEY, st.decimals("0.001", 1000, places=4))
-def test_exchange_there_and_back(amount: Decimal, rate: Decimal) -> None:
+def test_an_amount_survives_conversion_to_another_currency_and_back(amount: Decimal, rate: Decimal) -> None:
     priced = book(item(str(amount), "cluster-hour"), exchange={"EUR": Exchange(rate, "2026-01-01", "made up")})
     there = in_currency(amount, priced, "EUR")
     assert abs(there * rate - amount) < Decimal("1e-18")

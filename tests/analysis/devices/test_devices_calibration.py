@@ -256,7 +256,7 @@ def test_jobs_through_the_page_cache_tell_nothing_of_the_device() -> None:
 
 
 @pytest.mark.parametrize("options", [{"buffered": "0"}, {"ioengine": "sg"}, {"direct": "1"}])
-def test_there_are_other_ways_past_the_page_cache(options: dict[str, str]) -> None:
+def test_sync_options_bypass_the_page_cache_like_direct_io(options: dict[str, str]) -> None:
     job = _job("a", "read", 10**8, 0, rw="read", **options)
     report = parse_fio(json.dumps({"fio version": "fio-3.33", "jobs": [job]}).encode())
     assert (len(figures(report)), cached_jobs(report)) == (1, ())

@@ -51,7 +51,7 @@ def test_stated_requests_per_second_come_true_over_the_whole_disk(iops: int) -> 
     assert hdd_random_iops(disk, disk.capacity_bytes, 512) == pytest.approx(iops, rel=0.04)
 
 
-def test_a_disk_without_stated_requests_does_as_most_of_7200_rpm_do() -> None:
+def test_a_disk_without_a_stated_request_rate_has_that_of_7200_rpm_disks() -> None:
     disk = _disk(1)
     assert 80 < hdd_random_iops(disk, disk.capacity_bytes, PAGE_BYTES) < 100
     assert hdd_random_iops(disk, disk.capacity_bytes / 100, PAGE_BYTES) > 130  # short seeks

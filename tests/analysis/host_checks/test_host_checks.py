@@ -59,7 +59,7 @@ ALWAYS_NOT_KNOWN = {"slow-disk", "rights", "hadoop-alike", "pair-bandwidth"}
 """A login without sudo can't know of the first and lacks the second; no Hadoop runs, and no pairs were measured."""
 
 
-def test_a_host_in_good_order_is_fit() -> None:
+def test_a_correctly_configured_host_passes_all_checks() -> None:
     assert {name for _, name in failures(survey("w1"), survey("w2"))} == ALWAYS_NOT_KNOWN
 
 
@@ -241,7 +241,7 @@ def test_one_host_that_differs_is_named(check: str, grade: Grade, changed: Mappi
     assert any("w3" in reading.message + reading.subject for reading in readings if reading.grade is grade)
 
 
-def test_a_guide_of_hbase_is_cited_nowhere() -> None:
+def test_no_check_cites_a_guide_to_hbase() -> None:
     assert not [check for check in HOST_CHECKS if any("HBase" in advice.source for advice in check.criterion.advice)]
 
 
@@ -255,7 +255,7 @@ def test_hosts_that_could_not_be_asked_are_errors() -> None:
     assert report.worst("w1", "swappiness") is Grade.FIT
 
 
-def test_of_a_cluster_that_is_attached_to_running_daemons_are_no_error() -> None:
+def test_running_daemons_of_an_attached_cluster_are_no_error() -> None:
     theirs = replace(cluster(["w1"]), attached=Attachment("w1", "h", "c", "q", "/user/a/b"))
     host = survey(daemons=(daemon("datanode"),))
     assert grade_hosts(theirs, "now", {"w1": host}, {}).worst("w1", "other-daemons") is Grade.FIT

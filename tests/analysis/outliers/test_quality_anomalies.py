@@ -141,7 +141,7 @@ def test_the_published_aloja_labels_are_reproduced_without_being_read() -> None:
     assert (flagged & invalid).sum() / flagged.sum() >= 0.99
 
 
-def test_the_most_serious_is_first_whatever_its_kind() -> None:
+def test_the_most_serious_anomaly_of_any_kind_is_first() -> None:
     quick = [make_run(workload="sort", duration_s=s) for s in (50.0, 101.0, 99.0, 100.0, 100.5)]
     slow = [make_run(workload="terasort", duration_s=s) for s in (3700.0, 101.0, 99.0, 100.0, 100.5)]
     uneven = [

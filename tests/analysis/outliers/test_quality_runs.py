@@ -24,7 +24,7 @@ def missing(runs: list[Run], wanted: float) -> MissingRepetitions:
 
 
 @given(st.lists(st.floats(50, 200), min_size=2, max_size=8), st.sampled_from([0.01, 0.05, 0.2]))
-def test_all_at_once_gives_what_one_by_one_gives(times_s: list[float], wanted: float) -> None:
+def test_missing_runs_of_a_table_equal_those_of_each_group(times_s: list[float], wanted: float) -> None:
     repetitions = missing([make_run(n, duration_s=time_s) for n, time_s in enumerate(times_s)], wanted)
     if half_width(times_s) <= wanted:
         assert (repetitions.enough, repetitions.needs) == (1, ())

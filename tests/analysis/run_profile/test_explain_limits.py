@@ -95,7 +95,7 @@ def test_the_busiest_resource_is_the_limit_and_all_time_is_assigned() -> None:
     assert _limits(0.2, 0.3).total_s(Resource.NONE) == pytest.approx(12)
 
 
-def test_a_bound_leaves_what_the_resource_did_not_hold_up() -> None:
+def test_a_bound_keeps_the_time_in_which_the_resource_was_idle() -> None:
     """Disks busy for 90 % of 12 s; the attempts need 3 of 4 cores' 12 s: 1/16 of it. 10 % stays, and the fixed 8 s."""
     by_name = {bound.freed: bound for bound in _limits(0.9, 0.6).bounds}
     assert by_name["disks"].least_s == pytest.approx(8 + 1.2, abs=0.01)

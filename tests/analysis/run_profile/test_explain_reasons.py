@@ -114,6 +114,6 @@ def test_figures_have_units_and_omit_unobserved_values() -> None:
 
 
 @pytest.mark.parametrize("sides", [[], [_side("A", HDD)], [_side("A", HDD), _side("B", {})]])
-def test_fewer_than_two_that_were_observed_say_nothing(sides: list[ObservedSide]) -> None:
+def test_fewer_than_two_observed_sides_give_no_reasons(sides: list[ObservedSide]) -> None:
     result = reasons(sides)
     assert (result.labels, result.phases_s, result.figures, result.sentences) == ((), (), (), ())

@@ -45,7 +45,7 @@ def test_ratios_are_to_terasort_on_the_same_layout() -> None:
     assert (alone.layout, alone.input_ratio) == ("HS2", None)
 
 
-def test_a_side_that_does_not_tell_its_copies_makes_both_count_one() -> None:
+def test_outputs_count_one_copy_if_a_side_has_no_replication() -> None:
     profiles = workload_ratios([run_of(1, "terasort", SORT, None), run_of(2, "teragen", GENERATED, 3)])
     assert profiles.rows[1].output_ratio == 1
 
@@ -59,7 +59,7 @@ def test_cpu_time_over_duration_replaces_the_busy_share_on_both_sides() -> None:
     assert profiles.rows[1].cpu_ratio == 1
 
 
-def test_medians_of_valid_runs_only_and_another_reference() -> None:
+def test_ratios_use_medians_of_valid_runs_and_need_the_reference_workload() -> None:
     runs = [run_of(n, "terasort", SORT | {"hdfs_read_bytes": size}, 1) for n, size in enumerate((10.0, 20.0, 90.0))]
     broken = replace(runs[0], status=RunStatus.INVALID, metrics=SORT)
     (row,) = workload_ratios([*runs, broken], reference="teragen").rows

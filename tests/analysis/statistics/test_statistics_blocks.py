@@ -23,7 +23,7 @@ def test_with_two_treatments_it_is_student_t_on_the_blocks_differences() -> None
     assert contrasts.degrees[0] == pytest.approx(6)
 
 
-def test_a_hand_example_with_a_level_that_is_compared_by_way_of_another_only() -> None:
+def test_levels_without_a_common_block_are_compared_through_a_third_level() -> None:
     """Blocks AB: 3 and 5; AC: 10. A - B is 4 by the first two, A - C 10, so B - C is 6, which no block says itself."""
     block, treatment = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 2])
     fit = fit_blocks(block, treatment, np.array([3.0, 0, 5, 0, 10, 0]), 4)
@@ -71,7 +71,7 @@ def test_errors_and_degrees_are_those_of_the_definition() -> None:
         assert (contrasts.mean[at], contrasts.error[at], contrasts.degrees[at]) == pytest.approx((mean, error, degrees))
 
 
-def test_random_effects_by_hand() -> None:
+def test_random_effects_equal_those_computed_by_hand() -> None:
     """Means 1, 2, 3 that each are exact: as a sample of units their spread is all there is."""
     mean = over_units(np.array([1.0, 2.0, 3.0]), np.zeros(3))
     assert (mean.mean, mean.error, mean.degrees, mean.between_units) == pytest.approx((2.0, 1 / np.sqrt(3), 2.0, 1.0))

@@ -66,7 +66,7 @@ def test_columns_are_recognised_by_name_and_unit(tmp_path: Path) -> None:
         ("price_per_hour", "price"),
     ],
 )
-def test_near_variants_of_names(header: str, field: str) -> None:
+def test_column_names_match_in_any_case_and_with_any_separator(header: str, field: str) -> None:
     """Case, separators and units do not matter."""
     assert tables.fields_of([header, "p_occurrence"], {}) == {header: field}
 

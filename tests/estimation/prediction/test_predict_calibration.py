@@ -67,7 +67,7 @@ def test_the_quantile_of_few_left_out_levels_holds_for_nine_of_ten_new_levels(le
     assert np.mean(held) == pytest.approx(calibration.LEVEL, abs=0.01)
 
 
-def test_a_text_that_every_run_has_for_itself_is_its_name_and_no_factor() -> None:
+def test_a_text_that_is_unique_to_each_run_is_no_factor() -> None:
     runs = [replace(run, levels={**run.levels, "folder": f"run-{n}"}) for n, run in enumerate(learning_runs())]
     encoding = learned_encoding(table_of(runs))
     assert encoding.factor("folder") is None

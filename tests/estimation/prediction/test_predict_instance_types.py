@@ -122,7 +122,7 @@ def test_errors_of_left_out_types_follow_from_the_inverse_covariance() -> None:
     ("name", "family"),
     [("c4.2xlarge", "c4"), ("Standard_D4_v2", "Standard_D_v2"), ("n2-standard-16", "n2-standard"), ("A7", "A7")],
 )
-def test_families_of_three_providers(name: str, family: str) -> None:
+def test_instance_families_of_three_providers_are_recognised(name: str, family: str) -> None:
     assert family_of(name) == family
 
 

@@ -143,7 +143,7 @@ def test_a_damaged_model_is_refused_with_a_message(model: TimeModel, data: st.Da
         decode_model(bytes(content), FROM)
 
 
-def test_a_tree_that_leads_astray_is_seen(model: TimeModel) -> None:
+def test_a_damaged_tree_is_detected(model: TimeModel) -> None:
     forest = model.stack.forest
     assert forest.fault(len(model.encoding.names)) is None
     assert replace(forest, right=forest.right + 10**6).fault(99) == "a branch leads out of its tree"

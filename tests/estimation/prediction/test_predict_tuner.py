@@ -212,7 +212,7 @@ def test_a_search_starts_from_an_estimate_and_learns_its_error() -> None:
     assert (warm.winner(warm.tried(runs)) or 0) != 17  # it is slow in truth
 
 
-def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_run_was(tmp_path: Path) -> None:
+def test_a_tuning_without_an_expected_gain_records_this_even_after_one_fast_run(tmp_path: Path) -> None:
     """Every candidate takes as long; in some search another than the plan's own was lucky, and is not expected."""
     asked = TuningRequest(OVER, "terasort", 10, 2)
     tuning = planned_tuning(load_plan(PLAN), asked, None, None, Origin.MEASURED)

@@ -233,7 +233,7 @@ def test_the_reader_knows_each_source_target_and_kind_of_the_schema(key: str) ->
         assert set(STRUCTS[name]["properties"][key]["enum"]) <= set(named), refused
 
 
-def test_a_field_that_the_schema_does_not_require_may_be_left_out() -> None:
+def test_an_optional_field_of_the_schema_may_be_missing() -> None:
     optional = [
         (path, key)
         for path, name in PATHS

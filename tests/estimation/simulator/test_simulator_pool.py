@@ -45,7 +45,7 @@ def scenarios(tmp_path: Path) -> list[SimulatorInput]:
 
 
 @needs_simulator
-def test_a_closed_pool_refuses_scenarios_in_words(scenarios: list[SimulatorInput]) -> None:
+def test_a_closed_pool_refuses_scenarios_with_a_message(scenarios: list[SimulatorInput]) -> None:
     pool = SimulatorPool(1)
     pool.close()
     with pytest.raises(HostError, match="the simulator pool is closed"):

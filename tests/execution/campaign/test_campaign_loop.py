@@ -192,7 +192,9 @@ def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_cal
     assert len(other.prepare().left) == 6
 
 
-def test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays(tmp_path: Path) -> None:
+def test_an_unusable_host_ends_the_call_at_the_first_attempt_and_the_remaining_runs_stay_planned(
+    tmp_path: Path,
+) -> None:
     scene = Scene(tmp_path)
     with pytest.raises(UnusableHostError, match="no room left"):
         scene.go(*[GONE] * 9, hands_type=Unfit)
@@ -235,7 +237,7 @@ def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None
     assert scene.prepare().left[0][1] == 2  # the next call makes its second attempt
 
 
-def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> None:
+def test_only_selected_runs_are_made_and_the_others_stay_planned(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     executor, _ = scene.go(only=("terasort", "layout=HD2"))
     assert [title for title, _ in executor.made] == ["terasort on layout=HD2, repetition 1"]

@@ -64,7 +64,7 @@ def test_an_unwatchable_host_is_refused_with_the_reason(cluster: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_clock_that_jumps_is_not_in_what_was_watched(cluster: Path, tmp_path: Path) -> None:
+def test_a_clock_that_jumps_does_not_change_the_observed_duration(cluster: Path, tmp_path: Path) -> None:
     require_layer()
     layer, root = Layer(tmp_path / "layer", tmp_path), tmp_path / "repository"
     command = [*PROGRAM, "observe", str(cluster), "--repository", str(root), "--", "sh", "-c", "touch began; sleep 3"]

@@ -58,7 +58,7 @@ def test_configurations_share_daemons_and_file_systems_as_far_as_jobs_carry_what
     assert not RULES.carried_by_job(containers.NODE_MEMORY)
 
 
-def test_words_become_the_parameters_that_they_name() -> None:
+def test_short_setting_names_become_engine_parameters() -> None:
     parameters = RULES.parameters(
         {"containers": "3", "compression": "snappy", "profile": "cpu", "dfs.replication": "2"}
     )
@@ -82,7 +82,7 @@ def test_an_impossible_setting_is_reported_alone(name: str, value: str, words: s
     assert words in (RULES.setting_mistake(name, value, CLUSTER) or "")
 
 
-def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
+def test_a_mistake_names_the_setting_as_the_plan_wrote_it() -> None:
     much = {containers.NODE_MEMORY: "9999999"}
     [by_word] = RULES.mistakes(much, CLUSTER, 1, ("containers",))
     [by_name] = RULES.mistakes(much, CLUSTER, 1)

@@ -83,7 +83,7 @@ def test_a_time_limit_that_passed_during_a_pause_is_not_the_jobs_fault(paused: d
     assert "its time limit passed meanwhile" in cause
 
 
-async def test_the_heart_counts_a_suspended_machine_and_only_a_pause_that_changed_a_time() -> None:
+async def test_the_heartbeat_counts_a_suspended_machine_and_only_pauses_that_changed_a_time() -> None:
     times_s = iter([100.0, 101.0, 101.0 + BEAT_GAP_MAX_S, 102.0 + BEAT_GAP_MAX_S])
     heartbeat = Heartbeat(lambda: next(times_s))
     for _ in range(3):

@@ -156,7 +156,7 @@ async def test_a_cancellation_right_at_the_start_leaves_nothing(node: Transport,
     assert not pids.exists() or not any(alive(int(line)) for line in pids.read_text().split())
 
 
-async def test_many_commands_at_once(node: Transport) -> None:
+async def test_thirty_commands_run_at_the_same_time(node: Transport) -> None:
     done = await asyncio.gather(*(node.run(["echo", str(i)], timeout_s=30) for i in range(30)))
     assert [int(result.stdout) for result in done] == list(range(30))
 
@@ -205,7 +205,7 @@ async def test_foreground_processes_see_the_end_of_stdin_when_the_transport_clos
     assert await eventually(lambda: not alive(pid))
 
 
-async def test_a_daemon_outlives_the_connection_and_logs(node: Transport, tmp_path: Path) -> None:
+async def test_a_daemon_outlives_the_connection_and_writes_its_log(node: Transport, tmp_path: Path) -> None:
     log, pid_file = tmp_path / "logs" / "a b.log", tmp_path / "run" / "daemon.pid"
     log.parent.mkdir()
     log.write_text("before\n")

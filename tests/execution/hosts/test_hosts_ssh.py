@@ -84,7 +84,7 @@ def test_discover_takes_addresses_and_jump_hosts_of_ipv6(sshd: LoopbackSshd, tmp
         assert "Traceback" not in done.stderr
 
 
-async def test_an_unknown_host_name() -> None:
+async def test_an_unknown_host_name_is_an_error() -> None:
     assert "no host has the name" in (await refusal(Address("nowhere.invalid"))).message
 
 
@@ -104,7 +104,7 @@ async def test_a_server_that_never_answers_is_an_error() -> None:
     server.close()
 
 
-async def test_a_server_that_does_not_speak_ssh() -> None:
+async def test_a_server_that_does_not_speak_ssh_is_an_error() -> None:
     async def web(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await writer.drain()
@@ -116,13 +116,13 @@ async def test_a_server_that_does_not_speak_ssh() -> None:
     server.close()
 
 
-async def test_a_host_whose_key_is_not_known(sshd: LoopbackSshd, tmp_path: Path) -> None:
+async def test_a_host_with_an_unknown_key_is_refused(sshd: LoopbackSshd, tmp_path: Path) -> None:
     (tmp_path / "known_hosts").write_text("")
     error = await refusal(dataclasses.replace(sshd.address, known_hosts=str(tmp_path / "known_hosts")))
     assert "is not known in" in error.message
 
 
-async def test_a_host_whose_key_has_changed(sshd: LoopbackSshd, tmp_path: Path) -> None:
+async def test_a_host_with_a_changed_key_is_refused(sshd: LoopbackSshd, tmp_path: Path) -> None:
     other = write_key(tmp_path / "other")
     (tmp_path / "known_hosts").write_text(f"[127.0.0.1]:{sshd.port} {other}\n")
     error = await refusal(dataclasses.replace(sshd.address, known_hosts=str(tmp_path / "known_hosts")))
@@ -136,14 +136,16 @@ async def test_a_key_that_the_host_does_not_accept(sshd: LoopbackSshd, tmp_path:
 
 
 @pytest.mark.parametrize("content", [None, b"this is no key\n"])
-async def test_a_key_file_that_is_missing_or_broken(sshd: LoopbackSshd, tmp_path: Path, content: bytes | None) -> None:
+async def test_a_missing_or_broken_key_file_is_an_error(
+    sshd: LoopbackSshd, tmp_path: Path, content: bytes | None
+) -> None:
     if content is not None:
         (tmp_path / "key").write_bytes(content)
     error = await refusal(dataclasses.replace(sshd.address, key=str(tmp_path / "key")))
     assert "can't be used" in error.message
 
 
-async def test_a_known_hosts_file_that_is_missing(sshd: LoopbackSshd, tmp_path: Path) -> None:
+async def test_a_missing_known_hosts_file_is_an_error(sshd: LoopbackSshd, tmp_path: Path) -> None:
     error = await refusal(dataclasses.replace(sshd.address, known_hosts=str(tmp_path / "absent")))
     assert "absent" in error.message
 

@@ -165,7 +165,7 @@ def test_stats_count_what_was_done(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_unmounts_and_ends_it_well(folder: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_daemon_and_unmounts_its_folder(folder: Path, number: signal.Signals) -> None:
     with daemon(folder) as process:
         assert is_mounted(folder / "mount")
         process.send_signal(number)

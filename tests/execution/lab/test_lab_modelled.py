@@ -224,7 +224,7 @@ def test_the_daemon_is_located_by_the_environment_and_an_invalid_one_is_rejected
     assert find_daemon({"ASSAY_DISKD": str(tmp_path / "absent"), "PATH": str(tmp_path)}) is None
 
 
-def test_a_failed_daemon_is_reported_in_its_words_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_daemon_is_reported_with_its_message_and_leaves_nothing(tmp_path: Path) -> None:
     daemon = DiskDaemon(_program(tmp_path, "echo 'bad disk' >&2; exit 1"), tmp_path / "model.json", tmp_path / "model")
     journal = UndoJournal.begin(tmp_path, LabHeader("x", False, Owner.current()))
     with pytest.raises(LabError, match="the disks' daemon failed: bad disk"):

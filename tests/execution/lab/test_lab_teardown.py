@@ -213,7 +213,7 @@ def test_an_interrupt_during_the_start_of_a_lab_undoes_everything(tmp_path: Path
     assert left_of(name, state) == []
 
 
-def test_a_failure_on_the_way_undoes_everything_and_keeps_its_words(tmp_path: Path) -> None:
+def test_a_failure_during_the_start_undoes_everything_and_keeps_its_message(tmp_path: Path) -> None:
     name = unique_name("fail")
     described = small_cluster()
     worker = described.workers[0]

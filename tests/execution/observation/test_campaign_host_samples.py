@@ -121,7 +121,9 @@ def test_a_running_job_has_its_nodes_latest_samples(
 
 
 @pytest.mark.slow
-def test_a_repository_on_a_measured_device_gets_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_host_samples_are_recorded_if_the_repository_is_on_a_measured_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Repository.create(tmp_path / "repository")
     assert watched(write_toy_plan(tmp_path, BODY, monkeypatch), tmp_path / "repository") == []
     [journal] = tmp_path.glob("repository/campaigns/*/journal.jsonl")

@@ -49,7 +49,7 @@ def plan(tmp_path: Path) -> Plan:
     return load_plan(tmp_path / "plan.yaml")
 
 
-def test_nothing_changed_is_the_configuration_that_was_measured(plan: Plan) -> None:
+def test_a_plan_without_changes_has_the_measured_configuration(plan: Plan) -> None:
     run = only_run(altered(plan, LEVELS, "terasort"))
     assert (run.configuration.layout.name, run.configuration.network) == ("HD2", "ETH")
     assert run.workload.parameters == {"maps": "6", "reduces": "12"}
@@ -123,7 +123,7 @@ def test_a_name_is_set_once() -> None:
         parse_question(["workers=4", "workers.count=5"])
 
 
-def test_a_run_that_tried_what_no_factor_asks_for_is_taken_as_it_was(plan: Plan) -> None:
+def test_parameters_of_a_tuning_run_are_kept_though_no_factor_sets_them(plan: Plan) -> None:
     """Such as one of a tuning, whose levels are its own."""
     levels = {**LEVELS, "mapreduce.task.io.sort.mb": "44", "compression": "snappy"}
     parameters = only_run(altered(plan, levels, "terasort")).configuration.parameters

@@ -53,7 +53,7 @@ def test_a_changed_plan_has_the_text_and_the_fingerprint_of_what_it_is_now() -> 
     assert checked(replace(changed, factors=plan.factors, until=None, timeout_s=None)).fingerprint == plan.fingerprint
 
 
-def test_a_mistake_in_memory_is_named_by_the_line_of_what_would_be_its_file() -> None:
+def test_a_mistake_in_a_plan_without_a_file_has_its_line_in_the_written_form() -> None:
     plan = plan_of_texts(CONTENT, CLUSTER)
     wrong = replace(plan, factors=(plan.factors[0], Factor("containers", ("2", "999"))))
     with pytest.raises(SpecificationError, match=r"containers: they want .*layout=HD2 containers=999") as caught:

@@ -94,7 +94,7 @@ def test_only_takes_workloads_and_levels() -> None:
         ("layout", "layout=LEVEL"),
     ],
 )
-def test_only_refuses_what_there_is_none_of_and_names_what_there_is(text: str, words: str) -> None:
+def test_the_option_only_refuses_unknown_names_and_lists_the_valid_ones(text: str, words: str) -> None:
     with pytest.raises(SpecificationError, match=words):
         parse_selection([text], RUNS)
 

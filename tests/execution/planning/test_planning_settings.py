@@ -97,7 +97,7 @@ def test_a_joined_factor_sets_several_things_at_once(tmp_path: Path) -> None:
     assert (large.workers, large.network, large.parameters["dfs.blocksize"]) == (None, None, "64MiB")
 
 
-def test_a_factor_may_be_called_as_a_word_and_join_what_it_likes(tmp_path: Path) -> None:
+def test_a_factor_may_have_the_name_of_a_setting_and_join_any_parameters(tmp_path: Path) -> None:
     levels = 'containers: {"4": {yarn.nodemanager.resource.memory-mb: 1536}, "8": {containers: 8}}'
     text = PLAN.replace("network: [ETH, 40Gbit/s]", levels)
     assert "is also set by 'containers'" in refusal(tmp_path, text)[0]

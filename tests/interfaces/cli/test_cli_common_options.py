@@ -55,7 +55,7 @@ def test_piped_output_is_as_wide_as_columns_says(stored: Path) -> None:
     assert output("runs", "--repository", stored, COLUMNS="wide") == whole
 
 
-def test_a_warning_that_many_comparisons_share_is_printed_once(tmp_path: Path) -> None:
+def test_a_warning_shared_by_many_comparisons_is_printed_once(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
     number = 0
     for workload in ("terasort", "wordcount", "teragen"):

@@ -131,7 +131,7 @@ def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> An
     )
 
 
-def test_take_says_which_runs_stand_for_a_row(tmp_path: Path) -> None:
+def test_the_option_take_chooses_the_runs_of_a_row(tmp_path: Path) -> None:
     runs = [run for run in sample_runs() if run.workload == "terasort"]
     times = {}
     for take in ("best", "all", "fastest"):

@@ -50,7 +50,7 @@ def test_a_workload_is_selected_by_its_displayed_name(command: str, name: str, s
     assert "dfsio" not in result.stdout
 
 
-def test_a_name_that_fits_exactly_goes_before_one_in_other_case() -> None:
+def test_an_exact_name_has_priority_over_one_in_another_case() -> None:
     assert workload_named("Sort", ["sort", "Sort"]) == "Sort"
     assert workload_named("SORT", ["sort", "Sort"]) == "SORT"  # which of them is not clear
     assert workload_named("TestDFSIO write", ["dfsio-write"]) == "dfsio-write"

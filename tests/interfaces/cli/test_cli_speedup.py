@@ -164,7 +164,7 @@ def test_many_comparisons_are_cut_and_counted(folder: Path, monkeypatch: pytest.
     assert len(answer["results"]) == 16
 
 
-def test_a_report_of_hundreds_of_comparisons_is_refused_with_what_to_do(
+def test_a_report_of_hundreds_of_comparisons_is_refused_with_a_hint(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.questions.report.build.COMPARISONS_MAX", 5)

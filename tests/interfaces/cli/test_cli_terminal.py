@@ -102,7 +102,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 @pytest.mark.parametrize(
     "command", [["runs"], ["show", make_run(9).run_id], ["decide", "--details", "groups"]], ids=lambda words: words[0]
 )
-def test_evil_text_of_a_run_is_shown_not_carried_out(
+def test_control_sequences_in_texts_of_a_run_are_shown_and_not_executed(
     repository: Repository, command: list[str], terminal: bool
 ) -> None:
     assert_harmless(printed(*command, "--repository", repository.root, terminal=terminal))

@@ -180,7 +180,7 @@ def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["report.doc", "report"])
-def test_another_ending_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
+def test_an_unknown_file_ending_is_refused_before_the_repository_is_opened(tmp_path: Path, name: str) -> None:
     result = invoke("report", "-o", tmp_path / name, "--repository", tmp_path / "none")
     assert isinstance(result.exception, SpecificationError)
     assert ".html, .md, .pdf" in str(result.exception)
@@ -272,7 +272,7 @@ def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     assert "Cost per job" not in [chapter.title for chapter in document_of(configurations_of(runs)).chapters]
 
 
-def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
+def test_a_report_on_published_runs_states_only_recorded_facts() -> None:
     runs = [
         replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=index, cold=None)
         for index, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))

@@ -218,7 +218,9 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
     assert "Time against cost" in page.read_text()
 
 
-def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browser: Browser, tmp_path: Path) -> None:
+def test_a_browser_shows_the_report_without_console_messages_or_horizontal_scrolling(
+    browser: Browser, tmp_path: Path
+) -> None:
     page = tmp_path / "r.html"
     runs = table(many_runs())
     page.write_text(html(document_of(groups_of(runs))))

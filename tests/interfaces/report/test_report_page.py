@@ -133,7 +133,7 @@ def test_a_spark_run_has_its_stages_in_the_close_look() -> None:
     assert "Spark stages" not in render_report(closely(runs))
 
 
-def test_a_close_look_is_json_too() -> None:
+def test_the_details_of_single_runs_are_in_the_json() -> None:
     """Of real runs ``--json`` has task attempts, which are no dataclasses."""
     report = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}))
     answer = json.loads(json.dumps(json_value(report)))

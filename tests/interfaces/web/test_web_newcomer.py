@@ -114,7 +114,7 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         watched.check()
 
 
-def test_with_the_keyboard_alone(watched: ObservedRun) -> None:
+def test_a_newcomer_reaches_the_costs_with_the_keyboard_alone(watched: ObservedRun) -> None:
     page = watched.open("/")
 
     def go_to(name: str) -> None:
@@ -158,7 +158,7 @@ def test_unpriced_hardware_is_named_on_the_first_page(watched: ObservedRun) -> N
     assert re.search(r"TeraSort of [\d.]+ \wB \(measured, lab 1/20\)", text), text
 
 
-def test_codes_are_explained_where_they_stand(watched: ObservedRun) -> None:
+def test_layout_codes_are_explained_next_to_the_table(watched: ObservedRun) -> None:
     page = watched.open("/")
     page.get_by_text("What HDD, SSD").or_(page.get_by_text("What SSD, HDD")).click()
     assert "2 hard disks per worker" in page.locator(".codes").first.inner_text()
@@ -189,7 +189,7 @@ def test_the_api_gives_the_same_reasons(watched: ObservedRun) -> None:
     assert (full_size.status, "equal to one with HD2" in full_size.json()["message"]) == (404, True)
 
 
-def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: ObservedRun) -> None:
+def test_the_origin_of_runs_is_visible_on_a_laptop(watched: ObservedRun) -> None:
     page = watched.open("/runs")
     box = page.locator("main .lead .badge[class*=origin-]").first.bounding_box()
     table = page.get_by_role("region", name="Runs that match").bounding_box()

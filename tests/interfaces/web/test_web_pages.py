@@ -220,7 +220,7 @@ def test_on_paper_no_chart_is_wider_than_the_page(browser: Browser, server: str)
         assert beyond == 0
 
 
-def test_letters_come_from_this_server(watched: ObservedRun) -> None:
+def test_fonts_are_served_by_this_server(watched: ObservedRun) -> None:
     page = watched.open("/")
     assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px \"Source Sans Pro\"'))")
     loaded = page.evaluate("[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)")

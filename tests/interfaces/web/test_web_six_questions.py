@@ -170,7 +170,7 @@ def test_a_run_names_its_limit(home: ObservedRun, site: Site) -> None:
 
 
 @needs_simulator
-def test_25_gbit_ethernet_and_12_workers_are_two_fields_away(home: ObservedRun, site: Site) -> None:
+def test_a_prediction_for_25_gbit_ethernet_and_12_workers_takes_two_fields(home: ObservedRun, site: Site) -> None:
     page, start_s = home.page, time.monotonic()
     card = page.locator('[data-question="what-if"]')
     if site.name == "aloja":

@@ -70,7 +70,7 @@ def by_name(runs: list[Run], costs_of: Callable[[RunTable], RunCosts] | None = N
     return {finding.name: finding for finding in claims}
 
 
-def test_a_world_as_the_papers_tell_it_supports_their_claims() -> None:
+def test_runs_with_the_effects_of_the_papers_support_their_claims() -> None:
     def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
         if workload == "wordcount":
             return 100.0
@@ -196,7 +196,7 @@ def network_pays(gain_ssd: float, gain_hdd: float) -> list[Run]:
     return study(pace)
 
 
-def test_infiniband_pays_where_it_is_faster_than_it_is_dearer() -> None:
+def test_infiniband_pays_if_its_speedup_exceeds_its_price_ratio() -> None:
     """An eighth faster does not pay what costs a fifth more: the break-even is the ratio of the prices."""
 
     fifth_dearer = dearer(1.2)
@@ -272,7 +272,7 @@ def test_disks_and_containers_are_compared_within_clusters() -> None:
     assert by_name(together)["containers-need-disks"].answer is ClaimAnswer.SUPPORTED
 
 
-def test_that_compression_hides_nothing_can_be_shown() -> None:
+def test_runs_with_equal_gains_refute_that_compression_hides_the_effect_of_storage() -> None:
     def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
         return (400.0 if layout.startswith("H") else 200.0) * (0.8 if zipped else 1.0)
 

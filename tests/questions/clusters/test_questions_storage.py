@@ -24,7 +24,7 @@ def test_the_baseline_is_the_books_first_device_or_the_one_that_is_named() -> No
     assert against.per_tb_ratio < 1 < storage_view(book).against[0].per_tb_ratio
 
 
-def test_no_cost_per_performance_without_a_gain() -> None:
+def test_there_is_no_cost_per_performance_without_a_gain() -> None:
     (unknown,) = storage_view(load_prices(LISA14)).against
     assert unknown.cost_per_performance is None
     (known,) = storage_view(load_prices(LISA14), gain=2.0).against

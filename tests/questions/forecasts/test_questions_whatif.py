@@ -120,7 +120,7 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
         ("worker.devices.ssd.count", "3", "worker.devices.ssd.count=3"),
     ],
 )
-def test_a_change_is_named_in_words_and_an_unknown_one_as_it_is_set(name: str, value: str, words: str) -> None:
+def test_a_change_has_a_title_and_an_unknown_change_its_setting(name: str, value: str, words: str) -> None:
     assert change_text(name, value) == words
 
 

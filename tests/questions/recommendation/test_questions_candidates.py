@@ -48,7 +48,7 @@ def test_a_label_has_words_for_storage_network_and_compression() -> None:
     )
 
 
-def test_clusters_that_differ_in_one_choice() -> None:
+def test_candidates_that_differ_in_one_choice_have_distinct_levels() -> None:
     every = candidates(load_catalogue(EXAMPLES / "hardware" / "catalogue.yaml"))
     levels = [every.levels(row) for row in range(len(every))]
     assert {(level["worker"], level["cores"]) for level in levels} == {("small-server", "16"), ("large-server", "32")}

@@ -286,7 +286,7 @@ def test_room_counts_hdfs_and_intermediate_data_where_they_share_disks() -> None
     assert not fits(powers_, 5e12, 2e12, 1.0)[hd2]
 
 
-def test_knowing_what_drives_the_choice_is_worth_something_and_what_does_not_nothing() -> None:
+def test_information_has_a_value_only_if_it_can_change_the_choice() -> None:
     generator = np.random.default_rng(1)
     drives, idle = generator.standard_normal((2, 4000))
     loss = np.stack([10 + drives, 10 - drives], axis=1)

@@ -49,7 +49,9 @@ def test_each_export_adds_what_is_new_and_nothing_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tasks_and_traces_go_along_with_their_runs_and_what_an_interruption_left_goes(tmp_path: Path) -> None:
+def test_tasks_and_traces_are_exported_with_their_runs_and_remains_of_an_interruption_are_deleted(
+    tmp_path: Path,
+) -> None:
     repository, store = build_repository(tmp_path / "r"), LocalStore(tmp_path / "dataset")
     stray = store.root / "runs" / "workload=x" / "0000-0.parquet"
     done = export_dataset(repository, store)

@@ -277,7 +277,7 @@ def test_unknown_keys_of_a_later_version_are_passed_over(repository: Repository)
     assert repository.runs() == [make_run(1)]
 
 
-def test_opening_what_is_no_repository_says_what_to_do(tmp_path: Path) -> None:
+def test_opening_a_folder_that_is_no_repository_gives_a_hint(tmp_path: Path) -> None:
     with pytest.raises(RepositoryError, match="no repository here") as caught:
         Repository.open(tmp_path / "none")
     assert "assay demo" in (caught.value.hint or "")

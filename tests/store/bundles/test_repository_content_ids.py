@@ -15,7 +15,7 @@ def test_the_id_of_a_key_is_what_it_always_was() -> None:
 
 @settings(max_examples=examples(100))
 @given(st.lists(st.text(max_size=40)))
-def test_many_at_once_are_the_same_as_one_by_one(texts: list[str]) -> None:
+def test_ids_of_many_texts_equal_the_ids_of_each_text(texts: list[str]) -> None:
     assert uuids8(texts) == [uuid8(text) for text in texts]
 
 

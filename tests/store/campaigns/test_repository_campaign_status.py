@@ -76,7 +76,7 @@ def test_status_of_a_running_campaign_has_run_phase_and_end(going: CampaignJourn
     assert status_of(going.folder, began + 500.0).left_s == 0.0
 
 
-def test_the_command_prints_it_as_text_and_as_json(going: CampaignJournal) -> None:
+def test_the_command_prints_the_status_as_text_and_as_json(going: CampaignJournal) -> None:
     shown = invoke("campaign", "status", "--repository", root(going)).output
     assert "running (process" in shown
     assert "5 of 18 runs done, 1 failed" in shown
@@ -108,7 +108,7 @@ def test_an_attempt_of_an_interrupted_call_is_not_shown_as_running(journal: Camp
         assert status_of(journal.folder, 0.0).run is None
 
 
-def test_looking_changes_nothing(going: CampaignJournal) -> None:
+def test_campaign_status_changes_nothing(going: CampaignJournal) -> None:
     def state() -> dict[str, tuple[int, bytes]]:
         files = [path for path in root(going).rglob("*") if path.is_file()]
         return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}

@@ -68,7 +68,7 @@ def test_without_a_column_they_are_probably_the_same_and_it_asks(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_replace_puts_them_in_the_place_of_what_they_probably_are(tmp_path: Path) -> None:
+def test_replace_puts_the_new_runs_in_the_place_of_probable_duplicates(tmp_path: Path) -> None:
     taken(tmp_path, "a.csv", "job,t\nterasort,1119\nterasort,302\n")
     assert "replaces import" in taken(tmp_path, "b.csv", HEADER + ROWS, "--replace").output
     assert times(tmp_path) == [77.5, 302, 1119]

@@ -126,7 +126,7 @@ def test_a_run_is_selected_by_the_id_of_its_source_and_keeps_it_when_exported(tm
     assert [row["source_id"] for row in csv.DictReader(io.StringIO(text))] == ["84766"]
 
 
-def test_the_wide_table_has_a_value_or_nothing_for_every_run() -> None:
+def test_the_wide_table_has_a_value_or_an_empty_cell_for_every_run() -> None:
     kinds, columns = columns_of_runs([make_run(1), make_run(2, metrics={"job_s": 1.0}, parameters={}, cold=None)])
     rows = dict(zip(kinds, columns, strict=True))
     assert rows["metric:job_s"] == [None, 1.0]

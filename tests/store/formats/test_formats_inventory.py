@@ -131,7 +131,7 @@ def test_an_ini_inventory_has_hosts_with_their_variables_and_those_of_their_grou
     assert hosts[4] == ListedHost("w9", "10.0.0.9", "everyone", None, "~/.ssh/a key")
 
 
-def test_a_yaml_inventory_has_them_too(tmp_path: Path) -> None:
+def test_a_yaml_inventory_has_hosts_with_their_variables(tmp_path: Path) -> None:
     hosts = read_inventory(written(tmp_path, "hosts.yml", YAML))
     assert [(host.name, host.address, host.user) for host in hosts] == [
         ("d1", "10.0.0.1", "root"),

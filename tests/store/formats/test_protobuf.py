@@ -16,7 +16,7 @@ NUMBERS = st.lists(st.integers(0, 2**64 - 1), max_size=5)
 
 
 @given(NUMBERS, st.lists(st.binary(max_size=5), max_size=5))
-def test_what_is_written_is_read(numbers: list[int], contents: list[bytes]) -> None:
+def test_written_fields_are_read_back(numbers: list[int], contents: list[bytes]) -> None:
     message = b"".join(number_field(3, number) for number in numbers) + double_field(9, 1.5)
     message += b"".join(bytes_field(700, content) for content in contents)
     fields = Fields(message)

@@ -274,7 +274,7 @@ def test_an_unchanged_repository_leaves_the_index_alone(repository: Repository) 
     )
 
 
-def test_where_no_index_can_be_written_runs_are_listed_all_the_same(repository: Repository) -> None:
+def test_runs_are_listed_if_no_index_can_be_written(repository: Repository) -> None:
     repository.publish(make_run(1))
     (repository.root / "index").rmdir()
     (repository.root / "index").write_text("in the way")

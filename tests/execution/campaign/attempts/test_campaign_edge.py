@@ -54,7 +54,7 @@ async def test_no_host_but_the_edge_node_is_connected_to(cluster: Cluster) -> No
     assert len(every.entered) == 3
 
 
-async def test_an_edge_node_s_cache_is_not_dropped_for_data_that_lie_elsewhere(cluster: Cluster) -> None:
+async def test_the_cache_of_an_edge_node_without_data_is_not_dropped(cluster: Cluster) -> None:
     assert await drop_all_caches(cluster, {"node": LocalTransport("node")}, {}) == ()
 
 

@@ -126,7 +126,7 @@ NOWHERE = "203.0.113.1"  # reserved for documentation by RFC 5737
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lab", "silent_checks"), [(True, {"nowhere"}), (False, set[str]())])
-async def test_a_peer_that_does_not_answer_counts_where_it_must_or_once_has(lab: bool, silent_checks: set[str]) -> None:
+async def test_a_silent_peer_counts_in_a_lab_or_after_it_answered_once(lab: bool, silent_checks: set[str]) -> None:
     watch = await NodeWatch.start(
         LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, shared=lab)
     )
@@ -281,7 +281,7 @@ def test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run(namespace:
 @pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.parametrize("lab", [True, False])
-def test_a_peer_that_stops_answering_counts_by_looks_until_it_answers_again(namespace: str, lab: bool) -> None:
+def test_a_peer_counts_as_silent_until_it_answers_again(namespace: str, lab: bool) -> None:
     loopback = ["ip", "-n", namespace, "link", "set", "lo"]
     subprocess.run([*loopback, "up"], check=True)
     peers = {"peers": {"worker2": "127.0.0.1"}, "shared": lab}
@@ -402,7 +402,7 @@ def test_losses_of_the_engine_are_not_failures_of_the_job(
 
 
 @pytest.mark.slow
-async def test_a_directory_that_was_never_there_is_no_device_that_died(tmp_path: Path) -> None:
+async def test_a_directory_that_never_existed_is_not_a_lost_device(tmp_path: Path) -> None:
     """Hosts of an attached engine have folders that assay neither makes nor may enter."""
     options = WatchOptions({}, {"ssd1": str(tmp_path), "hdd1": str(tmp_path / "theirs")})
     watch = await NodeWatch.start(LocalTransport("worker1"), options)

@@ -265,7 +265,7 @@ def _large_files(folder: Path) -> set[str]:
     return files
 
 
-async def test_its_nodes_and_folders_are_there(running: Running) -> None:
+async def test_the_nodes_and_data_folders_of_an_engine_exist(running: Running) -> None:
     running.subject.requires("hosts")
     assert set(running.engine.addresses) == {"node"}
     folders = [folder for names in running.engine.data_directories.values() for folder in names]
@@ -299,7 +299,7 @@ async def test_a_missing_file_has_an_empty_list_and_an_error_when_read(running: 
         await storage.read("/assay/none")
 
 
-async def test_a_layout_without_a_wish_has_nothing_to_check_of_placement(running: Running) -> None:
+async def test_a_layout_without_a_storage_policy_has_no_placement_checks(running: Running) -> None:
     assert await running.engine.storage.placements(Layout("SSD", (), ()), ["/assay"]) == ()
 
 
@@ -315,7 +315,9 @@ async def test_an_open_provider_has_facts_and_locks_the_cluster(running: Running
 
 
 @pytest.mark.slow
-async def test_an_engine_restarts_only_for_what_needs_it_and_keeps_the_data_of_each_layout(running: Running) -> None:
+async def test_an_engine_restarts_only_for_changes_that_need_it_and_keeps_the_data_of_each_layout(
+    running: Running,
+) -> None:
     """The last but one of these tests: ``running.engine`` runs no longer after it."""
     subject, provider = running.subject, running.provider
     subject.requires("providing")
@@ -332,7 +334,7 @@ async def test_an_engine_restarts_only_for_what_needs_it_and_keeps_the_data_of_e
     assert await again.engine.storage.read("/assay/input/kept") == b"here"
 
 
-async def test_a_daemon_that_died_is_trouble_in_words(running: Running) -> None:
+async def test_a_dead_daemon_fails_the_health_check_with_a_message(running: Running) -> None:
     """The last of these tests: the engine is broken after it."""
     running.subject.requires("daemons")
     assert running.subject.disturb is not None

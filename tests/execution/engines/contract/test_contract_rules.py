@@ -22,13 +22,13 @@ def test_each_default_is_listed_once_with_its_reason(subject: Subject) -> None:
     assert all(default.reason for default in defaults)
 
 
-def test_words_are_no_parameters_and_plain_parameters_pass_as_they_are(subject: Subject) -> None:
+def test_short_setting_names_are_no_parameters_and_parameters_are_unchanged(subject: Subject) -> None:
     rules = subject.kind.rules
     assert rules.parameters(subject.base) == dict(subject.base)
     assert not set(rules.words) & {name for names in rules.words.values() for name in names}
 
 
-def test_runs_that_differ_in_a_word_alone_are_under_like_circumstances(subject: Subject) -> None:
+def test_a_setting_for_several_parameters_is_one_factor_and_no_further_difference(subject: Subject) -> None:
     """A short word for several parameters is shown by its level: it is neither another factor nor a difference."""
     for word, names in subject.kind.rules.words.items():
         runs = [

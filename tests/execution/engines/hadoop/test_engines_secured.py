@@ -163,7 +163,7 @@ async def test_safe_mode_quotas_and_queues_are_asked_of_a_real_one_first(secured
 
 
 @pytest.mark.long
-async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, tmp_path: Path) -> None:
+async def test_a_program_that_fills_its_quota_ends_with_an_error(secured: Secured, tmp_path: Path) -> None:
     login = KerberosLogin("alice", str(secured.keytab("alice")))
     provider = attached(secured, tmp_path / "home", login, secured.authorities)
     await provider.open(lambda _: None)
@@ -179,7 +179,9 @@ async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, t
     assert "quota" in " ".join(done.outcome.error_lines()).lower()
 
 
-def test_a_campaign_on_it_leaves_no_secret_in_bundles_reports_or_output(secured: Secured, tmp_path: Path) -> None:
+def test_a_campaign_on_a_secured_cluster_leaves_no_secret_in_bundles_reports_or_output(
+    secured: Secured, tmp_path: Path
+) -> None:
     text = CLUSTER.format(home=tmp_path / "home", client=secured.client, folder=secured.folder)
     (tmp_path / "cluster.yaml").write_text(text)
     (tmp_path / "plan.yaml").write_text(PLAN)

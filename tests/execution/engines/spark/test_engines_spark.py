@@ -195,7 +195,9 @@ def test_sizes_are_read_as_spark_writes_them(text: str, mib: float | None) -> No
     assert settings.memory_mb(text) == mib
 
 
-def test_a_named_spark_is_taken_as_it_is_or_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spark_of_spark_home_is_used_or_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     with pytest.raises(EngineError, match="not a complete Spark: spark-core_"):
         distribution.find()

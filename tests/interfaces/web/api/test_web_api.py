@@ -373,7 +373,7 @@ def test_an_import_with_an_impossible_duration_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["symlink", "absolute", "parent", "twice", "device"])
-def test_a_tar_reaches_nothing_outside_its_folder(
+def test_a_tar_cannot_write_outside_its_folder(
     kind: str, receiver: tuple[TestClient, Repository], tmp_path: Path
 ) -> None:
     client, _ = receiver

@@ -99,7 +99,7 @@ def test_the_number_of_kinds_is_bounded() -> None:
     assert len(last_runs(table_of(runs))) == LAST_RUNS_MAX
 
 
-def test_running_campaigns_are_in_it_and_ended_ones_are_not() -> None:
+def test_metrics_have_running_campaigns_and_no_ended_ones() -> None:
     view = monitoring(table_of([]), [RUNNING, replace(RUNNING, campaign_id="c2", running=False)])
     assert [campaign.campaign_id for campaign in view.running] == ["c1"]
 

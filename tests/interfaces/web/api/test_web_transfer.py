@@ -40,7 +40,9 @@ def command(*words: str | Path, token: str | None = READ) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(server: tuple[str, Repository], tmp_path: Path) -> None:
+def test_a_pull_copies_missing_bundles_and_a_second_pull_nothing(
+    server: tuple[str, Repository], tmp_path: Path
+) -> None:
     url, source = server
     code, text = command("pull", url, "--repository", tmp_path / "r")
     assert (code, text.splitlines()[0]) == (0, f"{len(bundle_ids(source))} bundles copied, 0 already present")

@@ -26,7 +26,7 @@ def only(row: str) -> AlojaCluster:
     return cluster
 
 
-def test_reads_hardware_prices_and_codes() -> None:
+def test_hardware_prices_and_codes_of_a_cluster_are_read() -> None:
     rack = only(RACK)
     assert (rack.name, rack.cluster_id, rack.provider, rack.service_type) == ("rack-18", 18, "on-premise", "on-premise")
     assert (rack.datanodes, rack.vm_size, rack.vm_os, rack.cores, rack.ram_gb) == (8, "M-8", "", 12, 54.0)

@@ -233,9 +233,7 @@ def test_all_of_alojas_dump_is_read_as_expected() -> None:
     )
 
 
-def test_ends_of_lines_as_windows_has_them_take_no_line_apart_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_windows_line_ends_do_not_slow_down_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's own csv module ends lines so; each line by itself is slow."""
     alone: list[str] = []
     whole = ExecTable.cells

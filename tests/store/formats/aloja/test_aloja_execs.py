@@ -201,7 +201,7 @@ def test_a_folder_that_contradicts_its_row_gives_a_warning(tmp_path: Path) -> No
         ("NULL", "has no duration"),
     ],
 )
-def test_a_duration_that_is_none_leaves_the_row_with_its_line(tmp_path: Path, duration: str, words: str) -> None:
+def test_a_row_with_an_invalid_duration_is_skipped_with_its_line(tmp_path: Path, duration: str, words: str) -> None:
     other = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
     items = taken(tmp_path, t_csv=table(row(exe_time=duration), other))
     assert isinstance(items[0], SkippedItem)
@@ -252,7 +252,7 @@ def test_tables_that_were_joined_may_repeat_the_header(tmp_path: Path) -> None:
     assert [type(item) for item in items] == [ImportedRun, ImportedRun]
 
 
-def test_a_cluster_is_joined_by_its_id_where_that_is_one_clusters(tmp_path: Path) -> None:
+def test_a_cluster_is_joined_by_its_id_if_the_id_is_unique(tmp_path: Path) -> None:
     for run in (only(tmp_path, table(PLAIN), clusters_csv=CLUSTERS), _with_clusters(tmp_path / "beside")):
         assert run.cluster == "rack-09"
         facts = run.environment["cluster"]
@@ -487,7 +487,7 @@ def test_all_of_alojas_dump_is_imported_with_its_labels(dump: list[ImportedRun |
     assert warned == {"the": 142}  # all of them on clusters: none is valid and short, or contradicts its folder
 
 
-def test_read_so_no_two_runs_of_a_folder_of_the_dump_overlap(dump: list[ImportedRun | SkippedItem]) -> None:
+def test_no_two_runs_of_a_folder_of_the_dump_overlap(dump: list[ImportedRun | SkippedItem]) -> None:
     spans: dict[str, list[tuple[float, float]]] = {}
     for item in dump:
         if isinstance(item, ImportedRun) and item.run.started_at:

@@ -166,7 +166,7 @@ def test_an_invalid_line_of_the_log_is_skipped(tmp_path: Path, line: str, why: s
     assert why in left[0].why
 
 
-def test_a_benchmark_that_ran_twice_is_two_runs_and_its_files_are_of_neither(tmp_path: Path) -> None:
+def test_a_benchmark_that_ran_twice_is_two_runs_without_its_files(tmp_path: Path) -> None:
     folder = write_folder(tmp_path)
     log = folder / f"log_{NAME}.log"
     log.write_text(log.read_text() + sent("terasort", START_S + 900, 90, f"conf_{CONF}"))

@@ -72,7 +72,7 @@ def test_an_old_fio_gives_kibibytes_per_second() -> None:
         parsed.job("b")
 
 
-def test_a_real_report_of_fio_with_a_note_before_it_is_read(tmp_path: Path) -> None:
+def test_a_report_of_the_installed_fio_with_a_note_before_it_is_read(tmp_path: Path) -> None:
     argv = [
         "fio",
         "--output-format=json",
@@ -118,7 +118,7 @@ def test_a_failure_of_iperf3_is_reported_with_its_message() -> None:
 
 
 @given(st.binary(max_size=200) | json_value.map(lambda value: json.dumps(value).encode()))
-def test_anything_else_is_a_format_error(content: bytes) -> None:
+def test_content_that_is_no_report_is_a_format_error(content: bytes) -> None:
     for parse in (parse_fio, parse_iperf3):
         try:
             parse(content)

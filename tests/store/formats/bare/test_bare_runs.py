@@ -97,7 +97,7 @@ def test_options_of_a_job_override_those_of_the_file(tmp_path: Path) -> None:
     assert (run.metrics["read_mb_per_s"], run.metrics["write_mb_per_s"]) == (100, 25)
 
 
-def test_notes_around_the_report_and_several_reports(tmp_path: Path) -> None:
+def test_several_fio_reports_and_notes_around_them_are_read(tmp_path: Path) -> None:
     note = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1\n"
     first = note + fio_report(job("a"), job("b")) + "fio: file system is full\n"
     results = read(fio_import.FORMAT, first + fio_report(job("c")), tmp_path)
@@ -209,7 +209,7 @@ def test_bytes_over_time_are_the_rate(io_bytes: int, runtime_ms: int, tmp_path: 
     assert rate * result.run.duration_s == pytest.approx(io_bytes, abs=runtime_ms / 1000 + 1)
 
 
-def test_a_real_report_of_fio(tmp_path: Path) -> None:
+def test_a_report_of_the_installed_fio_is_read(tmp_path: Path) -> None:
     argv = [
         "fio",
         "--output-format=json+",
@@ -307,7 +307,7 @@ def test_impossible_iperf3_values_are_skipped(text: str | bytes, words: str, tmp
     assert words in why(iperf3_import.FORMAT, text, tmp_path)
 
 
-def test_several_reports_in_a_file(tmp_path: Path) -> None:
+def test_several_iperf3_reports_in_a_file_are_read(tmp_path: Path) -> None:
     results = read(iperf3_import.FORMAT, iperf3_report() + iperf3_report(start={"cookie": "second"}), tmp_path)
     assert [result.key for result in results if isinstance(result, ImportedRun)][1] == "second"
     assert len(results) == 2
@@ -315,7 +315,7 @@ def test_several_reports_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.daemon
 @pytest.mark.parametrize("options", [[], ["--udp", "--bitrate", "8M"]], ids=["tcp", "udp"])
-def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
+def test_a_report_of_the_installed_iperf3_is_read(options: list[str], tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

@@ -38,15 +38,15 @@ READ = DfsioResult(
 )
 
 
-def test_reads_the_rounded_form_of_hadoop_3() -> None:
+def test_the_rounded_form_of_hadoop_3_is_read() -> None:
     assert parse_dfsio(ROUNDED) == [WRITE]
 
 
-def test_reads_the_unrounded_form_of_hadoop_2() -> None:
+def test_the_unrounded_form_of_hadoop_2_is_read() -> None:
     assert parse_dfsio(UNROUNDED) == [READ]
 
 
-def test_reads_several_blocks_in_the_order_of_the_text() -> None:
+def test_several_blocks_are_read_in_the_order_of_the_text() -> None:
     assert parse_dfsio(ROUNDED + UNROUNDED + ROUNDED) == [WRITE, READ, WRITE]
 
 
@@ -58,16 +58,16 @@ def test_reads_several_blocks_in_the_order_of_the_text() -> None:
         "2026-11-21 11:00:00,000 INFO  [main] fs.TestDFSIO (TestDFSIO.java:analyzeResult(880)) - ",
     ],
 )
-def test_reads_lines_behind_a_log_prefix(prefix: str) -> None:
+def test_lines_behind_a_log_prefix_are_read(prefix: str) -> None:
     text = "".join(prefix + line + "\n" for line in ROUNDED.splitlines())
     assert parse_dfsio(text) == [WRITE]
 
 
-def test_reads_a_decimal_comma() -> None:
+def test_a_decimal_comma_is_read() -> None:
     assert parse_dfsio(ROUNDED.replace("7.4", "7,4").replace("19.05", "19,05")) == [WRITE]
 
 
-def test_passes_over_foreign_lines_before_after_and_within_a_block() -> None:
+def test_foreign_lines_before_after_and_within_a_block_are_ignored() -> None:
     noise = "2026-11-21 11:00:00,001 WARN hdfs.DataStreamer: Caught exception: 17\n"
     lines = [noise + line + "\n" + noise for line in ROUNDED.splitlines()]
     assert parse_dfsio("".join(lines)) == [WRITE]
@@ -99,7 +99,7 @@ def test_a_new_block_inside_an_unfinished_one_is_an_error_at_the_unfinished_one(
     ("old", "new", "line"),
     [("7.4", "fast", 5), ("7.4", "∞", 5), ("7.4", "NaN", 5), ("7.4", "1,234.5", 5), ("7.4", "", 5), ("300", "-300", 4)],
 )
-def test_a_number_that_is_none_is_refused_with_its_line(old: str, new: str, line: int) -> None:
+def test_an_invalid_number_is_refused_with_its_line(old: str, new: str, line: int) -> None:
     with pytest.raises(FormatError, match="not a finite number") as caught:
         parse_dfsio(ROUNDED.replace(old, new, 1), source="x")
     assert caught.value.where == f"x:{line}"

@@ -13,7 +13,7 @@ from assay.store.formats.hadoop.jhist import phases
 from mutation import fuzz_count, mutations
 
 
-def test_reads_the_job_its_outcome_and_its_counters() -> None:
+def test_the_job_its_outcome_and_its_counters_are_read() -> None:
     job = parse_hadoop1_history(history(), start_unix_s=START_S)
     assert (job.job_id, job.job_name, job.user, job.status) == (
         "job_201405131650_0002",
@@ -25,7 +25,7 @@ def test_reads_the_job_its_outcome_and_its_counters() -> None:
     assert job.counter("HDFS_BYTES_READ") == 1000
 
 
-def test_reads_attempts_of_maps_and_reduces_but_not_of_the_setup() -> None:
+def test_attempts_of_maps_and_reduces_are_read_and_those_of_the_setup_ignored() -> None:
     mapped, reduced = parse_hadoop1_history(history(), start_unix_s=START_S).tasks
     assert (mapped.kind, mapped.node, mapped.status, mapped.start_s, mapped.end_s) == (
         "map",

@@ -30,7 +30,7 @@ def parsed(events: samples.Events) -> JobHistory:
 
 
 @ENCODINGS
-def test_reads_the_job_and_its_outcome(encode: Encode) -> None:
+def test_the_job_and_its_outcome_are_read(encode: Encode) -> None:
     history = parse_jhist(encode(samples.sort_job()), start_unix_s=SUBMIT_S - 10)
     assert (history.job_id, history.job_name, history.user, history.status) == ("job_1", "TeraSort", "ann", "succeeded")
     assert (history.submit_unix_s, history.launch_unix_s, history.finish_unix_s) == (
@@ -46,7 +46,7 @@ def test_reads_the_job_and_its_outcome(encode: Encode) -> None:
 
 
 @ENCODINGS
-def test_reads_every_attempt_with_times_from_the_given_start(encode: Encode) -> None:
+def test_every_attempt_is_read_with_times_from_the_given_start(encode: Encode) -> None:
     history = parse_jhist(encode(samples.sort_job()), start_unix_s=SUBMIT_S - 10)
     tasks = {task.attempt_id: task for task in history.tasks}
     assert list(tasks) == [f"attempt_1_{name}" for name in ("m_0_0", "m_1_0", "m_0_1", "r_0_0", "r_1_0")]

@@ -329,7 +329,7 @@ def test_every_property_is_read_as_it_was_written(wanted: dict[str, tuple[str, l
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real job histories are not available: NOT tested")
-def test_real_histories_with_their_configurations() -> None:
+def test_real_histories_are_read_with_their_configurations() -> None:
     sources = [source for source in sources_in([REAL]) if FORMAT.recognises(source.name, source.head())]
     assert len(sources) == 6
     runs = [item for item in FORMAT.read(sources) if isinstance(item, ImportedRun)]

@@ -84,7 +84,7 @@ def test_plot_columns_are_read_by_name(tmp_path: Path) -> None:
     assert result.trace.series("worker1", "disk:sda", "write_latency_s") == [(1, 0.007)]
 
 
-def test_other_separators_fractions_and_new_disks(tmp_path: Path) -> None:
+def test_other_separators_fractional_intervals_and_new_disks_are_read(tmp_path: Path) -> None:
     """``--sep ,``, an interval of 1.283 s, and a disk that came after the header was written."""
     text = head(interval="1.283") + columns("sda", separator=",")
     for time, disks in (("16:07:51.285", ["sda"]), ("16:07:52.568", ["sda", "sdb"]), ("16:07:55.134", ["sda"])):
@@ -96,7 +96,7 @@ def test_other_separators_fractions_and_new_disks(tmp_path: Path) -> None:
     assert any("gaps between the samples: 1" in warning.words for warning in result.run.warnings)
 
 
-def test_times_in_utc_seconds(tmp_path: Path) -> None:
+def test_times_in_utc_seconds_are_read(tmp_path: Path) -> None:
     text = head() + columns("sda").replace("#Date Time", "#UTC")
     text += "".join(plot_row("", "sda").replace("20240511 ", str(1715414400 + second)) for second in (1, 2, 3))
     result = imported_run(FORMAT, text, tmp_path)
@@ -113,7 +113,7 @@ def test_output_without_times_states_its_interval(title: str, row: str, tmp_path
     assert growth(result, "disk:nvme0n1", "busy_s") == 2
 
 
-def test_the_screen_with_times_of_day_goes_through_midnight(tmp_path: Path) -> None:
+def test_terminal_output_with_times_of_day_may_pass_midnight(tmp_path: Path) -> None:
     times = ("23:59:58", "23:59:59", "00:00:00", "00:00:01")
     text = SCREEN_3.format(times="Time     ") + "".join(f"{time} sda   {ROW_3}" for time in times)
     result = imported_run(FORMAT, text, tmp_path)
@@ -121,7 +121,7 @@ def test_the_screen_with_times_of_day_goes_through_midnight(tmp_path: Path) -> N
     assert growth(result, "disk:sda", "reads") == 40
 
 
-def test_the_screen_with_dates(tmp_path: Path) -> None:
+def test_terminal_output_with_dates_is_read(tmp_path: Path) -> None:
     text = SCREEN_3.format(times="Date    Time     ") + "".join(f"20240511 10:00:0{s} sda   {ROW_3}" for s in (1, 3))
     result = imported_run(FORMAT, text, tmp_path)
     assert (result.run.duration_s, result.run.started_at) == (4, "")
@@ -192,7 +192,7 @@ def test_impossible_values_are_skipped(text: str | bytes, words: str, tmp_path: 
     interval_ms=st.integers(100, 60_000),
     moved=st.lists(st.tuples(st.integers(0, 2**29), st.integers(0, 2**29)), min_size=1, max_size=8),
 )
-def test_the_integral_of_the_rates_is_what_the_disk_moved(
+def test_the_integral_of_the_rates_equals_the_bytes_moved(
     interval_ms: int, moved: list[tuple[int, int]], tmp_path: Path
 ) -> None:
     interval_s = interval_ms / 1000

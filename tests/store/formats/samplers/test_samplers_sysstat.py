@@ -149,7 +149,7 @@ def test_partitions_and_volumes_are_no_second_disk(tmp_path: Path) -> None:
     assert result.run.metrics["disk_read_bytes"] == 4000 * 512 * 10  # sysstat's own sum
 
 
-def test_sadf_leaves_a_sample_without_one_before_it(tmp_path: Path) -> None:
+def test_a_first_sadf_sample_with_a_wrapped_interval_is_skipped(tmp_path: Path) -> None:
     """Old releases print the wrapped interval of the first sample."""
     samples = [sadf_sample(0, 184467440737095516, disk=[DISK_11]), sadf_sample(10, disk=[DISK_11])]
     left, result = read(sadf.FORMAT, sadf_file(samples), tmp_path)
@@ -213,7 +213,7 @@ def test_a_longer_recording_keeps_its_key(tmp_path: Path) -> None:
         ({}, "no sample"),
     ],
 )
-def test_sadf_leaves_what_cannot_be(change: Json, words: str, tmp_path: Path) -> None:
+def test_impossible_sadf_values_are_skipped(change: Json, words: str, tmp_path: Path) -> None:
     assert words in why(sadf.FORMAT, sadf_file([{**sadf_sample(10), **change}]), tmp_path)
 
 
@@ -221,7 +221,7 @@ def test_sadf_leaves_what_cannot_be(change: Json, words: str, tmp_path: Path) ->
 @given(
     moved=st.lists(st.tuples(st.integers(1, 600), st.integers(0, 2**33), st.integers(0, 2**33)), min_size=1, max_size=8)
 )
-def test_the_integral_of_sadf_rates_is_what_the_disk_moved(moved: list[tuple[int, int, int]], tmp_path: Path) -> None:
+def test_the_integral_of_sadf_rates_equals_the_bytes_moved(moved: list[tuple[int, int, int]], tmp_path: Path) -> None:
     """sysstat divides by the interval and rounds to two decimals; times the interval, the sectors come back."""
     second, samples, tolerance = 0, [], 0.0
     for interval_s, read_sectors, write_sectors in moved:
@@ -297,7 +297,7 @@ def test_iostat_amounts_are_the_counters_and_tell_the_interval(tmp_path: Path) -
     assert result.run.metrics["cpu_busy_share"] == pytest.approx(0.35)
 
 
-def test_the_report_since_boot_counts_only_when_it_is_none(tmp_path: Path) -> None:
+def test_the_first_report_counts_only_with_option_y(tmp_path: Path) -> None:
     with_y = imported_run(iostat.FORMAT, reports([[basic(2000, 500, 5)], [basic(1000, 500, 5)]]), tmp_path)
     assert (with_y.run.duration_s, growth(with_y, "disk:sda", "read_bytes")) == (10, 3000 * 1024)
     without = imported_run(iostat.FORMAT, reports([SINCE_BOOT, [basic(1000, 500, 5)]]), tmp_path)
@@ -401,7 +401,7 @@ def test_an_iostat_that_was_killed_leaves_whole_reports(tmp_path: Path) -> None:
         (b"\0\1\2", "binary"),
     ],
 )
-def test_iostat_leaves_what_cannot_be(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_impossible_iostat_values_are_skipped(text: str | bytes, words: str, tmp_path: Path) -> None:
     assert words in why(iostat.FORMAT, text, tmp_path)
 
 

@@ -237,7 +237,7 @@ def test_an_unknown_column_is_named_with_the_known_columns(tmp_path: Path) -> No
         ({"a": "workload", "b": "duration_s", "c": "parameter:blocksize"}, "not a valid name of a parameter"),
     ],
 )
-def test_a_map_that_is_none_is_the_users_error(mapping: dict[str, str], why: str) -> None:
+def test_an_invalid_column_mapping_is_the_users_error(mapping: dict[str, str], why: str) -> None:
     with pytest.raises(SpecificationError) as caught:
         check_mapping(mapping, {}, Origin.MEASURED)
     assert why in caught.value.message
@@ -356,7 +356,7 @@ def test_sandisks_results_are_table_4() -> None:
     assert read.metrics["job_throughput_mb_per_s"] * 1e6 / 2**20 == pytest.approx(583, abs=0.5)
 
 
-def test_bscs_results_are_table_2() -> None:
+def test_the_results_of_bsc_are_those_of_table_2() -> None:
     times = {(run.levels["network"], run.layout): run.duration_s for run in published("bsc-2015")}
     assert times == {
         ("IB", "SS2"): 207,

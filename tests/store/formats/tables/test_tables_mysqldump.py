@@ -67,7 +67,7 @@ def test_rows_have_the_columns_of_their_table_their_line_and_their_number() -> N
         (r"'\''''", "''"),
     ],
 )
-def test_reads_each_form_of_value(written: str, read: str | bytes | None) -> None:
+def test_each_form_of_value_is_read(written: str, read: str | bytes | None) -> None:
     if written == "0x":
         assert isinstance(rows(f"{TABLE}INSERT INTO `t` VALUES (1,{written});\n")[0], Damage)
     else:
@@ -88,7 +88,7 @@ def test_reads_each_form_of_value(written: str, read: str | bytes | None) -> Non
         "INSERT t VALUE (1,'p');",
     ],
 )
-def test_reads_each_form_of_statement(statement: str) -> None:
+def test_each_form_of_statement_is_read(statement: str) -> None:
     assert values(f"{TABLE}{statement}\n") == [("1", "p")]
 
 
@@ -179,7 +179,7 @@ def test_a_broken_definition_is_damage_and_so_are_rows_without_columns(definitio
     assert [type(item).__name__ for item in items] == ["Damage", "Damage", "DumpRow"]
 
 
-def test_no_damage_to_the_begin_of_an_insert_loses_its_rows_without_a_word() -> None:
+def test_rows_lost_by_a_damaged_insert_are_always_reported() -> None:
     statement = "INSERT INTO `t` VALUES (1,'p');\n"
     for wanted in (None, frozenset({"t"})):
         for at in range(statement.index("(")):

@@ -204,7 +204,7 @@ async def test_a_cluster_that_restarts_between_runs_is_waited_for(
     assert ("no NameNode is active" in shown[0]) == ("gone" in wrong)
 
 
-async def test_one_that_stays_away_is_an_error_with_a_message(
+async def test_a_service_that_does_not_come_back_is_an_error_with_a_message(
     theirs: tuple[Theirs, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.execution.engines.hadoop.deployment.attached.BACK_TIMEOUT_S", 0.1)
@@ -288,7 +288,7 @@ async def test_the_active_one_of_two_masters_is_used_and_a_failover_is_followed(
 
 
 @pytest.mark.slow
-async def test_a_failover_in_the_middle_of_a_run_is_followed_by_what_looks_and_what_reads(
+async def test_health_checks_and_queries_follow_a_failover_during_a_run(
     theirs: tuple[Theirs, int], standby: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     (first, first_port), (second, two) = theirs, standby

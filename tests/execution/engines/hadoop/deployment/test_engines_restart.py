@@ -94,7 +94,9 @@ async def test_a_java_that_cannot_create_the_archive_is_not_tried_again(archive:
     assert not failing.must_be_made
 
 
-async def test_a_real_java_makes_it_and_starts_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_real_java_makes_the_class_archive_and_starts_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if shutil.which("java") is None:
         pytest.skip("java is not installed")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
@@ -168,7 +170,7 @@ def test_unchecked_output_is_not_called_wrong(check: Outcome | None, failure_cla
     assert why == "sorted output: TeraValidate could not run: Permission denied: staging"
 
 
-def test_a_check_reads_over_the_masters_link_only_where_that_is_quick() -> None:
+def test_a_check_reads_over_the_masters_link_only_if_the_link_is_fast() -> None:
     cluster = load_cluster(EXAMPLES / "bsc-2015" / "lab-cluster.yaml")
     size = 200_000_000  # 32 s over a twentieth of 1 Gbit/s
     assert not is_faster_in_client(size, cluster.link_bits_per_s("ETH"))

@@ -30,7 +30,7 @@ def values(text: str) -> dict[str, str]:
     return {p.findtext("name") or "": p.findtext("value") or "" for p in root.iter("property")}
 
 
-def test_a_layout_decides_where_blocks_and_intermediate_data_lie() -> None:
+def test_a_layout_decides_where_blocks_and_intermediate_data_are_stored() -> None:
     files = render(deployment(), CLUSTER.workers[0])
     assert (
         values(files["hdfs-site.xml"])["dfs.datanode.data.dir"] == "/mnt/hdd1/assay/HS2/hdfs,/mnt/hdd2/assay/HS2/hdfs"

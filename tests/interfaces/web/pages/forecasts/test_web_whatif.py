@@ -109,7 +109,7 @@ def test_the_page_and_the_api_give_one_answer(client: TestClient, run_id: str) -
 
 
 @needs_simulator
-def test_a_bare_number_and_one_with_its_unit_ask_the_same(client: TestClient, run_id: str) -> None:
+def test_a_rate_with_and_without_its_unit_has_the_same_answer(client: TestClient, run_id: str) -> None:
     bare, whole = (
         client.post("/whatif/results", content=f"run={run_id}&nic={text}", headers=SAME).text
         for text in ("1", "1Gbit%2Fs")
