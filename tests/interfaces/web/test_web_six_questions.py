@@ -151,7 +151,7 @@ def test_a_run_names_its_limit(home: ObservedRun, site: Site) -> None:
     if site.name == "demo":
         sentence = card.locator("strong").inner_text()
         assert sentence == page.request.get(f"{site.url}/api/v1/limits").json()["sentence"]
-        assert re.fullmatch(r"On hard disks, .+ limits? WordCount \(\d+ % of the time\)\.", sentence)
+        assert re.fullmatch(r"On hard disks, .+ limits? WordCount \(\d+ % of the run time\)\.", sentence)
         text = followed(page, card.get_by_role("link", name="Runs with their limits").click, r"/runs\?columns=limit$")
         assert re.search(r"limited [\d.]+ of [\d.]+ s\.", text)
         assert "no trace" in text

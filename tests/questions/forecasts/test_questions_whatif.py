@@ -102,7 +102,7 @@ def test_a_lab_states_sizes_at_full_scale_and_that_its_seconds_are_no_forecast(m
     assert "in the lab, 1/" in size
     assert f"With {data_text(400e6 * answer['lab_scale'], answer['lab_scale'])} of data, TeraSort " in twice
     more = command_result(*asked, "--set", "workers.count=4").output
-    assert "the seconds are those of the lab. Each worker keeps its share of the CPU" in more
+    assert "the seconds are those of the lab. The workers of a lab share the cores of one machine: 2 for" in more
     assert "the seconds are those of the lab. For times on hosts" in twice
     assert "those of the lab" not in plain
 
@@ -273,8 +273,8 @@ def test_the_workers_of_a_lab_keep_their_share_of_the_cpu(measured: Path) -> Non
     asked = ("--where", "layout=SS2", "--where", "workload=terasort")
     [more] = whatif_answers(measured, *asked, "--set", "workers.count=6")
     [faster_network] = whatif_answers(measured, *asked, "--set", "nic=25Gbit/s")
-    assert more["shared_cores"] == 4
-    assert faster_network["shared_cores"] is None
+    assert more["lab_cores"] == {"measured": 2.0, "changed": 4.0, "described_measured": 18, "described_changed": 36}
+    assert faster_network["lab_cores"] is None
     assert more["limit_before"] == "cpu"
     assert more["ratio"] > 1.2
 
@@ -475,7 +475,7 @@ def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_p
     assert error.message.endswith("they lack a cluster file with their nodes and disks and the size of their data")
     hint = error.hint or ""
     assert "25 GbE per node: the measured levels are Ethernet and InfiniBand." in hint
-    assert "12 workers: these runs have no factor for it." in hint
+    assert "12 workers: the runs have 3 workers." in hint
     commands = [shlex.split(line)[1:] for line in hint.splitlines() if line.strip().startswith("assay ")]
     assert [command[0] for command in commands] == ["predict", "recommend", "discover"]
     for command in commands:

@@ -131,7 +131,7 @@ def test_rented_workers_have_a_price_and_an_uncertain_core_speed(measured: Path,
     assert any("is as fast as a measured core (assumed" in text for text in assumed["assumptions"])
     assert not any("measured core" in text for text in stated["assumptions"])
     assert assumed["high_s"] / assumed["low_s"] > stated["high_s"] / stated["low_s"] * 1.05
-    assert assumed["shared_cores"] == pytest.approx(2 * (8 * 4) / (3 * 6))
+    assert assumed["lab_cores"]["changed"] == pytest.approx(2 * (8 * 4) / (3 * 6))
     text = _whatif(measured, *changes, words=priced).output
     assert text.startswith(
         "Extrapolated: workers by a factor of 2.7 beyond the learned runs. With i4i.2xlarge workers, "

@@ -9,7 +9,9 @@ import pytest
 
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
-from assay.questions.forecasts.whatif.whatif_answer import CostChange, WhatIf, WhatIfAnswer
+from assay.questions.forecasts.whatif.lab_cpu import LabCores
+from assay.questions.forecasts.whatif.task_slots import TaskSlots, next_changes, tasks_sentence
+from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, CostChange, WhatIf, WhatIfAnswer
 from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
 from assay.questions.forecasts.whatif.whatif_sentences import caveat_of, money_sentence, sentence_of
 from assay.specs.prices import load_prices
@@ -29,6 +31,7 @@ def row(configuration: str, ratio: float, low: float, high: float) -> WhatIf:
         "credits": (),
         "extrapolation": 1.0,
         "extrapolated": "",
+        "slots": TaskSlots(workers=12, tasks=40, parallel=47, containers=4, more_tasks={}),
     }
     return WhatIf(**values)
 
@@ -123,13 +126,65 @@ def test_a_lab_predicts_speedups_and_the_answer_says_how_to_get_times_of_hosts()
     assert caveat_of([row("A", 1.5, 1.1, 2.1)]) == ""
     in_lab = replace(row("A", 1.5, 1.1, 2.1), lab_scale=0.05)
     assert caveat_of([in_lab]) == f"{lab} {hosts}"
-    more = replace(in_lab, shared_cores=8.0)
-    assert caveat_of([more]) == f"{lab} Each worker keeps its share of the CPU (8 cores in total). {hosts}"
+    more = replace(in_lab, lab_cores=LabCores(2.0, 8.0, 18, 72))
+    cores = (
+        "The workers of a lab share the cores of one machine: 2 for the 18 cores of all described workers as measured, "
+        "8 for 72 with the changes."
+    )
+    assert caveat_of([more]) == f"{lab} {cores} {hosts}"
     assert caveat_of([replace(in_lab, origin="measured")]) == ""
 
 
 def test_the_configuration_with_the_largest_shown_difference_is_first_on_the_page() -> None:
     unsure = row("D", 3.0, 0.9, 9.0)
-    assert WhatIfAnswer("", "", "", (), (SAME, unsure, FASTER), (), 0).most_changed is FASTER
-    assert WhatIfAnswer("", "", "", (), (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
-    assert WhatIfAnswer("", "", "", (), (SAME, unsure), (), 0).most_changed is unsure
+    assert WhatIfAnswer("", "", "", "", (), (SAME, unsure, FASTER), (), 0).most_changed is FASTER
+    assert WhatIfAnswer("", "", "", "", (), (SAME, FASTER, SLOWER), (), 0).most_changed is SLOWER
+    assert WhatIfAnswer("", "", "", "", (), (SAME, unsure), (), 0).most_changed is unsure
+
+
+def effect(changes: dict[str, str], ratio: float, shown: int) -> ChangeEffect:
+    return ChangeEffect(changes, "", ratio, ratio / 1.2, ratio * 1.2, ratio, ratio, 2, shown)
+
+
+@pytest.mark.parametrize(
+    ("workers", "both", "text"),
+    [
+        (1.51, 1.52, "All of it comes from 12 workers (25 GbE per node alone: 1.01×, no difference shown)."),
+        (1.51, 1.85, "Most of it comes from 12 workers (25 GbE per node alone: 1.01×, no difference shown)."),
+        (1.2, 1.85, "A part of it comes from 12 workers (25 GbE per node alone: 1.01×, no difference shown)."),
+    ],
+)
+def test_the_sentence_says_which_change_has_the_effect(workers: float, both: float, text: str) -> None:
+    count, link = {"workers.count": "12"}, {"nic": "25GbE"}
+    effects = (effect(count, workers, 2), effect(link, 1.01, 0), effect(count | link, both, 2))
+    assert sentence_of([FASTER, FASTER], effects).endswith(text)
+    several = (effects[0], replace(effects[1], shown=1), effects[2])
+    assert "comes from" not in sentence_of([FASTER, FASTER], several)
+    impossible = (effects[0], replace(effects[1], ratio=None), effects[2])
+    assert "comes from" not in sentence_of([FASTER, FASTER], impossible)
+    assert "comes from" not in sentence_of([SAME, SAME], (*effects[:2], replace(effects[2], shown=0)))
+
+
+def test_the_answer_states_that_a_stage_has_fewer_tasks_than_workers() -> None:
+    few = TaskSlots(workers=12, tasks=6, parallel=47, containers=4, more_tasks={"maps": "12", "reduces": "12"})
+    idle = replace(FASTER, slots=few)
+    sentence = (
+        "has at most 6 tasks for 12 workers: more workers add disks, memory and network, but no parallel tasks. "
+        "Try next for TeraSort: 12 map tasks and 12 reduce tasks."
+    )
+    assert tasks_sentence([idle]) == f"A stage {sentence}"
+    assert tasks_sentence([idle, SAME]) == f"A stage of TeraSort {sentence}"
+    assert next_changes([SAME, idle]) == (idle, few.more_tasks)
+    fixed = replace(idle, slots=replace(few, more_tasks={}))
+    assert tasks_sentence([fixed]).endswith("no parallel tasks.")
+
+
+def test_the_answer_proposes_more_containers_if_tasks_wait() -> None:
+    slots = TaskSlots(workers=12, tasks=90, parallel=23, containers=2, more_tasks={})
+    waiting = replace(FASTER, slots=slots)
+    sentence = "A stage has up to 90 tasks, and 12 workers run 23 of them at once."
+    assert tasks_sentence([waiting]) == f"{sentence} Try next for TeraSort: 4 containers per worker."
+    assert next_changes([waiting]) == (waiting, {"containers": "4"})
+    assert tasks_sentence([replace(waiting, changes={"containers": "2"})]) == sentence
+    assert tasks_sentence([replace(waiting, changes={"nic": "25GbE"})]) == "", "the question is not about tasks"
+    assert tasks_sentence([SAME]) == ""

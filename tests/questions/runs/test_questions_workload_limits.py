@@ -24,22 +24,23 @@ def row(storage: str, workload: str, limit: Resource, runs_with_limit: int = 3) 
     ("rows", "text"),
     [
         ([], ""),
-        ([row("SSDs", "terasort", Resource.CPU)], "On SSDs, the CPU limits TeraSort (50 % of the time)."),
-        ([row("", "terasort", Resource.DISK)], "The disks limit TeraSort (50 % of the time)."),
+        ([row("SSDs", "terasort", Resource.CPU)], "On SSDs, the CPU limits TeraSort (50 % of the run time)."),
+        ([row("", "terasort", Resource.DISK)], "The disks limit TeraSort (50 % of the run time)."),
         (
             [row("hard disks", name, Resource.DISK) for name in ("sort", "terasort")]
             + [row("SSDs", "sort", Resource.CPU), row("SSDs", "terasort", Resource.NETWORK)],
-            "On hard disks, the disks limit Sort (50 % of the time) and TeraSort (50 % of the time). "
-            "On SSDs, the CPU limits Sort (50 % of the time) and the network limits TeraSort (50 % of the time).",
+            "On hard disks, the disks limit Sort (50 % of the run time) and TeraSort (50 % of the run time). "
+            "On SSDs, the CPU limits Sort (50 % of the run time) and the network limits TeraSort "
+            "(50 % of the run time).",
         ),
         (
             [row("SSDs", name, Resource.CPU) for name in ("a", "b", "c")] + [row("SSDs", "sort", Resource.FIXED)],
-            "On SSDs, the CPU limits 3 of 4 workloads (50 % to 50 % of the time) and fixed costs of jobs limit Sort "
-            "(50 % of the time).",
+            "On SSDs, the CPU limits 3 of 4 workloads (50 % to 50 % of the run time) and fixed costs of jobs limit "
+            "Sort (50 % of the run time).",
         ),
         (
             [row("hard disks", "terasort", Resource.DISK), row("hard disks", "sort", Resource.DISK, 2)],
-            "On hard disks, the disks limit TeraSort (50 % of the time). No clear limit: Sort on hard disks.",
+            "On hard disks, the disks limit TeraSort (50 % of the run time). No clear limit: Sort on hard disks.",
         ),
     ],
 )

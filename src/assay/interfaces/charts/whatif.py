@@ -109,7 +109,7 @@ def limit_bars(sides: Sequence[tuple[str, Mapping[str, float]]], width_px: int =
                     "field": "share",
                     "type": "quantitative",
                     "stack": "zero",
-                    "title": "Share of the tasks' time",
+                    "title": "Share of the time of all tasks",
                     "axis": {"format": "%"},
                     "scale": {"domain": [0, 1]},
                 },

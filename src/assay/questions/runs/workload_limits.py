@@ -136,12 +136,12 @@ def _limit_of(repository: Repository, runs: Sequence[Run], storage: str) -> Work
 
 
 def limit_text(limit: WorkloadLimit | None) -> str:
-    """Return the measured limit of a configuration: ``CPU, 43 % of the time``, ``no clear limit``, or a dash."""
+    """Return the measured limit of a configuration: ``CPU, 43 % of the run time``, ``no clear limit``, or a dash."""
     if limit is None:
         return NO_VALUE
     if limit.runs_with_limit < limit.runs:
         return "no clear limit"
-    return f"{LIMIT_TITLES[limit.limit]}, {format_percent(limit.time_share)} of the time"
+    return f"{LIMIT_TITLES[limit.limit]}, {format_percent(limit.time_share)} of the run time"
 
 
 def _traced_positions(repository: Repository, table: RunTable) -> Iterator[int]:
@@ -169,7 +169,7 @@ def _limits(repository: Repository, run: Run) -> Limits | None:
 def limits_sentence(rows: Sequence[WorkloadLimit]) -> str:
     """Return the limits by kind of storage, and the workloads without a clear limit.
 
-    ``On hard disks, the disks limit TeraSort (47 % of the time). No clear limit: TestDFSIO read on SSDs.``
+    ``On hard disks, the disks limit TeraSort (47 % of the run time). No clear limit: TestDFSIO read on SSDs.``
     """
     clear = [row for row in rows if row.runs_with_limit == row.runs]
     others = [row for row in rows if row.runs_with_limit < row.runs]
@@ -188,21 +188,24 @@ def limits_sentence(rows: Sequence[WorkloadLimit]) -> str:
 
 
 def _part(limit: Resource, rows: Sequence[WorkloadLimit], total: int) -> str:
-    """Return the workloads that ``limit`` limits, with the share of the time. ``total``: workloads on the storage."""
+    """Return the workloads that ``limit`` limits, with the share of the run time.
+
+    ``total``: number of workloads on the storage.
+    """
     limited = [row for row in rows if row.limit is limit]
     verb = "limit" if limit in (Resource.DISK, Resource.FIXED, Resource.NO_TASK) else "limits"
     if len(limited) <= _NAMED_MAX:
         what = joined([f"{workload_title(row.workload)} ({_share_of_time(row)})" for row in limited])
     else:
         shares = sorted(row.time_share for row in limited)
-        times = f"{format_percent(shares[0])} to {format_percent(shares[-1])} of the time"
+        times = f"{format_percent(shares[0])} to {format_percent(shares[-1])} of the run time"
         of = f"all {total}" if len(limited) == total else f"{len(limited)} of {total}"
         what = f"{of} workloads ({times})"
     return f"{_SUBJECTS[limit]} {verb} {what}"
 
 
 def _share_of_time(row: WorkloadLimit) -> str:
-    return f"{format_percent(row.time_share)} of the time"
+    return f"{format_percent(row.time_share)} of the run time"
 
 
 def _with_storage(row: WorkloadLimit) -> str:

@@ -105,16 +105,27 @@ def _show_effects(answer: WhatIfAnswer) -> None:
         print_rows(effects.headers, effects.rows, limit=None, title=effects.title)
 
 
+def _next_options(answer: WhatIfAnswer) -> str:
+    """Return the options that simulate the next change; empty without one."""
+    row, changes = answer.next_changes
+    if row is None or not changes:
+        return ""
+    options = [f"--where workload={row.workload}", *(f"--set {name}={value}" for name, value in changes.items())]
+    return f" Add {' '.join(options)}"
+
+
 def _price_hint(answer: WhatIfAnswer) -> str:
     """Return the options that state the missing prices; empty if none is missing."""
+    from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
+
     if all(row.cost_after is None and not row.missing_prices and not row.cost_unknown for row in answer.configurations):
         return " --prices BOOK adds it."
-    missing = dict.fromkeys(
-        part.name for row in answer.configurations for part in row.missing_prices if part.price is None
-    )
+    missing = {part.name: part for row in answer.configurations for part in row.missing_prices if part.price is None}
     if not missing:
         return ""
-    return f" State each: {' '.join(shlex.quote(f'--price={name}=AMOUNT') for name in missing)}"
+    examples = example_prices_sentence(missing.values(), answer.configurations[0].currency)
+    options = " ".join(shlex.quote(f"--price={name}=AMOUNT") for name in missing)
+    return "\n".join([f" State each: {options}", *([examples] if examples else [])])
 
 
 def _show(answer: WhatIfAnswer, limit: int | None) -> None:
@@ -124,6 +135,8 @@ def _show(answer: WhatIfAnswer, limit: int | None) -> None:
     from assay.text import NO_VALUE, data_text, interval_s, money, plural, seconds, workload_title
 
     click.secho(answer.sentence, bold=True)
+    if answer.tasks:
+        click.echo(answer.tasks + _next_options(answer))
     if answer.money:
         click.echo(answer.money + _price_hint(answer))
     _show_effects(answer)

@@ -60,9 +60,9 @@ AREAS: Final = (
     Area(
         "Forecast",
         (
-            PageLink("/whatif", "Anchored to my runs"),
-            PageLink("/predict", "Learned"),
-            PageLink("/recommend", "Which hardware within my budget"),
+            PageLink("/whatif", "What if my cluster changes"),
+            PageLink("/predict", "Predict from my runs"),
+            PageLink("/recommend", "Hardware within my budget"),
             PageLink("/size", "Size from a log"),
             PageLink("/instances", "Instance types"),
         ),

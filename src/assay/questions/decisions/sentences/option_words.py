@@ -32,6 +32,9 @@ COUNTED = {DISKS: "disk", WORKERS_FACTOR: "worker", CONTAINERS: "container", **c
 _CHANGED = {
     "nic": "{} per node",
     "data": "{} of data",
+    "files": "{} files",
+    "maps": "{} map tasks",
+    "reduces": "{} reduce tasks",
     "worker.cores": "{} cores per worker",
     "worker.memory": "{} of memory per worker",
     "worker.cpu.speed": "core speed {}",

@@ -38,8 +38,9 @@ from assay.questions.costs.changed_prices import prices_in
 from assay.questions.forecasts.learning import RUNS_MAX, profile_of
 from assay.questions.forecasts.measured import Measured, is_target, measured_of, measured_runs
 from assay.questions.forecasts.whatif.core_speed import core_speed_uncertainty
-from assay.questions.forecasts.whatif.lab_cpu import share_of_lab_cpu
+from assay.questions.forecasts.whatif.lab_cpu import lab_cores, share_of_lab_cpu
 from assay.questions.forecasts.whatif.simulation_obstacle import hint_of, simulation_obstacle
+from assay.questions.forecasts.whatif.task_slots import task_slots, tasks_sentence
 from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, RefusedChange, WhatIf, WhatIfAnswer
 from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices, cost_change, costs_of
 from assay.questions.forecasts.whatif.whatif_sentences import (
@@ -184,11 +185,13 @@ def answer_of(anchors: Anchors, changes: Sequence[Change], prices: WhatIfPrices 
             run_id = measured.runs[0].run_id
             refused.append(RefusedChange(run_id, measured.workload, measured.configuration, error.message, remedy))
     _refuse_unknown_prices(answers, prices)
+    effects = _effects_of(possible, answers, prices, ask)
     return WhatIfAnswer(
-        sentence=sentence_of(answers),
+        sentence=sentence_of(answers, effects),
+        tasks=tasks_sentence(answers),
         caveat=caveat_of(answers),
         money=money_sentence(answers, prices),
-        effects=_effects_of(possible, answers, prices, ask),
+        effects=effects,
         configurations=tuple(answers),
         refused=tuple(refused),
         runs_without_plan=anchors.runs_without_plan,
@@ -253,10 +256,7 @@ def _data_bytes(run: Run, before: Plan, after: Plan) -> int:
 
 
 def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | None, ask: Ask) -> WhatIf:
-    """Return the predicted times of the measured runs with ``changes``.
-
-    Raises SpecificationError for a change that is unknown, impossible, or does not fit on the devices.
-    """
+    """Return the predicted times with ``changes``. Raises SpecificationError for an unknown or impossible change."""
     group, profile, before = anchor.measured, anchor.profile, anchor.plan
     after = _changed_plan(group, changes)
     cores = core_speed_uncertainty(group.runs, dict(changes))
@@ -317,7 +317,8 @@ def answered(anchor: Anchor, changes: Sequence[Change], prices: WhatIfPrices | N
         assumptions=(*words, *costs.assumptions),
         data_bytes=_data_bytes(group.runs[0], before, after),
         lab_scale=group.runs[0].lab_scale,
-        shared_cores=_shared_cores(changed, scenarios[1]),
+        lab_cores=lab_cores(before, after, anchor.scenario.document),
+        slots=task_slots(after, scenarios[1].document),
         extrapolation=1.0 if unchanged else max(1.0, *times_beyond(changed).values()),
         extrapolated="" if unchanged else _extrapolated(changed),
         credits=typical_use(sides[1], corrected.factor),
@@ -335,12 +336,6 @@ def _scatter(runs: Sequence[Run]) -> tuple[float, float]:
     spread = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else REPETITION_SIGMA
     scatter = max(spread, REPETITION_SIGMA)
     return scatter, scatter / math.sqrt(len(runs))
-
-
-def _shared_cores(changed: SimulationRequest, scenario: Scenario) -> float | None:
-    """Return the cores that a lab's workers share, if their number was changed; else None."""
-    pool = scenario.document.cluster.cpu_pool
-    return pool.cores if pool is not None and changed.lab_cpu != 1 else None
 
 
 def _same_work(changes: Sequence[Change]) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from assay.analysis.cost.changed import MissingPrice
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.extra_costs import CostLine
 from assay.questions.decisions.decision import CostVerdict
+from assay.questions.forecasts.whatif.lab_cpu import LabCores
+from assay.questions.forecasts.whatif.task_slots import TaskSlots, next_changes
 from assay.questions.runs.workload_limits import WorkloadLimit
 
 
@@ -91,9 +93,10 @@ class WhatIf:
     """Data with the changes, at full scale; a lab multiplies it by ``lab_scale``."""
     lab_scale: float | None
     """Scale of the lab that measured the runs; None: hosts."""
-    shared_cores: float | None
-    """Cores that a lab's workers share in the simulation with the changes, if the changes add or remove cores; else
-    None."""
+    lab_cores: LabCores | None
+    """Cores of a lab's machine and of the described workers, if the changes add or remove cores; else None."""
+    slots: TaskSlots
+    """The tasks of the largest stage with the changes, and how many of them run in parallel."""
     extrapolation: float
     """Data or workers as a multiple of the end of the learned range; 1 within it."""
     extrapolated: str
@@ -151,7 +154,11 @@ class WhatIfAnswer:
     """The answer for all configurations."""
 
     sentence: str
-    """Speedup with the changes, or its range over the configurations, and whether a difference is shown."""
+    """Speedup with the changes, or its range over the configurations, whether a difference is shown, and which of
+    several changes has the effect."""
+    tasks: str
+    """Whether a stage has fewer tasks than the changed cluster has workers, or more than it runs at once, and what to
+    try next; empty if neither."""
     money: str
     """What the cluster costs per hour, and a run, before and after the changes; or which prices are missing."""
     caveat: str
@@ -163,6 +170,11 @@ class WhatIfAnswer:
     refused: tuple[RefusedChange, ...]
     runs_without_plan: int
     """Number of selected measured runs that cannot be simulated, because no plan or cluster file is stored."""
+
+    @property
+    def next_changes(self) -> tuple[WhatIf | None, Mapping[str, str]]:
+        """The configuration and the further changes that ``tasks`` says to try next; None and empty without them."""
+        return next_changes(self.configurations)
 
     @property
     def most_changed(self) -> WhatIf:

@@ -13,6 +13,7 @@ from assay.questions.costs.extra_costs import SUM, line_rows
 from assay.questions.costs.job_cost import LAB_NOTE
 from assay.questions.decisions.decision import CostVerdict
 from assay.questions.decisions.sentences.option_words import change_text
+from assay.questions.forecasts.whatif.lab_cpu import LabCores
 from assay.questions.forecasts.whatif.whatif_answer import ChangeEffect, CostChange, WhatIf
 from assay.questions.forecasts.whatif.whatif_costs import WhatIfPrices
 from assay.questions.recommendation.request import YEARS
@@ -28,16 +29,27 @@ from assay.text import (
     workload_title,
 )
 
+_WHOLE_EFFECT_MIN = 0.9
+"""Minimum share of the logarithm of the speedup of all changes for "all of it"; ``_MOST_EFFECT_MIN``: "most of it"."""
+_MOST_EFFECT_MIN = 0.5
 _NAMED_MAX = 3
 """Maximum number of configurations with a difference that the sentence names."""
 
 
-def sentence_of(answers: Sequence[WhatIf]) -> str:
-    """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict."""
+def sentence_of(answers: Sequence[WhatIf], effects: Sequence[ChangeEffect] = ()) -> str:
+    """Return the simulated speedup of a configuration, or the range over several configurations, and the verdict.
+
+    ``effects``: of each change alone, and of all together last; the sentence says which change has the effect.
+    """
     if all(answer.origin == Origin.MEASURED for answer in answers):
         return "Nothing was changed: each time is the measured one."
     return " ".join(
-        [*_extrapolation(answers), f"With {_changes_of(answers)}, {_effect(answers)}", *_exhausted(answers)]
+        [
+            *_extrapolation(answers),
+            f"With {_changes_of(answers)}, {_effect(answers)}",
+            *_source(effects),
+            *_exhausted(answers),
+        ]
     )
 
 
@@ -47,6 +59,24 @@ def _extrapolation(answers: Sequence[WhatIf]) -> list[str]:
     if not far.extrapolated:
         return []
     return [f"Extrapolated: {far.extrapolated} by a factor of {far.extrapolation:.2g} beyond the learned runs."]
+
+
+def _source(effects: Sequence[ChangeEffect]) -> list[str]:
+    """Return which change has the effect of all changes: the only one whose effect is shown; empty if several are."""
+    alone = [(effect, effect.ratio) for effect in effects[:-1] if effect.ratio is not None]
+    together = effects[-1].ratio if effects else None
+    shown = [(effect, ratio) for effect, ratio in alone if effect.shown]
+    if len(shown) != 1 or len(alone) < len(effects) - 1 or together is None or not effects[-1].shown:
+        return []
+    [(source, ratio)] = shown
+    share = math.log(ratio) / math.log(together)
+    part = "All of it" if share >= _WHOLE_EFFECT_MIN else "Most of it" if share >= _MOST_EFFECT_MIN else "A part of it"
+    others = joined([f"{_words(effect)} alone: {other:.2f}×" for effect, other in alone if effect is not source])
+    return [f"{part} comes from {_words(source)} ({others}, no difference shown)."]
+
+
+def _words(effect: ChangeEffect) -> str:
+    return joined([change_text(name, value) for name, value in effect.changes.items()])
 
 
 def effect_of(answers: Sequence[WhatIf]) -> ChangeEffect:
@@ -214,11 +244,20 @@ def caveat_of(answers: Sequence[WhatIf]) -> str:
     lab_scale = next((row.lab_scale for row in changed if row.lab_scale is not None), None)
     if lab_scale is None:
         return ""
-    cores = next((row.shared_cores for row in changed if row.shared_cores is not None), None)
-    cpu = "" if cores is None else f" Each worker keeps its share of the CPU ({cores:.2g} cores in total)."
+    cores = next((row.lab_cores for row in changed if row.lab_cores is not None), None)
+    cpu = "" if cores is None else f" {_cpu_text(cores)}"
     return (
         f"The runs are of a lab at {scale_text(lab_scale)}: the speedups are those of the described cluster, the "
         f"seconds are those of the lab.{cpu} For times on hosts, measure there."
+    )
+
+
+def _cpu_text(cores: LabCores) -> str:
+    """Return how many cores of the lab's machine stand for how many cores of the described workers."""
+    return (
+        f"The workers of a lab share the cores of one machine: {cores.measured:.2g} for the {cores.described_measured} "
+        f"cores of all described workers as measured, {cores.changed:.2g} for {cores.described_changed} with the "
+        "changes."
     )
 
 

@@ -257,7 +257,12 @@ def test_runs_without_a_plan_answer_each_change_by_itself(tmp_path: Path) -> Non
     text = client_of(tmp_path / "r").get("/whatif", params={"nic": "25", "workers.count": "12"}).text
     assert "These runs can&#39;t be simulated: they lack a cluster file with their nodes and disks" in text
     assert "25 Gbit/s per node: the measured levels are Ethernet and InfiniBand." in text
-    assert "12 workers: these runs have no factor for it." in text
+    assert "12 workers: the runs have 3 workers." in text
+    assert "assay discover --help" in text
+    assert "assay recommend --catalogue" in text
+    unasked = client_of(tmp_path / "r").get("/whatif").text
+    assert "Network: the measured levels are Ethernet and InfiniBand." in unasked
+    assert "Number of workers: the runs have 3 workers." in unasked
     assert "Faster network? InfiniBand is" in text
     assert "How many nodes? Not measured" in text
     assert 'href="/recommend"' in text

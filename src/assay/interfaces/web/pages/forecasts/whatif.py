@@ -29,7 +29,8 @@ from assay.questions.decisions.buyer import NETWORK, NODES
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
 from assay.questions.forecasts.measured import measured_runs
 from assay.questions.forecasts.prediction import can_learn
-from assay.questions.forecasts.whatif.simulation_obstacle import simulation_obstacle
+from assay.questions.forecasts.whatif.example_prices import example_prices_sentence
+from assay.questions.forecasts.whatif.simulation_obstacle import near_answers, simulation_obstacle
 from assay.questions.forecasts.whatif.whatif import Anchor
 from assay.questions.forecasts.whatif.whatif_page import Control, controls_of
 from assay.questions.forecasts.whatif.whatif_sentences import cost_lines_table, effects_table
@@ -54,6 +55,7 @@ _NOTHING: dict[str, Any] = {
     "clusters": (),
     "measured": (),
     "obstacle": None,
+    "near_answers": (),
     "run": None,
     "controls": (),
     "groups": GROUPS,
@@ -62,6 +64,7 @@ _NOTHING: dict[str, Any] = {
     "priced": False,
     "bought": False,
     "missing_prices": (),
+    "example_prices": "",
     "answer": None,
     "effects": None,
     "extra_costs": "",
@@ -170,8 +173,10 @@ def _not_simulated(context: Context, page_state: _Asked) -> dict[str, Any]:
         (name, f"{value}Gbit/s" if name == "nic" and _BARE.fullmatch(value) else value)
         for name, value in page_state.values.items()
     ]
+    obstacle = simulation_obstacle(repository, table, runs, changes)
     return {
-        "obstacle": simulation_obstacle(repository, table, runs, changes),
+        "obstacle": obstacle,
+        "near_answers": near_answers(repository, obstacle),
         "measured": _measured_effects(context),
         "clusters": api_whatif.cached_clusters(context),
     }
@@ -207,6 +212,7 @@ def _fill(context: Context, values: dict[str, Any], page_state: _Asked) -> None:
     changes_shown = [*_cluster_pairs(page_state), *answer.configurations[0].changes.items(), *extra_pairs]
     missing = {part.name: part for simulated in answer.configurations for part in simulated.missing_prices}
     values["missing_prices"] = missing.values()
+    values["example_prices"] = example_prices_sentence(missing.values(), values["currency"])
     values |= {"effects": effects_table(answer.effects), "answer": answer, "shown": row, "changes": changes_shown}
     if row is None:
         refused = next(refused for refused in answer.refused if refused.run_id == values["run"])
