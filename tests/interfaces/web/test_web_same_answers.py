@@ -125,7 +125,8 @@ def test_the_api_has_the_simulated_json_of_the_command(name: str, measured: Path
 @needs_simulator
 def test_a_recommendation_that_learns_from_the_runs_is_the_same_in_the_api_and_the_command(measured: Path) -> None:
     question, (path, body) = SIMULATED["recommend"], REQUESTS["recommend"]
-    learned = json.loads(printed(*question.words, "--learn-from", measured, "--json"))
+    learned = json.loads(printed(*question.words, "--repository", measured, "--json"))
+    assert learned == json.loads(printed(*question.words, "--learn-from", measured, "--json")), "its former name"
     assert (learned["profile_origin"], learned["profile"]) == ("runs", measured.name)
     assert learned != json.loads(printed(*question.words, "--json"))
     with _client(question, measured) as client:

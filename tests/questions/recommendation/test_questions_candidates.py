@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from assay.analysis.cost.bills import bills
-from assay.estimation.recommendation.candidates import candidates
+from assay.estimation.recommendation.candidates import candidates, parts_of
 from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.questions.recommendation.request import Objective
-from assay.questions.recommendation.search import best_first, parts_of
+from assay.questions.recommendation.search import best_first
 from assay.specs.prices import load_prices
 from paths import EXAMPLES
 

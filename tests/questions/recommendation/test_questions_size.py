@@ -16,11 +16,19 @@ import spark_samples
 from assay.analysis.run_profile.limits.job_limits import JobLimit, job_shares
 from assay.analysis.run_profile.limits.loads import Resource
 from assay.analysis.run_profile.memory_need import PROCESSES_MIN, memory_need
+from assay.execution.planning.plan_files.hardware_file import catalogue_of, load_catalogue
 from assay.foundation.errors import AssayError, FormatError, SpecificationError
 from assay.model import TaskAttempt, foreign_run
+from assay.questions.recommendation.instances import CatalogueRequest, catalogue_text
 from assay.questions.recommendation.job_logs import read_job_logs
 from assay.questions.recommendation.size import SizeRequest, describe_job
-from assay.questions.recommendation.size_sentences import limit_sentence, memory_sentences
+from assay.questions.recommendation.size_sentences import (
+    first_sentences,
+    limit_sentence,
+    memory_sentences,
+    missing_sentences,
+)
+from assay.specs.prices import load_prices
 from command import invoke
 from paths import EXAMPLES, ROOT
 from simulator_support import needs_simulator
@@ -219,13 +227,42 @@ def test_machines_with_equal_time_and_cost_tie_and_both_limits_are_named(tmp_pat
     best = next(line for line in answer.notes if line.startswith("Best estimate"))
     assert best.startswith(f"Best estimate: {first.label}")
     assert (second.label in best) is bool(tied)
-    assert answer.sentence.startswith("In the log, TeraSort's tasks spent 53.2 % of the time")
-    assert answer.sentence.endswith(" On the cluster listed first, the main limit of the simulation is CPU.")
+    assert all(shape.on_pareto_front for shape in answer.value.candidates[: 1 + tied]), "a tie is on the front"
+    assert not any(shape.on_pareto_front for shape in answer.value.candidates[1 + tied :])
+    limit_text = limit_sentence(answer.value)
+    assert limit_text.startswith("In the log, TeraSort's tasks spent 53.2 % of the time")
+    assert limit_text.endswith(" On the cluster listed first, the main limit of the simulation is CPU.")
     for limit in (Resource.NONE, "unknown"):
         unlimited = replace(answer.value, shapes=(replace(first, limit=limit),))
         assert limit_sentence(unlimited).endswith("the simulation has no bottleneck.")
-    assert "compared with the logged 52 s" in answer.notes[-1]
+    ratio = answer.value.job.shares.duration_s / first.time_s
+    assert ratio > 2
+    assert answer.sentence.startswith("Check the simulated times before you rely on them: the job took 52 s in the log")
+    assert f"for the same data, {ratio:.2g} times as fast." in answer.sentence
+    assert not any("compared with the logged 52 s" in line for line in answer.notes)
+    near = replace(answer.value, shapes=(replace(first, time_s=40.0),))
+    assert [*first_sentences(near)] == [limit_sentence(near)]
+    assert "compared with the logged 52 s" in [*missing_sentences(near)][-1]
+    slow = replace(answer.value, growth=2.0, shapes=(replace(first, time_s=520.0),))
+    assert "takes 8 min 40 s for 2 times the data, 5 times as slow per byte." in next(first_sentences(slow))
     assert any(line.startswith("the waiting in the log (53.2 %) is not carried over") for line in answer.notes)
+
+
+def test_the_shipped_catalogue_of_instances_is_that_of_the_commands() -> None:
+    """Only the texts that say that its rates and prices are examples differ."""
+    types = ("m6id.2xlarge", "i4i.2xlarge", "d3.2xlarge")
+    rates = ("nvme=1.4GB/s:900MB/s", "hdd=190MB/s:190MB/s")
+    shipped = load_catalogue(EXAMPLES / "instances" / "catalogue.yaml")
+    made = catalogue_of(catalogue_text(CatalogueRequest(types, "3-12", rates)))
+    assert shipped.workers == made.workers
+    assert shipped.assumptions[0] == made.assumptions[0]
+    assert "examples" in shipped.assumptions[-1]
+    book = load_prices(EXAMPLES / "instances" / "prices.yaml")
+    listed = (EXAMPLES / "logs" / "prices.csv").read_text()
+    amounts = {item.name: item.amount for item in book.items if item.node_type}
+    assert amounts.keys() == set(types)
+    assert all(f"{name},{amount}," in listed for name, amount in amounts.items())
+    assert "example" in book.source
 
 
 @needs_simulator

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.cost.bills import Parts
+from assay.analysis.cost.parts import Counts
 from assay.analysis.statistics import Ints, Mask
 from assay.execution.engines.hadoop.settings.containers import NODE_MEMORY
 from assay.execution.engines.hadoop.settings.defaults import STOCK_MEMORY, TASK_MEMORY
@@ -335,3 +337,28 @@ def plan_for(
             }
         }
     return made_plan(content, cluster_of(candidates, row), "", {engine: all_rules()[engine]})
+
+
+def parts_of(candidates: Candidates) -> list[Parts]:
+    """Return, for each machine, the parts of a cluster with one worker, as price books count them."""
+    masters = candidates.catalogue.masters
+    parts = []
+    for machine in candidates.machines:
+        levels = {
+            "cluster": candidates.catalogue.name,
+            "network": machine.network,
+            "memory": format_bytes(machine.memory_bytes).replace(" ", ""),
+            "worker": machine.option.name,
+        }
+        counts = Counts(
+            nodes=masters + 1,
+            masters=masters,
+            workers=1,
+            layout_devices=machine.kinds,
+            device_names={device.name: str(device.kind) for device in machine.devices},
+            node_types={"master": masters, machine.option.name: 1},
+            capacity_bytes=sum(device.capacity_bytes for device in machine.devices),
+            levels=levels,
+        )
+        parts.append(Parts(machine.layout.name, counts))
+    return parts

@@ -59,10 +59,11 @@ def size_from_logs(
         hardware, book = load_catalogue(file_path(catalogue, "catalogue")), price_book(prices)
         with SimulatorPool(whole(jobs, 1, 1_000, "jobs") if jobs is not None else None) as pool:
             answer = size(described, request, hardware, book, pool)
+    first, *others = size_sentences.first_sentences(answer)
     return Answer(
         answer,
-        size_sentences.limit_sentence(answer),
-        tuple(size_sentences.sentences(answer)),
+        first,
+        (*others, *size_sentences.sentences(answer)),
         rows.SHAPE_COLUMNS,
         json_values=lambda: json_value(answer),
         rows=rows.of("shapes"),

@@ -87,7 +87,7 @@ def profile_from(request: ProfileRequest) -> CostProfile:
     Raises SpecificationError for files together with a repository, or for two files for the same engine.
     """
     if request.profile and request.learn_from is not None:
-        raise SpecificationError("--profile and --learn-from exclude each other")
+        raise SpecificationError("a profile and a repository to learn it from exclude each other")
     if request.profile:
         profiles = [load_profile(file) for file in request.profile]
         if len({profile.engine for profile in profiles}) < len(profiles):

@@ -31,10 +31,10 @@ _TEXT_LENGTH_MAX = 1_000_000
 """Maximum length of a catalogue or price book in a request, in characters."""
 
 
-def stored_catalogues(folders: Iterable[Path]) -> dict[str, Path]:
-    """Return the folders that hold a catalogue and its price book, by name; example folders last."""
+def stored_catalogues(folders: Iterable[Path], *, with_examples: bool = True) -> dict[str, Path]:
+    """Return the folders that hold a catalogue and its price book, by name; example folders last, or left out."""
     catalogues: dict[str, Path] = {}
-    examples = installation().examples
+    examples = installation().examples if with_examples else None
     for folder in (*folders, *([examples] if examples else [])):
         for file in sorted(folder.glob(f"*/{CATALOGUE_FILE}")):
             if (file.parent / PRICES_FILE).is_file():

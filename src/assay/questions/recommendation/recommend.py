@@ -34,11 +34,13 @@ from assay.questions.recommendation.search import (
     SearchStage,
     best_first,
     start_search,
+    why_none_simulated,
 )
 from assay.questions.recommendation.sensitivity import AnswerChange, Hardware, changes_of, hardware_of
 from assay.questions.recommendation.value_of_information import (
     InputDraws,
     Uncertainty,
+    best_shares,
     draw_inputs,
     input_text,
     losses,
@@ -53,6 +55,8 @@ EXTRAPOLATION_MAX = 8.0
 larger extrapolation."""
 FRONT_SHARE_MIN = 0.05
 """Minimum share of draws on the Pareto front to list a candidate that is not on the front of the central inputs."""
+_FASTER_STATED = 0.05
+"""Minimum share of time that a cluster saves to be named although uncertain prices may exceed the budget."""
 _LOW, _HIGH = 0.05, 0.95
 
 
@@ -146,6 +150,9 @@ class Recommendation:
     """The fastest cluster that keeps the constraints; None where time is the objective."""
     cheapest: Choice | None = None
     """The cluster with the lowest price that keeps the constraints; None unless time is the objective."""
+    over_budget: Choice | None = None
+    """The fastest cluster within the budget at the list prices that is left out because prices are uncertain; None if
+    it is hardly faster than ``fastest``."""
     why_none: str = ""
     """Why no cluster is chosen."""
     front: tuple[Choice, ...] = ()
@@ -232,7 +239,7 @@ def recommend(
         assumptions=(f"profile {profile.name}: {profile.learned.source}", *catalogue.assumptions),
     )
     if not len(search.store):
-        return replace(base, why_none=_why_none_simulated(search))
+        return replace(base, why_none=why_none_simulated(search))
     finalists, time_model, origin = _timed_finalists(search, sources.measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, REPETITION_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
@@ -246,6 +253,7 @@ def recommend(
         tied=runner_up is not None and ranking.tied(runner_up),
         fastest=None if (fastest := ranking.fastest()) is None else choices[fastest],
         cheapest=None if (cheapest := ranking.cheapest()) is None else choices[cheapest],
+        over_budget=None if (over_budget := ranking.over_budget()) is None else choices[over_budget],
         why_none="" if chosen is not None else ranking.why_none(),
         front=ranking.front(choices),
         finalists=tuple(choices[number] for number in ranking.order),
@@ -270,7 +278,7 @@ def _known_works(request: RecommendRequest, profile: CostProfile) -> tuple[Work,
         raise SpecificationError(
             f"the profile {profile.name} has no workload {unknown[0]!r}",
             where="--workload",
-            hint=f"it has {', '.join(profile.workloads)}; --learn-from takes a repository in which it was measured",
+            hint=f"it has {', '.join(profile.workloads)}; --repository takes a repository in which it was measured",
         )
     return works
 
@@ -347,6 +355,20 @@ class _Ranking:
             return None
         return int(np.argmin(np.where(self.confident, self.finalists.prices.rates_per_h, np.inf)))
 
+    def over_budget(self) -> int | None:
+        """Return the fastest finalist that keeps the deadline, and the budget at the list prices alone; None if a
+        confident one is about as fast.
+        """
+        constraints = self.search.constraints
+        if constraints.budget is None or not self.confident.any():
+            return None
+        bills = self.finalists.prices.rates_per_h * (constraints.years * YEAR_H)
+        in_budget = (self.bills <= constraints.budget).mean(axis=0) >= self.request.confidence
+        middle_s = self.finalists.times_s @ self.search.per_day
+        out = (bills <= constraints.budget) & ~in_budget & self.search.in_time(self.finalists.times_s, 1.0)
+        out &= middle_s < middle_s[self.confident].min() * (1 - _FASTER_STATED)
+        return int(np.argmin(np.where(out, middle_s, np.inf))) if out.any() else None
+
     def front(self, choices: Sequence[Choice]) -> tuple[Choice, ...]:
         """Return the confident choices on the Pareto front in enough draws; without a confident one, all of them."""
         front = [
@@ -381,7 +403,7 @@ class _Ranking:
         cost_low, cost_high = np.quantile(self.day_costs, (_LOW, _HIGH), axis=0)
         money_low, money_high = (cost_low, cost_high) if by_day else (bill_low, bill_high)
         front, front_shares = on_front(middle_s, money)[0], on_front(self.day_s, money_draws).mean(axis=0)
-        best, keeps = _best_shares(self.objective, self.kept), self.kept.mean(axis=0)
+        best, keeps = best_shares(self.objective, self.kept), self.kept.mean(axis=0)
         worker_bills = self.search.worker_bill(self.finalists.rows)
         return [
             Choice(
@@ -441,14 +463,6 @@ class _Ranking:
         return tuple(sorted(uncertainties, key=lambda uncertainty: -uncertainty.value)), perfect
 
 
-def _best_shares(objective: Floats, kept: Mask) -> Floats:
-    """Return the share of draws in which each finalist is the best that keeps the constraints; ties share a draw."""
-    allowed = np.where(kept, objective, np.inf)
-    best = (allowed == allowed.min(axis=1, keepdims=True)) & np.isfinite(allowed)
-    shares: Floats = (best / np.maximum(1, best.sum(axis=1, keepdims=True))).mean(axis=0)
-    return shares
-
-
 def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Finalists) -> list[SearchStage]:
     text = "simulated as flows: the best of each kind of storage, the predicted Pareto front, and similar clusters"
     if len(search.store) >= request.simulations:
@@ -483,11 +497,3 @@ def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]
     texts += (*search.candidates.catalogue.assumptions, *search.extras.assumptions(), *finalists.assumptions)
     texts += [f"{count} could not be simulated: {reason}" for reason, count in search.store.failures.items()]
     return tuple(dict.fromkeys([*texts, *search.store.assumptions]))
-
-
-def _why_none_simulated(search: ClusterSearch) -> str:
-    """Return which bound, or which failure of the simulator, rules out every cluster."""
-    empty = next((stage for stage in search.stages if stage.left == 0), None)
-    if empty is not None:
-        return f"of the catalogue's clusters, none {empty.text}"
-    return f"no cluster could be simulated: {'; '.join(search.store.failures) or 'no cluster is left'}"

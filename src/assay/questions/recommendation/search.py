@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.analysis.cost.bills import Bills, Parts, bills
+from assay.analysis.cost.bills import Bills, bills
 from assay.analysis.cost.pareto import Priced, on_front
-from assay.analysis.cost.parts import Counts
 from assay.analysis.statistics import Floats, Ints, Mask
-from assay.estimation.recommendation.candidates import Candidates, plan_for
+from assay.estimation.recommendation.candidates import Candidates, parts_of, plan_for
 from assay.estimation.recommendation.time_bounds import DataVolumes, Powers, fits, least_s, powers
 from assay.estimation.simulator.pool import SimulatorPool
 from assay.estimation.simulator.process import SimulationResult
@@ -323,31 +322,6 @@ def _best_of_each(family: Ints, in_time: Mask, objective: Floats) -> Ints:
     return positions
 
 
-def parts_of(candidates: Candidates) -> list[Parts]:
-    """Return, for each machine, the parts of a cluster with one worker, as price books count them."""
-    masters = candidates.catalogue.masters
-    parts = []
-    for machine in candidates.machines:
-        levels = {
-            "cluster": candidates.catalogue.name,
-            "network": machine.network,
-            "memory": format_bytes(machine.memory_bytes).replace(" ", ""),
-            "worker": machine.option.name,
-        }
-        counts = Counts(
-            nodes=masters + 1,
-            masters=masters,
-            workers=1,
-            layout_devices=machine.kinds,
-            device_names={device.name: str(device.kind) for device in machine.devices},
-            node_types={"master": masters, machine.option.name: 1},
-            capacity_bytes=sum(device.capacity_bytes for device in machine.devices),
-            levels=levels,
-        )
-        parts.append(Parts(machine.layout.name, counts))
-    return parts
-
-
 def start_search(
     request: RecommendRequest,
     candidates: Candidates,
@@ -414,6 +388,14 @@ def start_search(
     stages.append(SearchStage("bounds", len(rows), "can meet the time limits by bytes and CPU cycles alone"))
     search.rows = rows
     return search
+
+
+def why_none_simulated(search: ClusterSearch) -> str:
+    """Return which bound, or which failure of the simulator, rules out every cluster."""
+    empty = next((stage for stage in search.stages if stage.left == 0), None)
+    if empty is not None:
+        return f"of the catalogue's clusters, none {empty.text}"
+    return f"no cluster could be simulated: {'; '.join(search.store.failures) or 'no cluster is left'}"
 
 
 def _size(candidates: Candidates, work: Work, data_factor: float) -> Size:

@@ -47,6 +47,10 @@ class AnswerChange:
     """The best cluster after the change."""
     factor: float | None = None
     """Switching price / present price; None for other changes."""
+    day_s: float | None = None
+    """Time of a day's work on the best cluster after the change; None for other changes."""
+    time_factor: float | None = None
+    """``day_s`` / the time on the cluster that is the best now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,8 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
     by_time = positions[np.argsort(-(finalists.times_s[positions] @ search.per_day), kind="stable")]
+    day_of = dict(zip(finalists.rows.tolist(), (finalists.times_s @ search.per_day).tolist(), strict=True))
+    now_s = day_of[int(finalists.rows[chosen])]
     fastest_of = {hardware_of(search.candidates.levels(row)): row for row in finalists.rows[by_time].tolist()}
     changes = []
     for change in compute_switching_prices(day_s, prices):
@@ -122,6 +128,8 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
                     f"{'below' if at < price else 'above'} {money(at, book.currency)}",
                     search.candidates.label(row),
                     at / price if price > 0 else None,
+                    day_of[row],
+                    day_of[row] / now_s,
                 )
             )
     return changes

@@ -70,15 +70,6 @@ def choice_title(answer: Recommendation) -> str:
     return "Best estimate" if answer.estimated else "Recommended"
 
 
-def _goals(answer: Recommendation) -> tuple[str, str]:
-    """Return what the chosen cluster is the best in, and what the other named cluster is the best in."""
-    kept = constraints_text(answer.constraints, answer.currency)
-    within = f" that keeps every constraint ({kept})" if kept else ""
-    best = f"{GOALS[answer.objective]}{within}"
-    other = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
-    return best, f"{other}{' that keeps them' if kept else ''}"
-
-
 def _other(answer: Recommendation) -> Choice | None:
     """Return the fastest cluster, or the cheapest where time is the objective; None if it is the chosen one."""
     other = answer.cheapest if answer.objective is Objective.TIME else answer.fastest
@@ -86,33 +77,39 @@ def _other(answer: Recommendation) -> Choice | None:
 
 
 def summary(answer: Recommendation) -> str:
-    """Return the answer in short: the best cluster with its price and time, and the fastest; or why there is none."""
+    """Return the answer in at most two sentences: the best cluster with its price and time, and the fastest; or why
+    there is none.
+    """
     if answer.chosen is None:
         return f"No recommendation: {answer.why_none}."
     chosen, runner_up, other = answer.chosen, answer.runner_up, _other(answer)
-    best, goal = _goals(answer)
+    kept = constraints_text(answer.constraints, answer.currency)
+    best = f"the {_first_small(GOALS[answer.objective])}{' that keeps every constraint' if kept else ''} is"
+    text = _short(chosen, answer)
     if answer.extrapolated:
-        text = f"Rough estimate: {_beyond_text(answer)}. {best}: {_short(chosen, answer)}."
+        certainty = f"Rough estimate, because {_beyond_text(answer)}"
     elif answer.too_close and runner_up is not None and not answer.tied:
-        text = f"Too close to call. {best}: {_short(chosen, answer)}, or {_short(runner_up, answer)}."
+        certainty, text = "Too close to call", f"{text}, or {_short(runner_up, answer)}"
     else:
-        text = f"{choice_title(answer)}. {best}: {_short(chosen, answer)}."
-    return text if other is None else f"{text} {goal}: {_short(other, answer)}."
+        certainty = choice_title(answer)
+    first = f"{certainty}: {best} {text}."
+    goal = GOALS[Objective.PRICE if answer.objective is Objective.TIME else Objective.TIME]
+    return first if other is None else f"{first} The {_first_small(goal)} is {_short(other, answer)}."
+
+
+def _first_small(text: str) -> str:
+    return f"{text[0].lower()}{text[1:]}"
 
 
 def _short(choice: Choice, answer: Recommendation) -> str:
-    """Return a cluster with its amount and time: ``4 × a (8 cores, 64 GB), 1 SSD for $90, a day's work in 9 s``.
-
-    Rented hardware is paid for the time of the work, or without a break; the text states both.
-    """
-    duration = format_duration(choice.day_s)
-    bill = f"{money(choice.bill, answer.currency)} over {answer.constraints.years:g} years"
+    """Return a cluster with its amount and time: ``4 × a (8 cores, 64 GB), 1 SSD for $90, a day's work in 9 s``."""
+    duration, day_cost = format_duration(choice.day_s), money(choice.day_cost, answer.currency)
     if not answer.purchased:
         per_h = money(choice.bill / (answer.constraints.years * YEAR_H), answer.currency)
-        day = f"a day's work in {duration} for {money(choice.day_cost, answer.currency)}"
-        return f"{choice.label}, {per_h} per hour: {day} ({bill} if rented 24 h a day)"
+        return f"{choice.label} at {per_h} per hour, a day's work in {duration} for {day_cost}"
+    bill = f"{money(choice.bill, answer.currency)} over {answer.constraints.years:g} years"
     if answer.objective is Objective.DAY_COST:
-        return f"{choice.label}, a day's work for {money(choice.day_cost, answer.currency)} in {duration} ({bill})"
+        return f"{choice.label}, a day's work for {day_cost} in {duration} ({bill})"
     return f"{choice.label} for {bill}, a day's work in {duration}"
 
 
@@ -179,12 +176,32 @@ def headline(answer: Recommendation) -> Iterator[str]:
 
 
 def lead(answer: Recommendation) -> Iterator[str]:
-    """Yield the nearest switching price, and the prices that the answer uses."""
+    """Yield the constraints, the nearest switching price, what the budget rules out, and the prices used."""
+    if kept := constraints_text(answer.constraints, answer.currency):
+        yield f"Constraints: {kept}."
     near = [change for change in answer.changes if change.factor is not None and _distance(change) <= SWITCH_STATED]
     if near:
         change = min(near, key=_distance)
-        yield f"If the {change.what} is {change.at} (now {change.now}), the answer is {change.then}."
+        then = f"the answer is {change.then}{_time_text(change)}"
+        yield f"If the {change.what} is {change.at} (now {change.now}), {then}."
+    if (out := answer.over_budget) is not None:
+        yield (
+            f"The budget has to hold in {format_percent(answer.confidence)} of the draws of prices. {out.label} costs "
+            f"{money(out.bill, answer.currency)} at the list prices and takes {format_duration(out.day_s)}, but its "
+            f"price is up to {money(out.bill_high, answer.currency)} within the ranges of the prices (90 %)."
+        )
     yield f"Prices: {answer.book}, {answer.book_date} ({answer.book_source})."
+
+
+def _time_text(change: AnswerChange) -> str:
+    """Return how the time of a day's work changes with the answer; empty if it is not known."""
+    if change.day_s is None or change.time_factor is None:
+        return ""
+    duration, factor = format_duration(change.day_s), change.time_factor
+    if math.isclose(factor, 1, rel_tol=PRICE_TIE):
+        return f", with the same time ({duration})"
+    slower = f"{factor:.2g} times as long" if factor > 1 else f"{format_percent(1 - factor)} less time"
+    return f", and a day's work takes {slower} ({duration})"
 
 
 def _distance(change: AnswerChange) -> float:

@@ -49,6 +49,8 @@ SHAPES, CANDIDATES = 3, 10
 """Number of shapes in an answer, and of the candidates that they are chosen from."""
 SPEED_FACTOR = 2.0
 """Half-width of the 90 % interval of a core's speed that the catalogue does not state, as a factor."""
+RATIO_STATED = 2.0
+"""Ratio of the data per second of the first shape and of the log, or its inverse, from which it is stated first."""
 GROWTH_MAX = 1000.0
 _SAME_WORKLOADS = ("terasort",)
 _CARRIER = "wordcount"
@@ -153,7 +155,8 @@ class Shape:
     best_probability: float | None
     """Share of the draws in which its hardware has the lowest cost of the job among those that keep them."""
     on_pareto_front: bool
-    """Whether no other cluster is faster and cheaper per job, by the middle of the draws."""
+    """Whether no other candidate is faster and cheaper per job, by the middle of the draws. A difference within
+    PRICE_TIE counts as none."""
     credits: tuple[CreditUse, ...] = ()
     """Use of the credits of rented machines; the times include it."""
     origin: str = str(Origin.SIMULATED)
@@ -190,6 +193,11 @@ class SizeAnswer:
     extrapolation: float = 1.0
     """Largest data per worker of a shape, as a multiple of the log's."""
     skipped: tuple[str, ...] = field(default=())
+
+    @property
+    def speed_ratio(self) -> float | None:
+        """Data per second of the first shape, simulated, as a multiple of the log's; None without a shape."""
+        return self.growth * self.job.shares.duration_s / self.shapes[0].time_s if self.shapes else None
 
 
 def describe_job(logs: JobLogs, request: SizeRequest) -> SizeAnswer:
@@ -267,7 +275,7 @@ def size(
         f"prices: {book.name} of {book.date}",
         *((ONCE_A_DAY,) if request.extra_costs else ()),
     )
-    candidates = tuple(_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES))
+    candidates = _on_front([_interrupted(shape, probability) for shape in _candidates(recommendation, CANDIDATES)])
     labels = {shape.label for shape in _candidates(recommendation, SHAPES)}
     simulated = [text for text in recommendation.assumptions if not text.startswith("profile ")]
     return replace(
@@ -290,13 +298,30 @@ def size(
 
 def _tied(candidates: Sequence[Shape]) -> tuple[str, ...]:
     """Return the labels of the candidates that are as fast and as cheap as the first."""
-    pairs = [(shape, candidates[0]) for shape in candidates[1:]]
+    best = candidates[:1]
+    return tuple(shape.label for shape in candidates[1:] if _equal(_amounts(shape), _amounts(best[0])))
+
+
+def _on_front(candidates: Sequence[Shape]) -> tuple[Shape, ...]:
+    """Return the candidates, each with whether it is on their Pareto front."""
     return tuple(
-        shape.label
-        for shape, best in pairs
-        if math.isclose(shape.time_s, best.time_s, rel_tol=PRICE_TIE)
-        and math.isclose(shape.job_cost, best.job_cost, rel_tol=PRICE_TIE)
+        replace(shape, on_pareto_front=not any(_beats(_amounts(other), _amounts(shape)) for other in candidates))
+        for shape in candidates
     )
+
+
+def _amounts(shape: Shape) -> tuple[float, float]:
+    return shape.time_s, shape.job_cost
+
+
+def _equal(amounts: Sequence[float], others: Sequence[float]) -> bool:
+    return all(math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, others, strict=True))
+
+
+def _beats(amounts: Sequence[float], others: Sequence[float]) -> bool:
+    """Return whether the amounts are nowhere larger, and one is smaller by more than PRICE_TIE."""
+    nowhere_larger = all(a <= b or math.isclose(a, b, rel_tol=PRICE_TIE) for a, b in zip(amounts, others, strict=True))
+    return nowhere_larger and not _equal(amounts, others)
 
 
 def _interrupted(shape: Shape, probability_per_h: float | None) -> Shape:
@@ -396,7 +421,7 @@ def _candidates(recommendation: Recommendation, number: int) -> tuple[Shape, ...
             limit=choice.times[0].limit,
             keeps_probability=None if recommendation.extrapolated else choice.keeps_probability,
             best_probability=None if recommendation.extrapolated else choice.hardware_probability,
-            on_pareto_front=choice.on_pareto_front,
+            on_pareto_front=True,
             credits=choice.times[0].credits,
             cost_lines=choice.cost_lines,
         )

@@ -9,7 +9,7 @@ from assay.analysis.run_profile.tables.limits_tables import limit_title
 from assay.foundation.units import format_bytes, format_duration, format_percent
 from assay.questions.recommendation.recommend import EXTRAPOLATION_STATED
 from assay.questions.recommendation.search import PRICE_TIE
-from assay.questions.recommendation.size import SizeAnswer
+from assay.questions.recommendation.size import RATIO_STATED, SizeAnswer
 from assay.text import NO_VALUE, credit_texts, money, plural, share
 
 _KINDS = {"map": "map task", "reduce": "reduce task", "executor": "executor"}
@@ -27,6 +27,33 @@ def limit_sentence(answer: SizeAnswer) -> str:
     if limit in _NO_LIMIT:
         return f"{logged} On the cluster listed first, the simulation has no bottleneck."
     return f"{logged} On the cluster listed first, the main limit of the simulation is {limit_title(limit)}."
+
+
+def first_sentences(answer: SizeAnswer) -> Iterator[str]:
+    """Yield how the answer begins: that simulated and logged time differ much, if they do, and the job's limit."""
+    yield from _comparison(answer)
+    yield limit_sentence(answer)
+
+
+def _comparison(answer: SizeAnswer) -> Iterator[str]:
+    """Yield how the simulated time differs from the logged time, and how to check it."""
+    ratio, shares = answer.speed_ratio, answer.job.shares
+    if ratio is None or 1 / RATIO_STATED < ratio < RATIO_STATED:
+        return
+    data = "the same data" if answer.growth == 1 else f"{answer.growth:g} times the data"
+    differs = f"{ratio:.2g} times as fast" if ratio > 1 else f"{1 / ratio:.2g} times as slow"
+    per_byte = "" if answer.growth == 1 else " per byte"
+    nodes = plural(shares.nodes, "node")
+    yield (
+        f"Check the simulated times before you rely on them: the job took {format_duration(shares.duration_s)} in the "
+        f"log on {nodes}, and the cluster listed first takes {format_duration(answer.shapes[0].time_s)} for {data}, "
+        f"{differs}{per_byte}. A log does not describe its machines, so assay can't tell whether the machines or the "
+        f"simulation make the difference."
+    )
+    yield (
+        f"To find out, size the log's data with a catalogue of only the log's machines (count: {shares.nodes}). If "
+        "that time also differs by a factor of 2 or more, rely on neither times nor costs."
+    )
 
 
 def _logged_limit(answer: SizeAnswer) -> str:
@@ -86,17 +113,17 @@ def job_sentences(answer: SizeAnswer) -> Iterator[str]:
 def memory_sentences(answer: SizeAnswer) -> Iterator[str]:
     """Yield one sentence for each kind of process."""
     for need in answer.memory:
-        yield _memory_text(need)
+        yield _memory_text(need, "" if answer.job.logs == 1 else f" of {answer.job.logs} logs")
 
 
-def _memory_text(need: MemoryNeed) -> str:
+def _memory_text(need: MemoryNeed, logs: str) -> str:
     name = _KINDS[need.kind]
     requested = "request not known" if need.requested_bytes is None else f"requested {_memory(need.requested_bytes)}"
     if need.peak_bytes is None:
         return f"Memory per {name}: {requested}, used: not known, because the log has no such metric."
     used = f"used {_memory(need.median_bytes)} (median), {_memory(need.high_bytes)} (95 %)"
     used += f", {_memory(need.peak_bytes)} (peak)"
-    line = f"Memory per {name}: {requested}; {used} over {plural(need.processes, name)}"
+    line = f"Memory per {name}: {requested}; {used} over {plural(need.processes, name)}{logs}"
     if need.processes < PROCESSES_MIN:
         return f"{line}. The risk is not known: {PROCESSES_MIN} {name}s or more are needed."
     if need.request_risk is not None:
@@ -160,16 +187,19 @@ def missing_sentences(answer: SizeAnswer) -> Iterator[str]:
         "Not in a log: traffic of disks and network. Sample the hosts during the next run: "
         "assay observe cluster.yaml -- COMMAND"
     )
-    if answer.shapes:
-        shares = answer.job.shares
-        nodes = plural(shares.nodes, "node")
+    ratio, shares = answer.speed_ratio, answer.job.shares
+    if ratio is not None and 1 / RATIO_STATED < ratio < RATIO_STATED:
         yield (
-            f"Not in a log: the hardware of its {nodes}, so the model's time on them can't be compared with the logged "
-            f"{format_duration(shares.duration_s)}. To compare, size the same data with a catalogue of only these "
-            f"machines (count: {shares.nodes})."
+            f"Not in a log: the hardware of its {plural(shares.nodes, 'node')}, so the model's time on them can't be "
+            f"compared with the logged {format_duration(shares.duration_s)}. To compare, size the same data with a "
+            f"catalogue of only these machines (count: {shares.nodes})."
         )
-    elif not answer.why_none:
-        yield "For shapes and money, name hardware and prices: --catalogue FILE --prices FILE"
+    if not answer.shapes and not answer.why_none:
+        yield (
+            "For shapes and money, name hardware and prices: --catalogue examples/instances/catalogue.yaml "
+            "--prices examples/instances/prices.yaml (three instance types at example prices; assay examples DIR "
+            "writes them), or your own"
+        )
     for text in answer.skipped:
         yield f"Left out: {text}"
 
@@ -187,7 +217,7 @@ def assumption_sentences(answer: SizeAnswer) -> Iterator[str]:
 
 
 def sentences(answer: SizeAnswer) -> Iterator[str]:
-    """Yield everything that follows the first line, in order."""
+    """Yield everything that follows :func:`first_sentences`, in order."""
     yield from job_sentences(answer)
     yield from memory_sentences(answer)
     yield from assumption_sentences(answer)

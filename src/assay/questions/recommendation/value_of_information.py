@@ -174,3 +174,11 @@ def _avoided_loss(values: Floats, loss: Floats, chosen: int) -> float:
 def value_of_perfect_information(loss: Floats, chosen: int) -> float:
     """Return the mean loss avoided by knowing every input."""
     return float(np.mean(loss[:, chosen] - loss.min(axis=1)))
+
+
+def best_shares(objective: Floats, kept: Mask) -> Floats:
+    """Return the share of draws in which each finalist is the best that keeps the constraints; ties share a draw."""
+    allowed = np.where(kept, objective, np.inf)
+    best = (allowed == allowed.min(axis=1, keepdims=True)) & np.isfinite(allowed)
+    shares: Floats = (best / np.maximum(1, best.sum(axis=1, keepdims=True))).mean(axis=0)
+    return shares

@@ -94,7 +94,7 @@ def test_a_served_page_begins_with_an_answer_and_states_its_defaults(root: Path)
         assert page.index("Prices: example-servers, ") < page.index("Clusters (simulated times)")
         assert "--" not in re.sub(r"<[^>]*>", "", page.partition("<h1")[2]), "the page has no options of the terminal"
         assert answer["fastest"]["label"] in page.partition("</h1>")[0]
-        assert "Rough estimate: each worker gets up to" in page.partition("</h1>")[0]
+        assert "Rough estimate, because each worker gets up to" in page.partition("</h1>")[0]
 
 
 def test_an_address_without_a_search_states_it(client: TestClient) -> None:
@@ -102,8 +102,10 @@ def test_an_address_without_a_search_states_it(client: TestClient) -> None:
     assert "No result is stored for these inputs" in page
     assert '<option value="terasort" selected>TeraSort</option>' in page
     assert 'name="size" value="2GB"' in page
+    assert "<option>instances</option>" in page
+    assert '<a href="/instances">Choose instance types</a>' in page
     assert client.get("/api/v1/recommend/none").status_code == 404
-    assert set(client.get("/api/v1/recommend/catalogues").json()) >= {"hardware", "bsc-2015", "sandisk-2014"}
+    assert set(client.get("/api/v1/recommend/catalogues").json()) >= {"hardware", "instances", "bsc-2015"}
 
 
 @needs_simulator

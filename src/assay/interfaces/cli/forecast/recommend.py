@@ -107,13 +107,16 @@ def search_options(command: F) -> F:
 @search_options
 @profile_option()
 @click.option(
+    "--repository",
     "--learn-from",
+    "learn_from",
+    cls=RenamedOption,
     type=click.Path(path_type=Path, file_okay=False),
     help="Learn the profile from the measured runs of this repository that match --where, and predict times from its "
     "runs on instance types.",
 )
 @click.option(
-    "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only runs with this level; repeatable."
+    "--where", multiple=True, metavar="COLUMN=LEVEL", help="With --repository: only runs with this level; repeatable."
 )
 @all_option
 @click.option("--details", is_flag=True, help="Print every assumption.")
@@ -124,7 +127,7 @@ def recommend(
     """Find the cluster that fits a mix of workloads: search a hardware catalogue by simulation.
 
     assay rules out most clusters by bounds on their time and price. It simulates the clusters that may be on the Pareto
-    front of price and time. Times are simulated, with 90 % intervals. With --learn-from, they are predicted from
+    front of price and time. Times are simulated, with 90 % intervals. With --repository, they are predicted from
     measured runs on instance types if the repository has such runs; the assumptions name the model.
     """
     from assay.estimation.simulator.pool import SimulatorPool
@@ -162,7 +165,7 @@ def _show_assumptions(answer: Recommendation, *, details: bool) -> None:
     for line in shown:
         click.echo(f"- {line}")
     if answer.profile_origin is ProfileOrigin.SHIPPED and not answer.time_model:
-        click.echo("- --learn-from REPOSITORY learns the times from your runs")
+        click.echo("- --repository DIR learns the times from your runs")
     if len(lines) > len(shown):
         click.echo(f"- … {plural(len(lines) - len(shown), 'more assumption')} (--details)")
 
@@ -181,12 +184,12 @@ def _show(answer: Recommendation, limit: int | None, *, details: bool) -> None:
 
     click.secho(summary(answer), bold=True)
     for line in lead(answer):
-        click.echo(line)
+        click.echo(f"- {line}")
     if answer.chosen is not None:
         clusters = clusters_table(answer)
         print_rows(clusters.headers, clusters.rows, limit=None, title=clusters.title)
         for line in headline(answer):
-            click.echo(line)
+            click.echo(f"- {line}")
     click.echo()
     _show_assumptions(answer, details=details)
     click.echo()

@@ -75,8 +75,7 @@ def size(
 def _show(answer: SizeAnswer) -> None:
     import assay.questions.recommendation.size_sentences as text
 
-    click.echo(text.limit_sentence(answer))
-    for line in (*text.job_sentences(answer), *text.memory_sentences(answer)):
+    for line in (*text.first_sentences(answer), *text.job_sentences(answer), *text.memory_sentences(answer)):
         click.echo(line)
     click.echo()
     if assumptions := list(text.assumption_sentences(answer)):

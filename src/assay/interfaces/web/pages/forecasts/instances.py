@@ -63,7 +63,7 @@ def _values(context: Context, form: Mapping[str, Sequence[str]]) -> dict[str, An
         "disk_kinds": _DISKS,
         "disk_noun": disk_noun,
     }
-    prices = known_prices(stored_catalogues(context.cluster_folders).values())
+    prices = known_prices(stored_catalogues(context.cluster_folders, with_examples=False).values())
     values |= {"architectures": ARCHITECTURES, "choice": None, "problem": None, "links": (), "whatif": ()}
     values["has_prices"] = bool(prices)
     try:
