@@ -107,6 +107,47 @@ def test_without_credits_each_interval_takes_its_use_over_the_baseline(
     assert limited(seconds, uses, empty)[0] == pytest.approx(expected, rel=1e-6)
 
 
+@given(runs(), amounts)
+def test_unlimited_machines_keep_their_speed_and_their_surplus_is_the_use_that_is_not_earned(
+    run: tuple[np.ndarray, np.ndarray, list[CreditBucket]], more: float
+) -> None:
+    seconds, uses, buckets = run
+    [use_per_interval, bucket] = uses[:1], replace(buckets[0], kind=CreditKind.CPU, is_unlimited=True)
+    time_s, [use] = limited(seconds, use_per_interval, [bucket])
+    assert time_s == pytest.approx(float(seconds.sum()))
+    assert (use.empty_after_s, use.added_s) == (None, 0.0)
+    surplus = use.surplus_charged + use.surplus_owed
+    used, earned = float(use_per_interval.sum()), bucket.baseline_per_s * time_s
+    above = np.maximum(0.0, use_per_interval[0] - bucket.baseline_per_s * seconds).sum()
+    assert max(0.0, used - earned - bucket.start) <= surplus + 1e-6  # the limit of the balance may waste credits
+    assert surplus <= above + 1e-6
+    assert use.surplus_owed <= bucket.surplus_max * (1 + 1e-9)
+    _, [limited_use] = limited(seconds, use_per_interval, [replace(bucket, is_unlimited=False)])
+    if not limited_use.is_empty and above:
+        assert surplus == pytest.approx(0, abs=1e-6)  # a run that standard mode does not slow down costs nothing
+    for richer in (
+        replace(bucket, start=bucket.start + more, limit=bucket.limit + more),
+        replace(bucket, baseline_per_s=bucket.baseline_per_s + more),
+    ):
+        _, [less] = limited(seconds, use_per_interval, [richer])
+        assert less.surplus_charged + less.surplus_owed <= surplus + 1e-6
+
+
+def test_surplus_credits_are_charged_as_in_the_example_of_the_user_guide() -> None:
+    """Amazon EC2 User Guide, Unlimited mode examples, example 1: the days of a t3.nano of two vCPUs, in credits."""
+    bucket = cpu_bucket("t3.nano", 1, 2)
+    assert bucket is not None
+    in_credits = 60 / 2  # core-seconds of a credit
+    nano = replace(bucket, is_unlimited=True)
+    assert nano.surplus_max / in_credits == pytest.approx(144)
+    days = [(24, 0.0), (12, 0.025), (24, 0.07), (12, 0.025), (5, 1.0)]
+    for more, owed in (([], 144), ([(13, 0.05)], 144), ([(13, 0.05), (24, 0.0)], 0)):
+        hours, loads = np.array([*days, *more]).T
+        _, [use] = limited(hours * 3600, (hours * 3600 * loads)[None, :], [nano])
+        assert use.surplus_owed / in_credits == pytest.approx(owed, abs=1e-6)
+        assert use.surplus_charged / in_credits == pytest.approx(304, abs=0.5)  # the guide rounds 303.6
+
+
 def test_use_is_the_mean_over_workers_of_the_traces() -> None:
     tree = {
         "trace_t_s": [0.0, 1.0, 1.5],
@@ -129,6 +170,10 @@ def test_use_is_the_mean_over_workers_of_the_traces() -> None:
     assert with_credits(result, [], 2) is result
     [use] = typical_use([slowed, slowed, slowed], 2.0)
     assert (use.kind, use.empty_after_s, use.added_s) == (CreditKind.CPU, 2.0, 1.0)
+    free = with_credits(result, [replace(CPU, start=0.1, is_unlimited=True)], 2)
+    assert free.duration_s == result.duration_s
+    [use] = typical_use([free, free], 2.0)
+    assert use.surplus_owed == pytest.approx(2 * 0.4)  # it uses 2 core-seconds, earns 1.5, and has 0.1
 
 
 def test_a_volume_has_the_rates_of_the_size_that_holds_it() -> None:

@@ -1,16 +1,28 @@
-"""Test the extra costs of a rented cluster: hand-computed lines, and what holds for all amounts."""
+"""Test the extra costs of a rented cluster: hand-computed lines, what holds for all amounts, and surplus credits."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.estimation.simulator.pool import SimulatorPool
+from assay.execution.planning.plan_files.hardware_file import catalogue_of
 from assay.foundation.errors import SpecificationError
 from assay.model import PriceBook
+from assay.model.clusters.credits import CreditBucket, CreditKind, CreditUse
 from assay.questions.costs.extra_costs import ExtraCosts, line_rows
+from assay.questions.costs.surplus_credits import in_unlimited_mode, surplus_vcpu_h
+from assay.questions.forecasts.learning import shipped_profile
+from assay.questions.forecasts.whatif.whatif_costs import stated_prices
+from assay.questions.recommendation.measured_types import TimeSources
+from assay.questions.recommendation.recommend import Choice, Recommendation, recommend
+from assay.questions.recommendation.request import RecommendRequest
 from assay.specs.prices import prices_of
+from simulator_support import needs_simulator
 
 BOOK = """\
 prices: rented
@@ -86,6 +98,9 @@ def test_the_cost_is_the_sum_of_its_lines_and_never_falls_with_an_amount(
         ("storage=1TB,storage=2TB", "given twice"),
         ("idle=25h", "at most 24 h"),
         ("x" * 200, "too long"),
+        ("surplus-credits=0", "not a price in USD"),
+        ("surplus-credits=0.05EUR", "not a price in USD"),
+        ("surplus-credits=much", "not a price"),
     ],
 )
 def test_invalid_texts_are_explained(text: str, words: str) -> None:
@@ -100,3 +115,92 @@ def test_a_cost_without_a_price_is_refused_and_idle_time_needs_none() -> None:
     assert ExtraCosts.of("idle=1h,egress=1GB", book).idle_s == 3600
     with pytest.raises(SpecificationError, match="extra cost"):
         _book(BOOK.replace("storage:", "storag:"))
+
+
+def test_surplus_credits_are_a_line_of_the_day_and_idle_time_pays_back_what_is_owed() -> None:
+    bucket = CreditBucket(CreditKind.CPU, 1.6, 0.0, 138_240.0, vcpus_per_core=2)
+    uses = [CreditUse(CreditKind.CPU, None, 0.0, surplus_charged=100.0, surplus_owed=2000.0)]
+    # (100 + 2,000 core-seconds) × 3 runs × 8 workers × 2 vCPUs per core.
+    assert surplus_vcpu_h(bucket, uses, [3.0], 8, 0.0) == pytest.approx(6300 * 16 / 3600)
+    assert surplus_vcpu_h(bucket, uses, [3.0], 8, 1000.0) == pytest.approx((6300 - 1600) * 16 / 3600)
+    assert surplus_vcpu_h(bucket, uses, [3.0], 8, 86_400.0) == pytest.approx(300 * 16 / 3600)
+    extras = ExtraCosts.of("surplus-credits=$0.05", _book())
+    lines = extras.lines(3.6, 1000.0, 28.0)
+    assert line_rows(lines, "USD") == [
+        ("the cluster during the work", "$1.00"),
+        ("surplus CPU credits (28 vCPU-hours)", "$1.40"),
+        ("Sum", "$2.40"),
+    ]
+    [cost] = extras.day_costs(np.array([3.6]), np.array([1000.0]), np.array([28.0]))
+    assert cost == pytest.approx(2.4)
+    assert "surplus CPU credits $0.0500 per vCPU-hour" in extras.assumptions()[0]
+
+
+CATALOGUE = """\
+catalogue: burstable
+source: a test
+workers:
+  t3: {SHARED, count: [3, 4], credits: {cpu: {baseline: 1.6, start: 0, limit: 138240, vcpus_per_core: 2}}}
+  m6i: {SHARED, count: [3, 4]}
+""".replace(
+    "SHARED",
+    "cores: 4, cpu: {model: x, speed: 1}, memory: 32 GB, networks: {eth: 10 Gbit/s}, "
+    "devices: {ssd: {kind: nvme, count: 1, read: 1.4 GB/s, write: 1.2 GB/s, capacity: 2 TB}}",
+)
+BURSTABLE_PRICES = """\
+prices: burstable
+currency: USD
+date: 2026-11-27
+source: a test
+items:
+  - {name: t3, price: $0.33, per: node-hour, node_type: t3}
+  - {name: m6i, price: $0.38, per: node-hour, node_type: m6i}
+  - {name: rest, price: $0, per: cluster-hour, covers: [devices, network]}
+  - {name: master, price: $0, per: master-hour}
+"""
+
+
+@needs_simulator
+def test_unlimited_machines_are_as_fast_as_others_and_pay_for_their_surplus() -> None:
+    book, catalogue = prices_of(BURSTABLE_PRICES, "prices"), catalogue_of(CATALOGUE)
+
+    def answer(extra_costs: str) -> Recommendation:
+        request = RecommendRequest(("wordcount:20GB:daily",), extra_costs=extra_costs)
+        with SimulatorPool(2) as pool:
+            return recommend(request, catalogue, book, TimeSources(shipped_profile()), pool)
+
+    standard, unlimited, dear = (answer(text) for text in ("", "surplus-credits=$0.05", "surplus-credits=$5"))
+
+    def choice(result: Recommendation, worker: str) -> Choice:
+        return next(c for c in result.finalists if (c.levels["worker"], c.levels["workers"]) == (worker, "4"))
+
+    slow, fast, plain = choice(standard, "t3"), choice(unlimited, "t3"), choice(unlimited, "m6i")
+    assert slow.day_s > 1.5 * fast.day_s
+    assert fast.day_s == pytest.approx(plain.day_s, rel=0.01)
+    [use] = fast.times[0].credits
+    assert use.surplus_owed > 0
+    vcpu_h = use.surplus_owed * 4 * 2 / 3600
+    assert fast.day_cost == pytest.approx(4 * 0.33 * fast.day_s / 3600 + 0.05 * vcpu_h)
+    assert fast.cost_lines[-1].per_day == pytest.approx(0.05 * vcpu_h)
+    assert plain.cost_lines[-1].per_day == 0
+    assert fast.day_cost_low < fast.day_cost < fast.day_cost_high
+    change = next(c for c in dear.changes if c.what == "price of surplus CPU credits")
+    assert change.at.startswith("below $")
+    assert "t3" in change.then
+    assert change.factor is not None
+    switch = answer(f"surplus-credits=${5 * change.factor:.6f}")
+    best = [min(c.day_cost for c in switch.finalists if c.levels["worker"] == worker) for worker in ("t3", "m6i")]
+    assert best[0] == pytest.approx(best[1], rel=1e-4), "at the switching price, both cost the same"
+    assert any("unlimited mode" in text for text in unlimited.assumptions)
+
+
+def test_surplus_credits_need_burstable_machines_with_known_vcpus() -> None:
+    catalogue = catalogue_of(CATALOGUE)
+    [cpu] = in_unlimited_mode(catalogue).workers[0].credits
+    assert cpu.is_unlimited
+    with pytest.raises(SpecificationError, match="does not state the vCPUs of a core of t3"):
+        in_unlimited_mode(catalogue_of(CATALOGUE.replace(", vcpus_per_core: 2", "")))
+    with pytest.raises(SpecificationError, match="no machines with CPU credits"):
+        in_unlimited_mode(catalogue_of(re.sub(r", credits: .*", "}", CATALOGUE)))
+    with pytest.raises(SpecificationError, match="standard mode"):
+        stated_prices(_book(), {}, "surplus-credits=$0.05")

@@ -8,6 +8,9 @@ empty, the work takes use / baseline times as long, if its use is above the base
 slowest counts. A bucket gains baseline - use per second, up to its limit. Within an interval, use per unit of work is
 constant, so the time of each change is exact. Use is the mean over all workers: one worker that uses its credits up
 early is not seen. Resources that would overlap differently at the baseline are not simulated again.
+
+An unlimited bucket slows nothing down. Its balance may fall below zero by the credits of 24 hours. Use beyond that is
+charged at once, and a balance below zero at the end is owed.
 """
 
 import math
@@ -66,7 +69,7 @@ def limited(seconds: Floats, uses: Floats, buckets: Sequence[CreditBucket]) -> t
     """
     balances = [bucket.start for bucket in buckets]
     empty_after: list[float | None] = [None] * len(buckets)
-    added = [0.0] * len(buckets)
+    added, charged = [0.0] * len(buckets), [0.0] * len(buckets)
     now_s = 0.0
     for number, full_s in enumerate(seconds.tolist()):
         left_s = full_s
@@ -80,20 +83,24 @@ def limited(seconds: Floats, uses: Floats, buckets: Sequence[CreditBucket]) -> t
             nets = [bucket.baseline_per_s - rate * speed for rate, bucket in zip(rates, buckets, strict=True)]
             step_s = left_s / speed
             for net, balance, bucket in zip(nets, balances, buckets, strict=True):
-                if net < 0 and not _is_empty(balance, bucket):
+                if net < 0 and not bucket.is_unlimited and not _is_empty(balance, bucket):
                     step_s = min(step_s, balance / -net)
             if slowest is not None:
                 added[slowest] += step_s * (1 - speed)
             for index, (net, bucket) in enumerate(zip(nets, buckets, strict=True)):
-                gained = step_s * (net if bucket.earns else min(0.0, net))
-                balances[index] = min(bucket.limit, max(0.0, balances[index] + gained))
+                balance = balances[index] + step_s * (net if bucket.earns else min(0.0, net))
+                lowest = -bucket.surplus_max if bucket.is_unlimited else 0.0
+                if bucket.is_unlimited:
+                    charged[index] += max(0.0, lowest - balance)
+                balances[index] = min(bucket.limit, max(lowest, balance))
             now_s += step_s
             left_s -= step_s * speed
             if left_s < _EMPTY_SHARE * full_s:
                 left_s = 0.0
         now_s += left_s
     credit_uses = tuple(
-        CreditUse(bucket.kind, after, more) for bucket, after, more in zip(buckets, empty_after, added, strict=True)
+        CreditUse(bucket.kind, after, more, at_once, max(0.0, -balance))
+        for bucket, after, more, at_once, balance in zip(buckets, empty_after, added, charged, balances, strict=True)
     )
     return now_s, credit_uses
 
@@ -104,7 +111,11 @@ def typical_use(results: Sequence[SimulationResult], factor: float) -> tuple[Cre
     for of_kind in zip(*(result.credits for result in results), strict=True):
         after_s = median(math.inf if use.empty_after_s is None else use.empty_after_s for use in of_kind)
         added_s = median(use.added_s for use in of_kind) * factor
-        uses.append(CreditUse(of_kind[0].kind, None if math.isinf(after_s) else after_s * factor, added_s))
+        charged, owed = (
+            median(getattr(use, name) for use in of_kind) * factor for name in ("surplus_charged", "surplus_owed")
+        )
+        ends_s = None if math.isinf(after_s) else after_s * factor
+        uses.append(CreditUse(of_kind[0].kind, ends_s, added_s, charged, owed))
     return tuple(uses)
 
 
@@ -114,10 +125,16 @@ def credit_assumptions(machine: str, buckets: Sequence[CreditBucket]) -> list[st
     for bucket in buckets:
         if bucket.kind is CreditKind.CPU:
             start = f"CPU credits for {bucket.start / 60:,.0f} minutes of a core" if bucket.start else "no CPU credits"
-            words.append(
-                f"{machine} starts with {start} (standard mode); without credits, all its cores together do the work "
-                f"of {bucket.baseline_per_s:.3g} cores"
-            )
+            work = f"the work of {bucket.baseline_per_s:.3g} cores"
+            if bucket.is_unlimited:
+                words.append(
+                    f"{machine} starts with {start} and earns credits for {work} (unlimited mode); it pays for surplus "
+                    "credits that are not paid back when the day's work ends, or in the idle time"
+                )
+            else:
+                words.append(
+                    f"{machine} starts with {start} (standard mode); without credits, all its cores together do {work}"
+                )
         elif bucket.kind is CreditKind.VOLUMES:
             words.append(
                 f"the volumes of {machine} start with full credits, {format_bytes(bucket.start)}; without credits, "
@@ -141,6 +158,6 @@ def _speed(
     """Return the speed of the work relative to full rates, and the empty bucket that limits it, if one does."""
     speed, slowest = 1.0, None
     for index, (rate, balance, bucket) in enumerate(zip(rates, balances, buckets, strict=True)):
-        if rate * speed > bucket.baseline_per_s and _is_empty(balance, bucket):
+        if not bucket.is_unlimited and rate * speed > bucket.baseline_per_s and _is_empty(balance, bucket):
             speed, slowest = bucket.baseline_per_s / rate, index
     return speed, slowest

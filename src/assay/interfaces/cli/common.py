@@ -94,7 +94,8 @@ def extra_costs_option(command: F) -> F:
         default="",
         metavar="WHAT=AMOUNT,…",
         help="Costs in addition to the hours of the work: data kept, data sent and idle time per day "
-        "(storage=2TB,egress=50GB,idle=3h). Default: all off.",
+        "(storage=2TB,egress=50GB,idle=3h), and the price of a vCPU-hour of burstable machines in unlimited mode "
+        "(surplus-credits=$0.05; recommend and size). Default: all off.",
     )(command)
 
 

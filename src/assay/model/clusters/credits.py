@@ -5,6 +5,11 @@ full rate; while it is empty, at the baseline. Units: core-seconds of CPU, bytes
 
 Source of CPU credits: Amazon EC2 User Guide, Key concepts for burstable performance instances. A credit is one minute
 of one vCPU. An instance earns baseline × vCPUs × 60 credits per hour, and accrues at most those of 24 hours.
+
+Source of unlimited mode: Amazon EC2 User Guide, Unlimited mode concepts and Unlimited mode examples. An instance
+without credits spends surplus credits and keeps its full speed. Credits that it earns later pay back the surplus.
+Surplus above the credits of 24 hours is charged at once, and the rest when the instance ends, at a flat price per
+vCPU-hour.
 """
 
 import re
@@ -48,10 +53,19 @@ class CreditBucket:
     """Maximum number of credits."""
     devices: str = ""
     """Group of the devices that use credits of volumes: ``gp3`` or ``local``; empty: all devices."""
+    vcpus_per_core: float | None = None
+    """vCPUs that a core in use occupies; None if it is not known. CPU credits alone have it."""
+    is_unlimited: bool = False
+    """Whether the machine spends surplus credits, and keeps its full speed, when it has used up its credits."""
 
     def counts(self, device: str) -> bool:
         """Return whether transfers of this device use the credits."""
         return not self.devices or re.fullmatch(re.escape(self.devices) + r"[0-9]*", device) is not None
+
+    @property
+    def surplus_max(self) -> float:
+        """Surplus credits that later earnings may pay back: those of 24 hours. More are charged at once."""
+        return self.baseline_per_s * ACCRUAL_S
 
     @property
     def earns(self) -> bool:
@@ -78,6 +92,10 @@ class CreditUse:
     """When the credits of a worker first limited the run; None: never."""
     added_s: float
     """Time that the empty bucket added to the run."""
+    surplus_charged: float = 0.0
+    """Surplus credits of a worker that were charged at once, in core-seconds."""
+    surplus_owed: float = 0.0
+    """Surplus credits of a worker that are not paid back at the end of the run, in core-seconds."""
 
     @property
     def is_empty(self) -> bool:
@@ -129,4 +147,5 @@ def cpu_bucket(instance_type: str, cores: int, vcpus: int, credits_: float | Non
     if credits_ is None:
         credits_ = LAUNCH_CREDITS.get(instance_type.split(".", 1)[0], 0.0) * vcpus
     start = credits_ * CREDIT_S * cores / vcpus
-    return CreditBucket(CreditKind.CPU, share * cores, start, max(start, share * cores * ACCRUAL_S))
+    limit = max(start, share * cores * ACCRUAL_S)
+    return CreditBucket(CreditKind.CPU, share * cores, start, limit, vcpus_per_core=vcpus / cores)

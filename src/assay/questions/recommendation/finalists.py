@@ -21,7 +21,7 @@ from assay.estimation.simulator.process import SimulationResult
 from assay.foundation.progress import Progress
 from assay.model.clusters.credits import CreditUse
 from assay.questions.costs.mix import Work
-from assay.questions.recommendation.search import ClusterSearch
+from assay.questions.recommendation.search import ClusterSearch, SearchStage
 from assay.questions.recommendation.value_of_information import Sensitivity, model_errors
 from assay.workloads.catalogue import workloads
 
@@ -121,6 +121,16 @@ def examine_finalists(search: ClusterSearch, progress: Progress | None) -> Final
         assumptions=tuple(assumptions),
         extrapolation=extrapolation,
     )
+
+
+def last_stages(search: ClusterSearch, simulations_max: int, finalists: Finalists) -> list[SearchStage]:
+    """Return the stages after the bounds, with the number of clusters that were simulated and examined."""
+    text = "simulated as flows: the best of each kind of storage, the predicted Pareto front, and similar clusters"
+    if len(search.store) >= simulations_max:
+        text += f"; the maximum of {simulations_max} was reached, so a better cluster may not be simulated"
+    exact = sum(fidelity == "requests" for fidelity in finalists.fidelities)
+    examined = f"examined with {finalists.simulations} more simulations, {exact} of them request by request"
+    return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined)]
 
 
 def _requests(search: ClusterSearch, work: Work) -> float:

@@ -295,7 +295,8 @@ def _credit_lines(instance: InstanceType, request: CatalogueRequest) -> list[str
     buckets = instance.credits(volumes, volumes.name if volumes else "")
     lines = [
         f"      {bucket.kind}: {{baseline: {_number(bucket.baseline_per_s)}, start: {_number(bucket.start)}, "
-        f"limit: {_number(bucket.limit)}{f', devices: {bucket.devices}' if bucket.devices else ''}}}"
+        f"limit: {_number(bucket.limit)}{f', devices: {bucket.devices}' if bucket.devices else ''}"
+        f"{f', vcpus_per_core: {_number(bucket.vcpus_per_core)}' if bucket.vcpus_per_core else ''}}}"
         for bucket in buckets
     ]
     units = "    # Core-seconds of CPU, bytes of volumes; the baseline per second."

@@ -16,13 +16,14 @@ from assay.estimation.prediction.calibration import LEVEL
 from assay.estimation.prediction.features import instance_types_of
 from assay.estimation.simulator.error_model import Z90
 from assay.foundation.errors import SpecificationError
-from assay.model import CostProfile
+from assay.foundation.progress import Progress
+from assay.model import CostProfile, Origin
 from assay.model.clusters.instance_type import node_type_name
 from assay.questions.costs.mix import Work
 from assay.questions.forecasts.learning import ProfileOrigin, ProfileRequest, profile_from
 from assay.questions.forecasts.model_cache import RepositoryModel, learned, with_hardware
 from assay.questions.forecasts.prediction_batch import PredictedRow, batch_predicted
-from assay.questions.recommendation.finalists import Extrapolation, Finalists
+from assay.questions.recommendation.finalists import Extrapolation, Finalists, examine_finalists
 from assay.questions.recommendation.search import ClusterSearch
 from assay.questions.recommendation.value_of_information import Sensitivity
 from assay.specs.instances import shipped_instances
@@ -97,6 +98,22 @@ def measured_types(root: Path) -> MeasuredTypes | None:
         return MeasuredTypes(learned(repository), root.name, len(types))
     except SpecificationError:
         return None
+
+
+def timed_finalists(
+    search: ClusterSearch, measured: MeasuredTypes | None, progress: Progress | None
+) -> tuple[Finalists, str, Origin]:
+    """Return the finalists with their times, which model answered, and the origin of the times."""
+    finalists = examine_finalists(search, progress)
+    if progress is not None:
+        progress("finalists ranked with uncertain quantities", 0, 0)
+    if measured is None:
+        return finalists, "", Origin.SIMULATED
+    predicted = predicted_finalists(search, finalists, measured)
+    if isinstance(predicted, str):
+        return finalists, f"times are simulated, not predicted from {measured.words}: {predicted}", Origin.SIMULATED
+    text = f"times are predicted from {measured.words}; the simulator only selected the finalists"
+    return predicted, text, Origin.PREDICTED
 
 
 def predicted_finalists(search: ClusterSearch, finalists: Finalists, measured: MeasuredTypes) -> Finalists | str:

@@ -21,11 +21,12 @@ from assay.foundation.progress import Progress
 from assay.foundation.units import format_percent
 from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.model.clusters.credits import CreditUse
-from assay.questions.costs.extra_costs import CostLine
+from assay.questions.costs.extra_costs import CostLine, ExtraCosts
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
+from assay.questions.costs.surplus_credits import in_unlimited_mode
 from assay.questions.forecasts.learning import ProfileOrigin
-from assay.questions.recommendation.finalists import Finalists, examine_finalists
-from assay.questions.recommendation.measured_types import MeasuredTypes, TimeSources, predicted_finalists
+from assay.questions.recommendation.finalists import Finalists, last_stages
+from assay.questions.recommendation.measured_types import TimeSources, timed_finalists
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.questions.recommendation.search import (
     PRICE_TIE,
@@ -216,6 +217,8 @@ def recommend(
     profile = sources.profile
     works = _known_works(request, profile)
     devices = [option.device for worker in catalogue.workers for option in worker.devices]
+    if ExtraCosts.of(request.extra_costs, book).surplus_price:
+        catalogue = in_unlimited_mode(catalogue)
     catalogue = replace(catalogue, assumptions=(*catalogue.assumptions, *unpriced_volumes(book, devices)))
     search = start_search(request, candidates(catalogue), book, profile, pool)
     search.run(request.simulations, progress)
@@ -240,14 +243,14 @@ def recommend(
     )
     if not len(search.store):
         return replace(base, why_none=why_none_simulated(search))
-    finalists, time_model, origin = _timed_finalists(search, sources.measured, progress)
+    finalists, time_model, origin = timed_finalists(search, sources.measured, progress)
     draws = draw_inputs(finalists.times_s, finalists.sensitivities, finalists.prices, request.seed, REPETITION_SIGMA)
     ranking = _Ranking.of(request, search, finalists, draws)
     choices, chosen = ranking.choices(), ranking.chosen()
     uncertainties, perfect = ranking.uncertainties()
     return replace(
         base,
-        stages=(*search.stages, *_last_stages(search, request, finalists)),
+        stages=(*search.stages, *last_stages(search, request.simulations, finalists)),
         chosen=None if chosen is None else choices[chosen],
         runner_up=None if (runner_up := ranking.runner_up()) is None else choices[runner_up],
         tied=runner_up is not None and ranking.tied(runner_up),
@@ -296,6 +299,8 @@ class _Ranking:
     day_s: Floats
     bills: Floats
     day_costs: Floats
+    surplus_vcpu_h: Floats
+    """Surplus CPU credits of a day's work, by finalist. In the draws, they are proportional to the time."""
     objective: Floats
     kept: Mask
     """Whether every constraint is kept."""
@@ -312,7 +317,9 @@ class _Ranking:
         constraints = search.constraints
         day_s: Floats = draws.times_s @ search.per_day
         bills: Floats = draws.rates_per_h * (constraints.years * YEAR_H)
-        day_costs: Floats = search.extras.day_costs(draws.rates_per_h, day_s)
+        middle_s = finalists.times_s @ search.per_day
+        surplus = search.surplus_vcpu_h(finalists.rows, middle_s)
+        day_costs: Floats = search.extras.day_costs(draws.rates_per_h, day_s, surplus * day_s / middle_s)
         objective = {Objective.TIME: day_s, Objective.DAY_COST: day_costs, Objective.PRICE: bills}[search.objective]
         kept: Mask = day_s <= DAY_S
         if constraints.deadline_s is not None:
@@ -320,12 +327,24 @@ class _Ranking:
         if constraints.budget is not None:
             kept = kept & (bills <= constraints.budget)
         confident: Mask = kept.mean(axis=0) >= request.confidence
-        expected, middle_s = objective.mean(axis=0), finalists.times_s @ search.per_day
+        expected = objective.mean(axis=0)
         groups = (np.flatnonzero(confident), np.flatnonzero(~confident))
         order = np.concatenate([n[best_first(search.objective, expected[n], middle_s[n])] for n in groups]).tolist()
         hardware = [hardware_of(search.candidates.levels(int(row))) for row in finalists.rows]
         return cls(
-            request, search, finalists, draws, hardware, day_s, bills, day_costs, objective, kept, confident, order
+            request,
+            search,
+            finalists,
+            draws,
+            hardware,
+            day_s,
+            bills,
+            day_costs,
+            surplus,
+            objective,
+            kept,
+            confident,
+            order,
         )
 
     def chosen(self) -> int | None:
@@ -395,7 +414,7 @@ class _Ranking:
         middle_s = self.finalists.times_s @ self.search.per_day
         rates_per_h = self.finalists.prices.rates_per_h
         extras, bill = self.search.extras, rates_per_h * self.search.constraints.years * YEAR_H
-        day_cost = extras.day_costs(rates_per_h, middle_s)
+        day_cost = extras.day_costs(rates_per_h, middle_s, self.surplus_vcpu_h)
         by_day = self.search.objective is Objective.DAY_COST
         money, money_draws = (day_cost, self.day_costs) if by_day else (bill, self.bills)
         bill_low, bill_high = np.quantile(self.bills, (_LOW, _HIGH), axis=0)
@@ -432,7 +451,9 @@ class _Ranking:
                 cost=float(money[number]),
                 cost_low=float(money_low[number]),
                 cost_high=float(money_high[number]),
-                cost_lines=extras.lines(float(rates_per_h[number]), float(middle_s[number])),
+                cost_lines=extras.lines(
+                    float(rates_per_h[number]), float(middle_s[number]), float(self.surplus_vcpu_h[number])
+                ),
             )
             for number, row in enumerate(self.finalists.rows)
         ]
@@ -461,31 +482,6 @@ class _Ranking:
             what, measurement = input_text(name)
             uncertainties.append(Uncertainty(name, what, value, value / perfect if perfect > 0 else 0.0, measurement))
         return tuple(sorted(uncertainties, key=lambda uncertainty: -uncertainty.value)), perfect
-
-
-def _last_stages(search: ClusterSearch, request: RecommendRequest, finalists: Finalists) -> list[SearchStage]:
-    text = "simulated as flows: the best of each kind of storage, the predicted Pareto front, and similar clusters"
-    if len(search.store) >= request.simulations:
-        text += f"; the maximum of {request.simulations} was reached, so a better cluster may not be simulated"
-    exact = sum(fidelity == "requests" for fidelity in finalists.fidelities)
-    examined = f"examined with {finalists.simulations} more simulations, {exact} of them request by request"
-    return [SearchStage("flows", len(search.store), text), SearchStage("finals", len(finalists.rows), examined)]
-
-
-def _timed_finalists(
-    search: ClusterSearch, measured: MeasuredTypes | None, progress: Progress | None
-) -> tuple[Finalists, str, Origin]:
-    """Return the finalists with their times, which model answered, and the origin of the times."""
-    finalists = examine_finalists(search, progress)
-    if progress is not None:
-        progress("finalists ranked with uncertain quantities", 0, 0)
-    if measured is None:
-        return finalists, "", Origin.SIMULATED
-    predicted = predicted_finalists(search, finalists, measured)
-    if isinstance(predicted, str):
-        return finalists, f"times are simulated, not predicted from {measured.words}: {predicted}", Origin.SIMULATED
-    text = f"times are predicted from {measured.words}; the simulator only selected the finalists"
-    return predicted, text, Origin.PREDICTED
 
 
 def _assumptions(search: ClusterSearch, finalists: Finalists) -> tuple[str, ...]:

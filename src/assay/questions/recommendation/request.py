@@ -78,7 +78,8 @@ class RecommendRequest:
     where: tuple[str, ...] = ()
     """With ``learn``: only runs with each ``COLUMN=LEVEL``."""
     extra_costs: str = ""
-    """Costs in addition to the hours of the work, per day: ``storage=2TB,egress=50GB,idle=3h``. Empty: all are off."""
+    """Costs in addition to the hours of the work, per day: ``storage=2TB,egress=50GB,idle=3h``; and the
+    price of surplus CPU credits: ``surplus-credits=$0.05``. Empty: all are off."""
     catalogue_text: str = ""
     """A catalogue as YAML; ``prices_text`` is its price book."""
     prices_text: str = ""

@@ -27,9 +27,10 @@ from assay.foundation.errors import SpecificationError
 from assay.foundation.progress import Progress
 from assay.foundation.units import format_bytes
 from assay.model import REPLICATION, YEAR_H, CostProfile, PriceBook
-from assay.model.clusters.credits import CreditUse
+from assay.model.clusters.credits import CreditKind, CreditUse
 from assay.questions.costs.extra_costs import ExtraCosts
 from assay.questions.costs.mix import DAY_S, Work, parse_mix
+from assay.questions.costs.surplus_credits import cpu_bucket_of, surplus_vcpu_h
 from assay.questions.recommendation.request import Constraints, Objective, RecommendRequest
 from assay.text import money
 from assay.workloads.catalogue import workloads
@@ -199,7 +200,24 @@ class ClusterSearch:
         """Return the money axis of the Pareto front: the price over the years, or the cost of a day's work."""
         if self.objective is not Objective.DAY_COST:
             return self.bill(rows)
-        return self.extras.day_costs(self.priced(rows).rates_per_h, day_s)
+        return self.extras.day_costs(self.priced(rows).rates_per_h, day_s, self.surplus_vcpu_h(rows, day_s))
+
+    def surplus_vcpu_h(self, rows: Ints, day_s: Floats) -> Floats:
+        """Return the vCPU-hours of surplus CPU credits of a day's work; 0 for clusters that are not simulated yet, so
+        that no cluster is left out for a cost that is only predicted.
+        """
+        surplus = np.zeros(len(rows))
+        if not self.extras.surplus_price:
+            return surplus
+        idle_s = self.extras.paid_s(day_s) - day_s
+        for position, row in enumerate(rows.tolist()):
+            bucket = cpu_bucket_of(self.candidates.machines[self.candidates.machine[row]].option.credits)
+            if bucket is None or row not in self.store.jobs:
+                continue
+            uses = [use for job in self.store.jobs[row] for use in job.credits if use.kind is CreditKind.CPU]
+            workers = int(self.candidates.workers[row])
+            surplus[position] = surplus_vcpu_h(bucket, uses, self.per_day.tolist(), workers, float(idle_s[position]))
+        return surplus
 
     def objective_of(self, rows: Ints, day_s: Floats) -> Floats:
         """Return the quantity to minimize."""

@@ -7,10 +7,15 @@ and without draws: a cluster keeps a constraint if its time with the finalists' 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
+from assay.analysis.cost.pareto import Priced
+from assay.analysis.cost.rate import Price
+from assay.analysis.cost.run_cost import HOUR_S
 from assay.analysis.cost.switching_prices import compute_switching_prices
+from assay.analysis.statistics import Floats
 from assay.estimation.recommendation.candidates import candidates
 from assay.foundation.progress import Progress
 from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, Origin, PriceBook
@@ -99,10 +104,13 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
     eligible[chosen] = True
     positions = np.flatnonzero(eligible)
     day_s = finalists.times_s[positions] @ search.per_day
+    surplus = search.surplus_vcpu_h(finalists.rows[positions], day_s)
     day_s = search.extras.paid_s(day_s)
+    prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
     if search.objective is Objective.PRICE:
         day_s = np.ones_like(day_s)  # every cluster is paid for the same hours
-    prices = replace(finalists.prices, factors=finalists.prices.factors[positions])
+    elif search.extras.surplus_price:
+        prices = _with_surplus(prices, search.extras.surplus_price, surplus * HOUR_S / day_s)
     chosen_hardware = hardware_of(search.candidates.levels(int(finalists.rows[chosen])))
     by_time = positions[np.argsort(-(finalists.times_s[positions] @ search.per_day), kind="stable")]
     day_of = dict(zip(finalists.rows.tolist(), (finalists.times_s @ search.per_day).tolist(), strict=True))
@@ -133,6 +141,14 @@ def _price_changes(search: ClusterSearch, finalists: Finalists, chosen: int, boo
                 )
             )
     return changes
+
+
+def _with_surplus(prices: Priced, price: float, vcpus: Floats) -> Priced:
+    """Return the prices with that of surplus CPU credits. ``vcpus``: surplus per hour that a cluster is paid for."""
+    amount = Decimal(str(price))
+    credit = Price("surplus CPU credits", amount, amount, amount, "vCPU-hour", "stated")
+    factors = np.column_stack((prices.factors, vcpus))
+    return Priced((*prices.prices, credit), np.append(prices.amounts, price), factors)
 
 
 def _best_again(

@@ -141,6 +141,8 @@ class CreditSection(Section):
     """Maximum number of credits."""
     devices: HostName | None = None
     """Disks whose transfers use the credits; all disks when absent."""
+    vcpus_per_core: Amount | None = None
+    """vCPUs that a core in use occupies; surplus CPU credits need it."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -279,7 +281,7 @@ def _worker(name: str, section: WorkerChoice, problems: Problems) -> WorkerOptio
         cpu_speed_low=cpu.low or cpu.speed,
         cpu_speed_high=cpu.high or cpu.speed,
         credits=tuple(
-            CreditBucket(kind, credit.baseline, credit.start, credit.limit, credit.devices or "")
+            CreditBucket(kind, credit.baseline, credit.start, credit.limit, credit.devices or "", credit.vcpus_per_core)
             for kind, credit in section.credits.items()
         ),
     )

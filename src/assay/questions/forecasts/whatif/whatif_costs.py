@@ -74,7 +74,14 @@ def stated_prices(book: PriceBook, prices: Mapping[str, float], extra_costs: str
     for name, price in parts.items():
         if not 0 <= price < float("inf"):
             raise SpecificationError(f"a price can't be {price:g}", where=name, hint="give 0 or more")
-    return WhatIfPrices(book, parts, ExtraCosts.of(extra_costs, book))
+    extras = ExtraCosts.of(extra_costs, book)
+    if extras.surplus_price:
+        raise SpecificationError(
+            "a what-if question has workers in standard mode, without surplus credits",
+            where="extra costs",
+            hint="assay recommend and assay size price surplus-credits",
+        )
+    return WhatIfPrices(book, parts, extras)
 
 
 def parse_prices(texts: Sequence[str]) -> dict[str, float]:
