@@ -198,15 +198,13 @@ def test_the_answer_in_brief_is_short_and_has_three_caveats_and_one_step(case: C
 @pytest.mark.parametrize(("name", "factor"), [("storage", "layout"), ("network", "network")])
 def test_details_and_costs_over_years_begin_with_the_same_decisions(case: Case, name: str, factor: str) -> None:
     texts = [text_of(case.client.get(f"/speedup?by={factor}").text)] if case.answers[name].decisions else []
-    texts += [printed(case, "cost", "--years", "3", "--details")] if case.prices and name == "storage" else []
+    over_years = [printed(case, "cost", "--years", "3", "--details")] if case.prices and name == "storage" else []
     for decision in case.answers[name].decisions:
-        for text in texts:
+        for text in (*(texts if decision.factor == factor else ()), *over_years):
             assert_printed(text, decision)
-    repository = Repository.open(case.root)
-    of_time = decisions_of(repository, flags_in(repository).table, DecisionRequest(name)) if texts else ()
     for details in ("groups", "options") if texts else ():
-        text = printed(case, "decide", factor, "--details", details, "--all")
-        for decision in of_time:
+        text = printed(case, "decide", name, "--details", details, "--all")
+        for decision in case.answers[name].decisions:
             assert_printed(text, decision)
 
 

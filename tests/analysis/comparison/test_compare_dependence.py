@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from assay.analysis.comparison.comparison import compare
-from assay.analysis.comparison.dependence import dependence_of
+from assay.analysis.comparison.dependence import Dependence, dependence_of, over_levels
 from assay.analysis.comparison.details.differences import cpu_warnings
-from assay.analysis.comparison.matched import LogMean, SessionPart, combine, group_ratios, match, side
+from assay.analysis.comparison.matched import GroupRatios, LogMean, SessionPart, combine, group_ratios, match, side
 from assay.analysis.comparison.result import SpeedupResult
 from assay.analysis.comparison.significance import ALPHA, fastest_levels
 from assay.analysis.comparison.speedups import speedups_of
@@ -123,6 +123,26 @@ def test_the_factor_that_a_gain_depends_on_makes_the_units() -> None:
     assert row.depends_on == dependence[0]
     assert (row.degrees, row.groups) == (2.0, 12)
     assert "the levels of dfs.blocksize" in row.method
+
+
+def test_an_error_between_few_levels_counts_with_its_few_degrees_of_freedom() -> None:
+    """The error between three levels is smaller than that over twelve groups, and its interval is wider."""
+    values = np.repeat([0.17, 0.20, 0.23], 4)
+    ratios = GroupRatios(
+        log_ratio=values,
+        variance_within=np.zeros(12),
+        degrees_within=np.full(12, 4.0),
+        groups=np.arange(12),
+        n=(np.ones(12, dtype=np.int64), np.ones(12, dtype=np.int64)),
+        deployment=np.zeros(0, dtype=np.int64),
+        squares_within=np.zeros(12),
+        rounding=np.zeros(12),
+    )
+    mean = LogMean(0.2, 0.02, 11.0, "over groups", InferenceScope.SIMILAR)
+    wider = over_levels(mean, ratios, Dependence("dfs.blocksize", 3, 0.01), np.repeat([0, 1, 2], 4))
+    assert wider.error < mean.error
+    assert wider.degrees == 2.0
+    assert wider.ratio.width > mean.ratio.width
 
 
 @pytest.mark.parametrize("levels", [3, 6])

@@ -340,7 +340,10 @@ def test_a_verdict_that_changes_without_outliers_says_so(tmp_path: Path) -> None
     assert decision.results[0].time is not None
     assert decision.results[0].time.runs_option == 6
     assert len(outliers) == 1
-    assert outliers[0].startswith('Without 1 outlier, the verdict on 2 SSDs per worker (SS2) is "faster" instead of ')
+    assert outliers[0].startswith(
+        "The verdict depends on 1 outlier, which counts: without it, the verdict on 2 SSDs per worker (SS2) is "
+        '"faster" instead of '
+    )
 
 
 def test_failed_and_invalid_runs_do_not_count() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.analysis.run_profile.limits.loads import DISKS, Resource
+from assay.analysis.run_profile.limits.run_limits import Limits, LimitTime
 from assay.analysis.run_profile.tables.limits_tables import limit_sentence
 from assay.questions.runs.limits import limits_of_run
 from assay.questions.runs.workload_limits import WorkloadLimit, limits_sentence, listed_limits, workload_limits
@@ -69,3 +70,20 @@ def test_the_limit_of_a_workload_is_the_longest_of_its_newest_traced_runs(tmp_pa
     assert (workload.runs, workload.runs_with_limit, answer.runs, answer.traced) == (3, 3, 3, 4)
     ids = [make_run(number).run_id for number in (1, 10)]
     assert listed_limits(repository, ids) == {ids[1]: limit_sentence(alone)}
+
+
+@pytest.mark.parametrize(
+    ("second_s", "text"),
+    [
+        (30.0, "Fixed costs limited 39.0 of 125.0 s."),
+        (35.0, "No clear limit: fixed costs limited 39.0 of 125.0 s, CPU 35.0 s."),
+    ],
+)
+def test_a_limit_is_not_clear_where_another_one_held_for_almost_as_long(second_s: float, text: str) -> None:
+    times = (
+        LimitTime("job", Resource.FIXED, 20.0),
+        LimitTime("reduce", Resource.FIXED, 19.0),
+        LimitTime("map", Resource.CPU, second_s),
+    )
+    limits = Limits("0", "measured", 125.0, 1.0, ("w1",), Resource.FIXED, times, (), (), ())
+    assert limit_sentence(limits) == text

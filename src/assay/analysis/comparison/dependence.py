@@ -98,22 +98,20 @@ def _mean_squares(values: Floats, level: Ints, count: int) -> tuple[float, float
 
 
 def over_levels(mean: LogMean, ratios: GroupRatios, dependence: Dependence, level: Ints) -> LogMean:
-    """Return the mean over groups with the error between levels of the factor, if that is larger."""
-    return among_levels(mean, within_strata(ratios.log_ratio, ratios.cluster_strata), dependence, level)
+    """Return the mean over groups with the error between levels of the factor, if its interval is wider.
 
-
-def among_levels(mean: LogMean, values: Floats, dependence: Dependence, level: Ints) -> LogMean:
-    """Return the mean of ``values``, the gain of each group, as :func:`over_levels` does."""
+    The widths are those of 95 % intervals: an error between few levels has few degrees of freedom.
+    """
     if mean.scope is not InferenceScope.SIMILAR or dependence.levels < LEVELS_MIN:
         return mean
+    values = within_strata(ratios.log_ratio, ratios.cluster_strata)
     m, count = len(values), dependence.levels
     n = np.bincount(level, minlength=count)
     means = np.bincount(level, weights=values, minlength=count) / n
     apart = n / m * (means - values.mean())
     error = float(np.sqrt((apart**2).sum() * count / (count - 1)))
-    if not error > mean.error:
-        return mean
-    return replace(mean, error=error, degrees=count - 1.0, method=OVER_LEVELS.format(dependence.factor))
+    over = replace(mean, error=error, degrees=count - 1.0, method=OVER_LEVELS.format(dependence.factor))
+    return over if over.ratio.width > mean.ratio.width else mean
 
 
 def allow_for_dependence(mean: LogMean, matched: MatchedGroups, ratios: GroupRatios) -> LogMean:

@@ -10,7 +10,6 @@ Options without a common group are compared through other options; options witho
 The interval of a cost is never narrower than that of the time behind it, because prices add no information on times.
 """
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -105,11 +104,6 @@ class OptionEstimates:
 
 def _at_least_as_wide(cost: LogMean, time: LogMean) -> LogMean:
     """Return the mean cost with the error of the time if the interval of the time is wider, or if it has none."""
-    if time.p is None or (cost.p is not None and _width(time) > _width(cost)):
+    if time.p is None or (cost.p is not None and time.ratio.width > cost.ratio.width):
         return replace(time, mean=cost.mean)
     return cost
-
-
-def _width(mean: LogMean) -> float:
-    ratio = mean.ratio
-    return math.inf if ratio.low is None or ratio.high is None else ratio.high / ratio.low

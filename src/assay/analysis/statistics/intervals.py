@@ -44,6 +44,11 @@ class Estimate:
     low: float | None
     high: float | None
 
+    @property
+    def width(self) -> float:
+        """``high`` / ``low`` of a ratio; infinite without an interval."""
+        return math.inf if self.low is None or self.high is None else self.high / self.low
+
 
 @dataclass(frozen=True, slots=True)
 class Means:

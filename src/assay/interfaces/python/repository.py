@@ -462,9 +462,9 @@ class OpenedRepository(Forecasts):
         """Test claims of the published studies on the runs. ``prices`` adds claims about cost."""
         from assay.questions.claims.findings import findings_sentence, findings_view
 
-        _, table = self._selected(where)
+        flagged, table = self._selected(where)
         book = price_book(prices) if prices is not None else None
-        view = findings_view(self._store, table, book, exclude_flagged=exclude_flagged)
+        view = findings_view(self._store, table, book, all_runs=flagged.table, exclude_flagged=exclude_flagged)
         return Answer(
             view,
             findings_sentence(view),

@@ -168,7 +168,7 @@ def _smaller_with_compression(claim: Claim, study: Study) -> _Outcome:
     ratio = ratio_of(sides.without.judged, sides.with_it.judged)
     few = sides.without.few or sides.with_it.few
     low, high = _interval_90(None if few else ratio)
-    stated = ratio_evidence(ratio, sides.without, sides.with_it, label)
+    stated = ratio_evidence(ratio, sides.without, sides.with_it, label, claim.jobs)
     return _Outcome(low > EQUIVALENCE_RATIO, high < EQUIVALENCE_RATIO, (stated, *evidence), EQUIVALENCE_METHOD)
 
 

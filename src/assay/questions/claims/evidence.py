@@ -117,13 +117,16 @@ def evidence_of(gain: ClaimEstimate, subject: ClaimScope) -> ClaimEvidence:
     return replace(evidence, text=_sentence(gain, evidence, subject))
 
 
-def ratio_evidence(ratio: LogMean, first: ClaimEstimate, second: ClaimEstimate, what: str) -> ClaimEvidence:
-    """Return the evidence of the ratio of two gains. ``what``: the gains, in words."""
+def ratio_evidence(ratio: LogMean, first: ClaimEstimate, second: ClaimEstimate, what: str, jobs: str) -> ClaimEvidence:
+    """Return the evidence of the ratio of two gains. ``what``: the gains, in words. ``jobs``: those of the claim."""
     low_90, high_90 = interval_90(ratio)
     value, groups = ratio.ratio, min(first.estimate.groups, second.estimate.groups)
     workloads = tuple(row.workload for row in first.rows)
-    text = f"{capitalised(what)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
     few = first.few or second.few
+    text = f"{capitalised(what)}: {format_ratio(value.value)} ({_interval(value.low, value.high)})."
+    if few:
+        text = f"{_undecided(jobs, groups)} In the tested settings, {what}: {format_ratio(value.value)} "
+        text += f"({_interval(value.low, value.high)})."
     return ClaimEvidence(
         text, RatioKind.RATIO_OF_SPEEDUPS, value.value, value.low, value.high, groups, workloads, low_90, high_90, few
     )
@@ -149,11 +152,13 @@ def _sentence(gain: ClaimEstimate, evidence: ClaimEvidence, subject: ClaimScope)
     if gain.few:
         groups = evidence.groups
         settings = "the tested setting" if groups == 1 else f"the {groups} tested settings"
-        return (
-            f"Undecided for {subject.jobs} in general: {plural(groups, 'matched group')}, {GROUPS_MIN} are needed. "
-            f"In {settings} {where}{claim} ({_interval(evidence.low, evidence.high)})."
-        )
+        interval = _interval(evidence.low, evidence.high)
+        return f"{_undecided(subject.jobs, groups)} In {settings} {where}{claim} ({interval})."
     return f"{capitalised(f'{where}{claim}')} ({_basis(evidence)}){_limits(evidence)}."
+
+
+def _undecided(jobs: str, groups: int) -> str:
+    return f"Undecided for {jobs} in general: {plural(groups, 'matched group')}, {GROUPS_MIN} are needed."
 
 
 def _basis(evidence: ClaimEvidence) -> str:

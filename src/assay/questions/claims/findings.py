@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import RunTable, counts_by
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.model import PriceBook
 from assay.questions.claims.claims import ClaimAnswer, Finding, findings_of
 from assay.questions.claims.study import studies_of
@@ -37,22 +38,37 @@ class FindingsView:
 
 
 def findings_view(
-    repository: Repository, table: RunTable, book: PriceBook | None = None, *, exclude_flagged: bool = False
+    repository: Repository,
+    table: RunTable,
+    book: PriceBook | None = None,
+    *,
+    all_runs: RunTable | None = None,
+    exclude_flagged: bool = False,
 ) -> FindingsView:
-    """Return the findings on all claims, from the runs of ``table``."""
+    """Return the findings on all claims, from the runs of ``table``.
+
+    ``all_runs``: the runs from which ``table`` was selected; None: ``table``. The variance between sessions is
+    estimated from them, as in decisions, so that conditions do not change it.
+    """
+    spread = session_spread(table if all_runs is None else all_runs)
     outliers = time_outliers(table)
     counted = counted_runs(repository, table.subset(~outliers) if exclude_flagged else table, book)
-    by_origin = {origin: tuple(items) for origin, items in findings(counted.table, counted.costs).items()}
+    by_origin = {origin: tuple(items) for origin, items in findings(counted.table, counted.costs, spread).items()}
     name, valid_runs = book.name if book else None, counts_by(table, "status").get("valid", 0)
     included = not exclude_flagged
     return FindingsView(by_origin, int(outliers.sum()), included, name, valid_runs, flagged_count=included)
 
 
-def findings(table: RunTable, costs: RunCosts | None = None) -> dict[str, list[Finding]]:
-    """Return the findings on every claim by origin and lab scale. ``costs``: of the runs of ``table``."""
+def findings(
+    table: RunTable, costs: RunCosts | None = None, spread: SessionVariance | None = None
+) -> dict[str, list[Finding]]:
+    """Return the findings on every claim by origin and lab scale.
+
+    ``costs``: of the runs of ``table``. ``spread``: variance between sessions; None: estimated from ``table``.
+    """
     if len(table) == 0:
         return {}
-    return findings_of(studies_of(table, session_spread(table), costs))
+    return findings_of(studies_of(table, spread or session_spread(table), costs))
 
 
 def findings_sentence(view: FindingsView) -> str:

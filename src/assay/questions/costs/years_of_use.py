@@ -19,7 +19,7 @@ from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.costs.job_cost import CostView, cost_view, without_outliers
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.buyer import CHEAPEST
+from assay.questions.decisions.buyer import CHEAPEST, STORAGE
 from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.years_sentences import CostsOverYears, costs_over_years
 from assay.questions.runs.runs import levels_in, selected
@@ -48,7 +48,7 @@ class JobCosts:
 
     view: CostView
     decisions: tuple[Decision, ...]
-    """On layouts, over all runs that match the request; the first is the answer."""
+    """On storage classes and layouts, over all runs that match the request; the first is the answer."""
     over_years: CostsOverYears | None
     """The short answer on the cheapest hardware; None where no two options with a price can be compared."""
     narrowed: dict[str, str]
@@ -97,7 +97,7 @@ def job_costs(repository: Repository, table: RunTable, request: JobCostRequest) 
     runs, excluded = _runs(repository, priced, request)
     similar, _ = _runs(repository, chosen, request) if narrowed and _readable(chosen, request) else ((), 0)
     decision_request = DecisionRequest(
-        LAYOUT_FACTOR, request.baseline, request.where, prices=request.prices, years=request.years
+        STORAGE, request.baseline, request.where, prices=request.prices, years=request.years
     )
     decisions = decisions_of(repository, table, decision_request)
     cheapest = decisions_of(repository, table, replace(decision_request, factor=CHEAPEST, baseline=None))

@@ -30,7 +30,7 @@ from assay.text import joined, plural
 def decisions_of(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[Decision, ...]:
     """Return the decisions over the runs of ``table`` that match the request; the first is the answer.
 
-    A question about layouts is answered by device class first, where a class has several layouts. Every valid run
+    The question about storage is answered by device class first, where a class has several layouts. Every valid run
     counts, except runs whose recorded data size is implausible; a caveat states their number. Where a verdict changes
     without the runs flagged as outliers, a caveat states both verdicts. The cheapest hardware is decided only where the
     price book prices it.
@@ -95,7 +95,9 @@ def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, 
     Device classes come before layouts, unless the request names a baseline.
     """
     question = question_named(request.factor or STORAGE)
-    factors = (request.factor,) if question is None else factors_to_decide(question, table.subset(usable(table)))
+    if question is None:
+        return (request.factor,)
+    factors = factors_to_decide(question, table.subset(usable(table)))
     classes_first = LAYOUT_FACTOR in factors and not request.baseline and _classes(table)
     return (DEVICE_CLASS, *factors) if classes_first else factors
 
@@ -122,7 +124,8 @@ def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: in
             f"; {plural(len(changed) - 1, 'more verdict changes', 'more verdicts change')}" if len(changed) > 1 else ""
         )
         what = f"{changed[0]}{more}" if changed else f"the answer changes: {headline(other)[:-1]}"
-        text = f"Without {plural(outliers, 'outlier')}, {what}."
+        which = "which counts: without it" if outliers == 1 else "which count: without them"
+        text = f"The verdict depends on {plural(outliers, 'outlier')}, {which}, {what}."
     return replace(decision, caveats=in_order([*decision.caveats, Caveat(CaveatKind.OUTLIERS, text)]))
 
 

@@ -89,7 +89,7 @@ def report_of(repository: Repository, table: RunTable, request: ReportRequest, b
         job_costs=job_costs,
         run_costs=_run_costs(repository, table, book) if book and not job_costs else None,
         whatif=_what_if(repository, request, book),
-        findings=findings_view(repository, table, book),
+        findings=findings_view(repository, table, book, all_runs=all_runs),
         warnings=tuple(dict.fromkeys(warnings)),
         threats=tuple(threats(table, tuple(dict.fromkeys(warnings)), runs)),
         provenance=provenance_of(

@@ -18,8 +18,10 @@ from assay.questions.decisions.sentences.option_words import option_text
 from assay.questions.runs.complete_run import with_jobs
 from assay.questions.runs.runs import in_order_of_start, level_at
 from assay.store import Repository
-from assay.text import NO_VALUE, capitalised, joined, workload_title
+from assay.text import NO_VALUE, capitalised, joined, plural, workload_title
 
+LIMITS = "limits"
+"""Name of the question on the command line: ``assay decide limits``."""
 RUNS_PER_WORKLOAD_MAX = 3
 """Maximum number of runs that are read for each workload on each kind of storage (the newest)."""
 WORKLOADS_MAX = 8
@@ -57,6 +59,15 @@ class WorkloadLimit:
     in_lab: bool = False
     """Whether the runs are of a lab, whose workers share the CPU of one machine."""
 
+    @property
+    def line(self) -> str:
+        """The limit with its share of the time and its runs, in one line."""
+        where = f" on {self.storage}" if self.storage else ""
+        text = f"{workload_title(self.workload)}{where}: {LIMIT_TITLES[self.limit]}, {_share_of_time(self)}"
+        text += f" of {plural(self.runs, 'run')}"
+        others = self.runs - self.runs_with_limit
+        return f"{text}; another limit for longer in {others} of them" if others else text
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadLimits:
@@ -67,6 +78,32 @@ class WorkloadLimits:
     runs: int
     """Number of runs that were read. ``traced``: number of valid measured runs with a trace."""
     traced: int
+
+    @property
+    def answer(self) -> str:
+        """The limits, or why none are known."""
+        return self.sentence or "Not measured: no run has a trace of the load of its devices over time."
+
+    @property
+    def basis(self) -> str:
+        """When a limit is clear, and the runs whose traces state the limits; empty without any."""
+        if not self.sentence:
+            return ""
+        lab = (
+            " In a lab, all workers share the CPU of one machine." if any(row.in_lab for row in self.workloads) else ""
+        )
+        newest = f"the newest {self.runs} of " if self.runs < self.traced else ""
+        return (
+            f"A limit is clear if it was the limit for the longest time in every run.{lab} From the traces of "
+            f"{newest}{plural(self.traced, 'run')}."
+        )
+
+    @property
+    def next_step(self) -> str:
+        """How to measure the limits; empty where they are known."""
+        if self.sentence:
+            return ""
+        return "Run a plan: assay records a trace of each run. Or watch jobs on your cluster with assay observe."
 
 
 @dataclass(slots=True)

@@ -20,6 +20,9 @@ LIMIT_TITLES = {
 }
 _BOUND_TITLES = {"disks": "disks cost no time", "network": "the network cost no time", "cpu": "the CPUs cost no time"}
 
+_CLOSE_SHARE = 0.8
+"""From this share of the longest time on, the second limit leaves open which one is the limit."""
+
 
 def limit_title(limit: str) -> str:
     """Return the words for a limiting resource; other texts are returned unchanged."""
@@ -63,13 +66,23 @@ def seconds_table(limits: Limits) -> TextTable:
 
 
 def limit_sentence(limits: Limits) -> str:
-    """Return the limit with the longest time: ``Disks limited 26.0 of 56.3 s.``"""
+    """Return the limit with the longest time: ``Disks limited 26.0 of 56.3 s.``
+
+    Where another limit held for almost as long, the limit is not clear:
+    ``No clear limit: fixed costs limited 3.9 of 12.5 s, CPU 3.5 s.``
+    """
     times = f"{tenths(limits.total_s(limits.main))} of {tenths(limits.duration_s)} s"
     if limits.main is Resource.NONE:
-        return f"No bottleneck found in {times}."
-    if limits.main is Resource.NO_TASK:
-        return f"Workers were idle in {times}."
-    return f"{capitalised(LIMIT_TITLES[limits.main])} limited {times}."
+        text = f"no bottleneck was found in {times}"
+    elif limits.main is Resource.NO_TASK:
+        text = f"workers were idle in {times}"
+    else:
+        text = f"{LIMIT_TITLES[limits.main]} limited {times}"
+    others = {entry.limit for entry in limits.times} - {limits.main}
+    second = max(others, key=limits.total_s, default=None)
+    if second is None or limits.total_s(second) < _CLOSE_SHARE * limits.total_s(limits.main):
+        return f"{capitalised(text)}."
+    return f"No clear limit: {text}, {LIMIT_TITLES[second]} {tenths(limits.total_s(second))} s."
 
 
 def limit_answer(limits: Limits) -> str:

@@ -32,6 +32,8 @@ from assay.questions.decisions.decision import Decision, DecisionRequest
 from assay.questions.decisions.sentences.decision_sentences import answer_of
 from assay.questions.decisions.sentences.question_sentences import QuestionView, lab_sentence, view_of
 from assay.questions.json_values import json_value
+from assay.questions.runs.runs import selected
+from assay.questions.runs.workload_limits import LIMITS, WorkloadLimits, workload_limits
 from assay.questions.trust.flags import Flagged
 from assay.store import Repository
 from assay.text import plural
@@ -122,8 +124,8 @@ def decide(
     """Decide which option is faster, how much, and what it costs.
 
     Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
-    cheapest. QUESTION is one of them, or any factor of the runs. Several factors, joined by commas, are compared as
-    combinations.
+    cheapest; and what limits the runs: limits. QUESTION is one of them, or any factor of the runs. Several factors,
+    joined by commas, are compared as combinations.
 
     A speedup is baseline time / option time: above 1, the option is faster.
     """
@@ -215,6 +217,9 @@ def _write_plan(opened: Repository, flagged: Flagged, request: DecisionRequest, 
 
 
 def _show_decision(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
+    if request.factor == LIMITS:
+        _show_limits(_limits(opened, flagged, request), output)
+        return
     decisions, view = _answered(opened, flagged, request)
     if output.as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
@@ -227,7 +232,7 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
         print_over_years(view.over_years, every=False)
         click.echo(f"\nIn full: assay decide {request.factor} --details{output.given}")
     elif decisions:
-        print_brief(decisions[0], view)
+        print_brief(decisions[0], view, over_years=request.years is not None)
         more = f", with {plural(len(decisions) - 1, 'further decision')}" if len(decisions) > 1 else ""
         baseline = f" --baseline {shlex.quote(request.baseline)}" if request.baseline else ""
         click.echo(f"\nIn full{more}: assay decide {request.factor}{baseline} --details{output.given}")
@@ -236,6 +241,21 @@ def _show_decision(opened: Repository, flagged: Flagged, request: DecisionReques
         _print_next(view, "", output.given)
     else:
         click.echo(f"Not compared: no two runs differ in {request.factor} and are equal in everything else.")
+
+
+def _limits(opened: Repository, flagged: Flagged, request: DecisionRequest) -> WorkloadLimits:
+    return workload_limits(opened, selected(flagged.table, request.where))
+
+
+def _show_limits(limits: WorkloadLimits, output: _Output) -> None:
+    """Print what limits each workload on each kind of storage."""
+    if output.as_json:
+        print_json(json_value(limits))
+        return
+    click.secho(limits.answer, bold=True)
+    for row in limits.workloads:
+        click.echo(row.line)
+    click.echo(limits.basis or f"next: {limits.next_step}")
 
 
 def _show_questions(opened: Repository, flagged: Flagged, request: DecisionRequest, output: _Output) -> None:
@@ -254,6 +274,7 @@ def _show_questions(opened: Repository, flagged: Flagged, request: DecisionReque
                 over = f"Over {costs.period}: assay decide {view.name} --years {costs.years:g}"
                 click.echo(f"{'':<{width}}  {over}{output.of_years}")
             _print_next(view, f"{'':<{width}}  ", output.given)
+        click.echo(f"{LIMITS:<{width}}  {_limits(opened, flagged, request).answer}")
         note = lab_sentence(views)
         click.echo(f"\n{note}\n" if note else "")
         click.echo(f"More: assay decide QUESTION{output.given}")

@@ -11,7 +11,7 @@ from assay.analysis.comparison.verdict_text import scope_text
 from assay.interfaces.cli.common import print_rows, print_table
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.decision import Decision, WorkloadResult
-from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences, missing_amounts
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.curve_text import curve_table
 from assay.questions.decisions.sentences.decision_sentences import evidence, headline, question, remarks, row_verdict
@@ -26,10 +26,11 @@ CAVEATS_BRIEF = 3
 """Maximum number of caveats below an answer in brief."""
 
 
-def print_brief(decision: Decision, view: QuestionView | None) -> None:
+def print_brief(decision: Decision, view: QuestionView | None, *, over_years: bool = False) -> None:
     """Print the answer, its evidence and cost, the most important caveats and the next step.
 
     ``view``: the buyer's question that the decision answers; its sentences replace the decision's sentences.
+    ``over_years``: also print the costs over the years of use.
     """
     reasons: tuple[str | None, ...]
     if view is not None:
@@ -37,6 +38,9 @@ def print_brief(decision: Decision, view: QuestionView | None) -> None:
     else:
         answer, reasons = headline(decision), (evidence(decision), cost_headline(decision))
         following = next_run(decision)
+    if over_years:
+        amounts = amount_sentences(decision)
+        reasons = (*reasons, *((amounts.over_years, amounts.break_even) if amounts else [missing_amounts(decision)]))
     click.secho(answer, bold=True)
     for sentence in filter(None, reasons):
         click.echo(sentence)

@@ -140,11 +140,11 @@ def findings(
 ) -> FindingsView:
     """Check the field's common claims against the runs, by origin."""
 
-    return context.ask(
-        lambda repository, table: findings_view(repository, table, context.book, exclude_flagged=exclude_flagged),
-        where,
-        ("findings", exclude_flagged),
-    )
+    def make(table: RunTable) -> FindingsView:
+        chosen, repository = selected(table, where), context.store.repository
+        return findings_view(repository, chosen, context.book, all_runs=table, exclude_flagged=exclude_flagged)
+
+    return context.store.answer(("findings", exclude_flagged, tuple(where)), make)
 
 
 def book_of(context: Context, text: str | None, changes: Mapping[str, float]) -> PriceBook:

@@ -40,7 +40,7 @@ from assay.questions.decisions.decision import DecisionRequest
 from assay.questions.decisions.sentences.cost_sentences import cost_headline
 from assay.questions.decisions.sentences.option_words import context_text
 from assay.questions.decisions.sentences.question_sentences import QuestionView, view_of
-from assay.questions.decisions.sentences.years_sentences import CostsOverYears
+from assay.questions.decisions.sentences.years_sentences import costs_over_years
 from assay.questions.runs.runs import comparable, levels_in
 from assay.text import levels_text, price_basis
 
@@ -63,6 +63,7 @@ _NOTHING: dict[str, Any] = {
     "card": None,
     "job_cost": None,
     "over_years": None,
+    "years_of_card": False,
     "tables_scope": "",
     "titles": None,
     "before": {},
@@ -73,6 +74,7 @@ _NOTHING: dict[str, Any] = {
     "changed": False,
     "tco": None,
     "answer": None,
+    "options_chart": None,
     "drawn": {},
     "problem": None,
     "colours": {},
@@ -162,7 +164,10 @@ def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, An
         if context.book is None and page_state.book_text is None:
             return {**_NOTHING, "asked": page_state}
         results = _job_costs(context, page_state) if page_state.state["view"] == "run" else _years(context, page_state)
-        return {**_NOTHING, **results, "card": _card(context, page_state), "asked": page_state}
+        card = _card(context, page_state)
+        if page_state.state["view"] == "years":
+            results |= _years_of_card(card)
+        return {**_NOTHING, **results, "card": card, "asked": page_state}
     except ValidationError as error:
         problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
     except AssayError as error:
@@ -329,12 +334,25 @@ def _years(context: Context, page_state: CostPageState) -> dict[str, Any]:
         "tables_scope": costs.tables_scope,
         "titles": titles,
         "colours": colours,
-        "drawn": _drawn(shown, titles.by_workload, colours, costs.over_years),
+        "drawn": _drawn(shown, titles.by_workload, colours),
+        "options_chart": over_years_bars(costs.over_years) if costs.over_years else None,
         "more": len(view.rows) - len(shown.rows),
         "prices": _paid(book, changed, view, costs.priced_levels),
         "currency": view.currency,
         "changed": bool(question.changes),
     }
+
+
+def _years_of_card(card: QuestionView | None) -> dict[str, Any]:
+    """Return the costs over years of the card's decision, so that the page has one baseline and one verdict.
+
+    Empty where the effect depends on the storage: no single option has a cost then, and the table has combinations.
+    """
+    first = card.decisions[0].decision if card and card.decisions else None
+    over_years = costs_over_years(first) if first and first.storage_difference is None else None
+    if over_years is None:
+        return {}
+    return {"over_years": over_years, "years_of_card": True, "options_chart": over_years_bars(over_years)}
 
 
 def _paid(
@@ -360,12 +378,8 @@ def _has(levels_of_runs: Mapping[str, Sequence[str]], factor: str, levels: Seque
     return factor not in levels_of_runs or UNKNOWN in levels or not set(levels).isdisjoint(levels_of_runs[factor])
 
 
-def _drawn(
-    view: CostView, titles: Mapping[str, str], colours: dict[str, str], over_years: CostsOverYears | None
-) -> dict[str, Any]:
+def _drawn(view: CostView, titles: Mapping[str, str], colours: dict[str, str]) -> dict[str, Any]:
     charts = {"jobs": cost_bars(view.rows, colours, titles)} if view.rows else {}
-    if over_years is not None:
-        charts["options"] = over_years_bars(over_years)
     if any(row.cost_per_capacity is not None for row in view.performance):
         charts["storage"] = storage_costs(view.performance, view.baseline, colours)
     return charts

@@ -35,6 +35,14 @@ class ComparedPrices:
         """Whether the option's cluster has the baseline's price."""
         return all(np.isclose(price.price, self.baseline.price) for price in self.option)
 
+    def same_work(self, price_ratio: float) -> float:
+        """Return the amount that a cost ratio multiplies: the result is the cost of the baseline's work on the option.
+
+        ``price_ratio``: price of the option / of the baseline, in the mean over the settings. The price ratio of this
+        setting replaces it, so that the cost agrees with the two prices.
+        """
+        return self.option[0].price / price_ratio if len(self.option) == 1 else self.baseline.price
+
 
 def cluster_prices_of(
     estimates: OptionEstimates, costs: RunCosts, rows_of_options: Mapping[int, Ints]

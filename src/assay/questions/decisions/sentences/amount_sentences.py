@@ -92,9 +92,7 @@ def amount_sentences(decision: Decision, option: OptionResult | None = None) -> 
     baseline_does = _agreeing(decision, decision.baseline, "does", "do")
     cost = _agreeing(decision, chosen.option, "costs", "cost")
     work = f" For the work that {baseline} {baseline_does} in {years} ({money(price, currency)}), "
-    # The price ratio of the named setting, instead of the mean over the settings, agrees with the two prices.
-    named = prices.option[0].price / ratio.price_ratio if len(prices.option) == 1 else price
-    work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, named)}."
+    work += f"{name} {cost} {amount(ratio.ratio, ratio.low, ratio.high, prices.same_work(ratio.price_ratio))}."
     if decision.lab_scale:
         scale = scale_text(float(decision.lab_scale))
         per_job = f"Measured at scale {scale}, so costs per job are ratios: the prices are of full-size hardware."
@@ -136,7 +134,10 @@ def _break_even(decision: Decision, chosen: OptionResult, limit: str, price: str
                 f"{they_pay} up to {limit}."
             )
         case _:
-            return f"{capitalised(name)} {pay} until {their} cluster costs {limit} over {years}; it costs {price}."
+            return (
+                f"{capitalised(name)} {pay} at this price: {their} cluster costs {price} over {years}; {they_pay} up "
+                f"to {limit}."
+            )
 
 
 def _agreeing(decision: Decision, option: str, singular: str, plural: str) -> str:

@@ -193,7 +193,7 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
         return f"{compared_option(decision, option)} ({format_ratio(costs[option].ratio)}×)"
 
     of_baseline = compared_option(decision, baseline)
-    if all(name in costs and costs[name].verdict is CostVerdict.CHEAPER for name in (cheapest, *ties)):
+    if leaders_cost_less(decision):
         names = named_options([name_of(name) for name in (cheapest, *ties)])
         which = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
         return f"{names} cost less per job than {of_baseline}{where}; {which} is open"
@@ -225,6 +225,14 @@ def named_options(names: list[str]) -> str:
     return joined([*names[:OPTIONS_NAMED], f"{more} more"] if more > 0 else names)
 
 
+def leaders_cost_less(decision: Decision) -> bool:
+    """Return whether the cheapest option and all its ties are shown to cost less than the baseline."""
+    if decision.cheapest is None:
+        return False
+    cheaper = {o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER}
+    return {decision.cheapest.option, *decision.cheapest.ties} <= cheaper
+
+
 def shared_by_leaders(decision: Decision) -> dict[str, str]:
     """Return the levels that the cheapest option and all its ties share and the baseline lacks, by factor.
 
@@ -232,12 +240,9 @@ def shared_by_leaders(decision: Decision) -> dict[str, str]:
     levels.
     """
     cheapest, factors = decision.cheapest, decision.factor.split(" + ")
-    if cheapest is None or not cheapest.ties or len(factors) < 2:
+    if cheapest is None or not cheapest.ties or len(factors) < 2 or not leaders_cost_less(decision):
         return {}
     names = (cheapest.option, *cheapest.ties)
-    cheaper = [o.option for o in decision.options if o.cost and o.cost.verdict is CostVerdict.CHEAPER]
-    if not set(names) <= set(cheaper):
-        return {}
     leaders = [dict(zip(factors, name.split(" + "), strict=True)) for name in names]
     baseline = dict(zip(factors, decision.baseline.split(" + "), strict=True))
     alike = {name: level for name, level in leaders[0].items() if all(option[name] == level for option in leaders)}

@@ -2,10 +2,10 @@
 
 In: the decision on the cheapest option. Out: :class:`CostsOverYears`, which every interface shows. The same work is the
 jobs that the cluster of the baseline runs in these years. Its cost on an option is the baseline's price times the cost
-ratio, with the interval of the ratio.
+ratio, with the interval of the ratio. The price ratio is that of the stated setting, as in ``amount_sentences.py``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.analysis.comparison.verdict_text import scope_text
 from assay.analysis.statistics import RUNS_MIN
@@ -13,6 +13,7 @@ from assay.questions.decisions.costs.cluster_prices import compared_prices
 from assay.questions.decisions.decision import BaselineCosts, CostRatio, CostVerdict, Decision
 from assay.questions.decisions.sentences.amount_sentences import cheapest_option, setting_words
 from assay.questions.decisions.sentences.cost_sentences import (
+    leaders_cost_less,
     levels_of_leaders,
     named_options,
     runs_below_minimum,
@@ -131,14 +132,16 @@ def _option(decision: Decision, name: str, cost: CostRatio | None, costs: Baseli
     price, setting = compared.baseline.price, compared.baseline.setting
     if cost is None:
         return OptionOverYears(text, price, price, None, None)
-    in_setting = [p.price for p in costs.cluster_prices if p.option == name and p.setting == setting]
+    of_option = tuple(p for p in costs.cluster_prices if p.option == name and p.setting == setting)
+    compared = replace(compared, option=of_option or compared.option)
+    work = compared.same_work(cost.price_ratio)
     low, high = (None, None) if cost.verdict is CostVerdict.NOT_ENOUGH_RUNS else (cost.low, cost.high)
     return OptionOverYears(
         option=text,
-        cluster=min(in_setting, default=compared.option[0].price),
-        work=price * cost.ratio,
-        work_low=None if low is None else price * low,
-        work_high=None if high is None else price * high,
+        cluster=min(p.price for p in compared.option),
+        work=work * cost.ratio,
+        work_low=None if low is None else work * low,
+        work_high=None if high is None else work * high,
     )
 
 
@@ -156,6 +159,11 @@ def _answer(decision: Decision, costs: BaselineCosts) -> str:
         option = option_text(" + ".join(shared), " + ".join(shared.values()))
         verb = "costs" if option_verb(*next(iter(shared.items()))) == "is" else "cost"
         return f"{over}, {option} {verb} least for the same work. Between {others}, no difference is shown."
+    if ties and leaders_cost_less(decision):
+        names = named_options([compared_option(decision, name) for name in (cheapest, *ties)])
+        which = "which of the two is cheaper" if len(ties) == 1 else "which is the cheapest"
+        baseline = compared_option(decision, decision.baseline)
+        return f"{over}, {names} cost less for the same work than {baseline}; {which} is open."
     if ties:
         others = named_options([compared_option(decision, name) for name in ties])
         return (
@@ -209,7 +217,8 @@ def _assumptions(decision: Decision, costs: BaselineCosts) -> str:
     intervals = "The intervals come from run times; " if runs_below_minimum(decision) is None else "No intervals; "
     return (
         f"Same work: cost of {_years_text(costs.years)} of jobs on {baseline}{where_text(decision)}{lab}; "
-        f"{scope_text(scopes[0].scope)}. You pay for the whole cluster; a faster one has time left for other work. "
+        f"{scope_text(scopes[0].scope)}. The bill is the cluster's price; the same work is the "
+        f"part that these jobs use. "
         f"{intervals}prices count as exact."
     )
 

@@ -1,0 +1,158 @@
+"""Test the question about storage, the question about layouts, and effects of another factor by storage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from answer_repositories import repository_of, text_of
+from assay.analysis.comparison.factors.device_classes import DeviceClass
+from assay.interfaces.cli.main import assay
+from assay.model.runs.run import Run
+from assay.questions.claims.findings import findings_view
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decision import DecisionRequest
+from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.decision_sentences import headline
+from assay.questions.decisions.sentences.years_sentences import costs_over_years
+from assay.questions.trust.flags import flags_in
+from assay.specs import load_prices
+from assay.store import Repository
+from builders import build_repository, make_run
+from web_support import client_of
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root, prices = repository_of("clusters", tmp_path_factory.mktemp("storage"))
+    assert prices is not None
+    return root, prices
+
+
+def printed(*words: str) -> str:
+    result = CliRunner().invoke(assay, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_question_on_layouts_is_answered_for_layouts_and_that_on_storage_for_classes_first(
+    clusters: tuple[Path, Path],
+) -> None:
+    repository = Repository.open(clusters[0])
+    table = flags_in(repository).table
+    assert {decision.factor for decision in decisions_of(repository, table, DecisionRequest("layout"))} == {"layout"}
+    of_storage = decisions_of(repository, table, DecisionRequest("storage"))
+    assert of_storage[0].factor == "device_class"
+    brief = printed("decide", "layout", "--repository", str(clusters[0]))
+    assert "2 hard disks per worker (HD2)" in brief.splitlines()[0]
+
+
+def test_the_question_on_storage_over_years_states_the_costs_over_these_years(clusters: tuple[Path, Path]) -> None:
+    root, prices = clusters
+    repository = Repository.open(root)
+    request = DecisionRequest("storage", prices=load_prices(prices), years=5)
+    amounts = amount_sentences(decisions_of(repository, flags_in(repository).table, request)[0])
+    assert amounts is not None
+    asked = ("decide", "storage", "--prices", str(prices), "--repository", str(root))
+    brief = printed(*asked, "--years", "5")
+    assert "over 5 years" in amounts.over_years
+    assert f"{amounts.over_years}\n{amounts.break_even}\n" in brief
+    assert amounts.over_years not in printed(*asked)
+
+
+def test_the_page_of_costs_over_years_has_one_baseline_and_one_verdict(clusters: tuple[Path, Path]) -> None:
+    root, prices = clusters
+    book, repository = load_prices(prices), Repository.open(root)
+    with client_of(root, book=book) as client:
+        page = text_of(client.get("/cost?view=years&question=storage").text)
+    table = flags_in(repository).table
+    decision = decisions_of(repository, table, DecisionRequest("storage", prices=book, years=3))[0]
+    over_years, amounts = costs_over_years(decision), amount_sentences(decision)
+    assert over_years is not None
+    assert amounts is not None
+    assert over_years.answer in page
+    assert over_years.assumptions in page
+    for option in over_years.options:
+        assert " ".join(over_years.cells(option)[1:3]) in " ".join(page.split())
+    cheapest = decisions_of(repository, table, DecisionRequest("cheapest", prices=book, years=3))[0]
+    other = costs_over_years(cheapest)
+    assert other is not None
+    assert other.assumptions != over_years.assumptions
+    assert other.answer not in page
+    assert other.assumptions not in page
+    [of_option] = [option for option in over_years.options if option.option == "SSD"]
+    assert f"SSDs cost {over_years.cells(of_option)[2]} (" in amounts.over_years
+
+
+def test_the_terminal_has_the_limits_of_the_home_page(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    build_repository(root)
+    with client_of(root) as client:
+        answer, home = client.get("/api/v1/limits").json(), text_of(client.get("/").text)
+    assert json.loads(printed("decide", "limits", "--json", "--repository", str(root))) == answer
+    text = printed("decide", "limits", "--repository", str(root))
+    first, *_, last = text.splitlines()
+    assert first in home
+    assert last.removeprefix("next: ") in home
+    assert f"limits      {first}\n" in printed("decide", "--repository", str(root))
+
+
+def network_runs(classes: dict[str, tuple[str, float]]) -> list[Run]:
+    """Return three runs of each network on each layout; ``classes``: layout to its cluster and gain of InfiniBand."""
+    return [
+        make_run(
+            20 * number + repetition,
+            cluster=cluster,
+            layout=layout,
+            levels={"layout": layout, "network": network},
+            duration_s=100.0 / (gain if network == "IB" else 1.0) + 0.1 * (repetition % 4),
+        )
+        for number, (layout, (cluster, gain)) in enumerate(classes.items())
+        for repetition, network in enumerate(["ETH", "IB"] * 4)
+    ]
+
+
+def test_a_class_on_other_clusters_does_not_remove_the_comparison_of_ssds_with_hard_disks(tmp_path: Path) -> None:
+    two = {"HD2": ("rack", 1.05), "SS2": ("rack", 1.5)}
+    runs = network_runs({**two, "RL1": ("cloud", 1.2)})
+    repository = build_repository(tmp_path / "r", runs)
+    table = flags_in(repository).table
+    decisions = decisions_of(repository, table, DecisionRequest("network"))
+    effects = decisions[0].storage_effects
+    assert effects is not None
+    assert {effect.storage for effect in effects.effects} == {DeviceClass.SSD, DeviceClass.HARD_DISKS}
+    (claims,) = findings_view(repository, table).by_origin.values()
+    evidence = next(claim for claim in claims if claim.name == "infiniband-needs-ssd").evidence
+    assert [item.ratio for item in evidence] == [effect.time.ratio for effect in effects.effects]
+    shared = network_runs({**two, "RL1": ("rack", 1.2)})
+    repository = build_repository(tmp_path / "shared", shared)
+    effects = decisions_of(repository, flags_in(repository).table, DecisionRequest("network"))[0].storage_effects
+    assert effects is not None
+    assert {effect.storage for effect in effects.effects} == {
+        DeviceClass.SSD,
+        DeviceClass.HARD_DISKS,
+        DeviceClass.REMOTE,
+    }
+
+
+def test_conditions_do_not_change_the_variance_between_sessions_of_claims(clusters: tuple[Path, Path]) -> None:
+    repository = Repository.open(clusters[0])
+    table = flags_in(repository).table
+    where = ("cluster=rack-1",)
+    decision = decisions_of(repository, table, DecisionRequest("network", where=where))[0]
+    effects = decision.storage_effects
+    assert effects is not None
+    asked = ("findings", "--where", *where, "--json", "--repository", str(clusters[0]))
+    (claims,) = json.loads(printed(*asked))["by_origin"].values()
+    evidence = next(claim for claim in claims if claim["name"] == "infiniband-needs-ssd")["evidence"]
+    of_class = {
+        effect.storage: (effect.time.ratio, effect.time.low, effect.time.high)
+        for effect in effects.effects
+        if not effect.workload or effects.workloads == 1
+    }
+    for item, storage in zip(evidence, (DeviceClass.SSD, DeviceClass.HARD_DISKS), strict=True):
+        assert (item["ratio"], item["low"], item["high"]) == pytest.approx(of_class[storage])
+    assert headline(decision)
