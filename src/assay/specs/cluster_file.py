@@ -126,7 +126,7 @@ class _RateSection(Section):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the schema of the long form or the rate alone."""
-        full = handler.resolve_ref_schema(handler(schema))
+        full = handler.resolve_ref_schema(super().__get_pydantic_json_schema__(schema, handler))
         return {"anyOf": [full, full["properties"]["rate"]], "description": full["description"]}
 
 
