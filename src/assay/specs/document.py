@@ -13,6 +13,7 @@ import select
 import stat
 import unicodedata
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -36,6 +37,8 @@ VALUES_MAX = 50_000
 """Maximum number of values after the expansion of aliases."""
 NODES_MAX = 20_000
 """Maximum number of keys, values and list items before the expansion of aliases. Parsing takes 0.1 ms for each."""
+_GRAPHS_MAX = 8
+"""Maximum number of parsed texts that are kept: an answer reads the cluster file of its runs many times."""
 _TAG = "tag:yaml.org,2002:"
 _INVISIBLE_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _SCALAR_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")}
@@ -174,13 +177,20 @@ class _TooManyError(Exception):
         self.line = line
 
 
-def _compose(text: str, path: str) -> Node | None:
-    """Return the root of YAML's node graph, which has the text and position of every scalar."""
+@lru_cache(maxsize=_GRAPHS_MAX)
+def _graph(text: str) -> Node | None:
+    """Return the root of YAML's node graph, which has the text and position of every scalar. It is never changed."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Composer = _Composer
     yaml.composer.warn_double_anchors = False
+    root: Node | None = yaml.compose(text)
+    return root
+
+
+def _compose(text: str, path: str) -> Node | None:
+    """Return the root of the node graph. Raises :class:`SpecificationError` with the line for text that is not YAML."""
     try:
-        root: Node | None = yaml.compose(text)
+        root = _graph(text)
     except ReaderError as error:
         line = text.count("\n", 0, int(error.position)) + 1
         raise SpecificationError(

@@ -66,6 +66,19 @@ def stored(tmp_path: Path) -> Path:
     return repository.root
 
 
+def test_a_command_uses_one_thread_for_matrices(stored: Path) -> None:
+    code = (
+        "import sys; from assay.interfaces.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "import threadpoolctl; print({pool['num_threads'] for pool in threadpoolctl.threadpool_info()})"
+    )
+    command = [sys.executable, "-c", code, "runs", "--repository", str(stored)]
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "{1}"
+
+
 def test_runs_lists_every_run_with_the_newest_last(stored: Path) -> None:
     result = started("runs", "--repository", stored)
     assert result.returncode == 0, result.stderr

@@ -52,6 +52,7 @@ def at_once(number: int, call: Callable[[], object]) -> None:
 def test_a_repository_starts_one_engine_that_reads_the_same_as_one_for_each_question(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("assay.store.repository.DuckDBReader", DuckDBReader)
     kept, starts, start = Repository.open(root), list[object](), duckdb.connect
 
     def counted(**options: Any) -> duckdb.DuckDBPyConnection:
