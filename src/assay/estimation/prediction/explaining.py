@@ -86,9 +86,13 @@ class _Background:
     folds: tuple[Forest, ...]
 
     def expected_logs(self, table: RunTable) -> Floats:
-        """Return the expected log time of each row by each fold: rows × folds."""
-        features = self.model.encoding.of(table)
-        return np.stack([fold.by_tree(features).mean(axis=1) for fold in self.folds], axis=1)
+        """Return the expected log time of each row by each fold: rows × folds.
+
+        With the levels of a cell, many rows are equal: each is evaluated once.
+        """
+        features, row = np.unique(self.model.encoding.of(table), axis=0, return_inverse=True)
+        expected: Floats = np.stack([fold.by_tree(features).mean(axis=1) for fold in self.folds], axis=1)[row]
+        return expected
 
     def means(self, cells: Sequence[dict[str, int]]) -> Floats:
         """Return the mean expected log time by fold, with the levels of each cell in every row: cells × folds."""

@@ -32,8 +32,8 @@ BOOSTED_ROWS_MAX = 8_000
 """Maximum number of configurations, sampled at random, from which boosted trees are grown."""
 DEPTH_MAX = 400
 """Maximum number of nodes from a tree's root to a leaf. It bounds the evaluation of trees from a file."""
-_AT_ONCE = 4_000_000
-"""Maximum of rows × trees that are evaluated together. It limits memory use."""
+_AT_ONCE = 400_000
+"""Maximum of rows × trees that are evaluated together: their nodes fit into the cache of a core."""
 
 
 @dataclass(frozen=True, slots=True)
