@@ -50,10 +50,9 @@ def _no_terminal_width() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _shared_duckdb() -> Iterator[None]:
     """Start DuckDB once, and not with each repository that a test opens, which takes 12 ms of CPU."""
-    from assay.store import repository
+    from assay.store.index.tables import DuckDBReader
 
-    reader = repository.DuckDBReader()
-    with mock.patch.object(repository, "DuckDBReader", return_value=reader):
+    with mock.patch("assay.store.repository.DuckDBReader", return_value=DuckDBReader()):
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,13 +34,16 @@ KNOWN = frozenset(
 )
 
 
-def exported(path: Path) -> Iterator[str]:
-    """Yield the names that a package re-exports, and the public classes of a module."""
+@cache
+def exported(path: Path) -> tuple[str, ...]:
+    """Return the names that a package re-exports, and the public classes of a module."""
+    names: list[str] = []
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and path.name == "__init__.py":
-            yield from (alias.asname or alias.name for alias in node.names)
+            names += [alias.asname or alias.name for alias in node.names]
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            yield node.name
+            names.append(node.name)
+    return tuple(names)
 
 
 def unknown_words(name: str) -> list[str]:
