@@ -479,5 +479,5 @@ def test_runs_without_hardware_or_data_name_the_commands_that_answer_as_far_as_p
     commands = [shlex.split(line)[1:] for line in hint.splitlines() if line.strip().startswith("assay ")]
     assert [command[0] for command in commands] == ["predict", "recommend", "discover"]
     for command in commands:
-        more = ("--simulations", "4") if command[0] == "recommend" else ()
+        more = ("--workload", "terasort:2GB", "--simulations", "4") if command[0] == "recommend" else ()
         assert command_result(*command, *more).exit_code == 0, command
