@@ -55,14 +55,63 @@ CHART_TEXTS = """() => {
             if (said.includes('…')) wrong.push(['shortened', said]);
             boxes.slice(0, i).forEach((other, j) => {
                 if (Math.min(box.right, other.right) - Math.max(box.left, other.left) > 2
-                    && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 4)
+                    && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 3)
                     wrong.push(['overlap', texts[j].textContent, said]);
             });
         });
+        const lines = [...svg.querySelectorAll('.mark-rule.role-mark line')]
+            .filter(one => parseFloat(getComputedStyle(one).strokeWidth) < 4)  // thicker lines carry their number
+            .map(one => one.getBoundingClientRect());
+        for (const name of svg.querySelectorAll('.mark-text.role-mark text')) {
+            const box = name.getBoundingClientRect();
+            if (name.textContent.trim() && name.checkVisibility() && lines.some(line =>
+                Math.min(box.right, line.right) - Math.max(box.left, line.left) > -1
+                && Math.min(box.bottom, line.bottom) - Math.max(box.top, line.top) > -1
+                && line.top < box.bottom - 4 && line.bottom > box.top + 4
+                && line.left < box.right - 2 && line.right > box.left + 2))
+                wrong.push(['covers a line', name.textContent]);
+        }
     }
     return wrong;
 }"""
-"""Texts of charts that are cut, shortened or overlap another text of their chart."""
+"""Texts of charts that are cut, shortened, or overlap another text or a line of their chart."""
+TEXTS_OUTSIDE = """() => {
+    const wrong = [], lines = [], range = document.createRange();
+    const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement, said = walker.currentNode.textContent.trim();
+        if (!said || element.closest('svg, script, select, textarea, .hidden, .flame, .cursor-layer, .log')
+            || element.closest('pre') && !matchMedia('print').matches  // scrolls on a screen
+            || !element.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true })) continue;
+        const around = element.closest('td, th, .badge, button, .button, li, dd, .card, fieldset, main');
+        const box = around.getBoundingClientRect();
+        range.selectNodeContents(walker.currentNode);
+        for (const line of range.getClientRects()) {
+            const list = element.closest('.facet ul')?.getBoundingClientRect();  // scrolls up and down
+            if (!line.width || list && (line.bottom > list.bottom || line.top < list.top)) continue;
+            lines.push([line, said]);
+            if (line.right > box.right + 2 || line.left < box.left - 2) wrong.push(['outside', said.slice(0, 60)]);
+        }
+        const { overflowX } = getComputedStyle(element);
+        if ((overflowX === 'hidden' || overflowX === 'clip') && element.scrollWidth > element.clientWidth + 1)
+            wrong.push(['cut', said.slice(0, 60)]);
+    }
+    lines.sort(([a], [b]) => a.top - b.top);
+    lines.forEach(([a, said], i) => {
+        for (let j = i + 1; j < lines.length && lines[j][0].top < a.bottom - 4; j++) {
+            const [b, other] = lines[j];
+            if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - b.top > 4)
+                wrong.push(['overlap', said.slice(0, 40), other.slice(0, 40)]);
+        }
+    });
+    return wrong;
+}"""
+"""Texts outside of their cell or card, cut at its edge, or on top of another text."""
+OPEN_ALL = """() => {
+    for (const part of document.querySelectorAll('main details')) part.open = true;
+    return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+"""Opens all that a click opens."""
 UNEVEN = """() => {
     const wrong = [];
     for (const bar of document.querySelectorAll('form.bar')) {
@@ -148,12 +197,14 @@ def watched_page(browser: Browser, server: str, width_px: int = 1280, **options:
 
 
 def misfits(page: Page) -> dict[str, Any]:
-    """Return what of a page does not fit its window; empty where all does."""
+    """Return what of a page does not fit its window, with all its parts open; empty where all does."""
+    page.evaluate(OPEN_ALL)
     wrong = {
         "wider by px": page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)"),
         "pages hidden": page.evaluate(HIDDEN_LINKS),
         "tables cut unsaid": page.evaluate(CUT_UNSAID),
         "labels outside of cards": page.evaluate(LABELS_OUTSIDE),
+        "texts": page.evaluate(TEXTS_OUTSIDE),
         "texts of charts": page.evaluate(CHART_TEXTS),
         "heights of controls": page.evaluate(UNEVEN),
     }
@@ -161,12 +212,16 @@ def misfits(page: Page) -> dict[str, Any]:
 
 
 def cut_on_paper(page: Page) -> list[str]:
-    """Return what of a page a sheet would cut; the page's window is as it was afterwards."""
+    """Return what of a page a sheet would cut, or print outside or on top of each other.
+
+    The page's window is as it was afterwards.
+    """
     before = page.viewport_size
     assert before is not None
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER_PX, "height": 1000})  # as a sheet comes: without a new drawing
-    cuts: list[str] = [*page.evaluate(CUT_ON_PAPER), *map(str, page.evaluate(TALLER_THAN_PAPER))]
+    checks = (CUT_ON_PAPER, TALLER_THAN_PAPER, TEXTS_OUTSIDE, CHART_TEXTS)
+    cuts = [str(cut) for check in checks for cut in page.evaluate(check)]
     page.emulate_media(media="screen")
     page.set_viewport_size(before)
     return cuts

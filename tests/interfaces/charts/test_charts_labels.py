@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.interfaces.charts.cost_effectiveness import cost_effectiveness_chart, short_names
-from assay.interfaces.charts.drawing.labels import SIDES, FixedText, placed
+from assay.interfaces.charts.drawing.labels import SIDES, FixedText, Line, placed
 from assay.interfaces.charts.drawing.style import FULL_PX, NARROW_PX, VEGA_LITE_VERSION
 from assay.interfaces.charts.speedups import speedup_forest
 
@@ -51,6 +51,13 @@ def test_a_label_does_not_cover_another_text_of_the_plot() -> None:
     corner = FixedText("slow, expensive", "right", 1.0, -6, 12)
     assert placed([(0.95, 20.0)], ["HD2"], (640, 810), [corner]) == [SIDES[2]], "below the point"
     assert placed([(0.95, 20.0)], ["HD2"], (640, 810)) == [SIDES[0]]
+
+
+def test_a_label_does_not_cover_an_interval() -> None:
+    above = Line((0.2, 0.9), (90.0, 90.0))
+    assert placed([(0.5, 100.0)], ["HD2"], (640, 810), lines=[above]) == [SIDES[2]], "below the point"
+    upright = Line((0.52, 0.52), (200.0, 0.0))
+    assert placed([(0.5, 100.0)], ["HD2"], (640, 810), lines=[upright]) == [SIDES[1]], "left of the line"
 
 
 @dataclass(frozen=True)

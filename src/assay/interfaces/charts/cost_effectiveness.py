@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from assay.interfaces.charts.drawing.identity import shapes_of
-from assay.interfaces.charts.drawing.labels import Extent, FixedText, extent_of, placed
+from assay.interfaces.charts.drawing.labels import Extent, FixedText, Line, crossed, extent_of, placed
 from assay.interfaces.charts.drawing.style import (
     FULL_PX,
     INK,
@@ -39,6 +39,8 @@ _LEGEND_SYMBOL_PX, _LEGEND_CHARACTER_PX = 30, 7
 """Widths of a symbol with its margins and of a character in the legend, in pixels."""
 _PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
 """Plot widths, in pixels, at which the positions of names change."""
+_FITTING_NAME = {"condition": {"test": "datum.from <= width && width < datum.below", "field": "name"}, "value": ""}
+"""The text of a name that is visible at the plot widths of its row."""
 
 
 _CORNERS = tuple(
@@ -124,8 +126,11 @@ def _axis(title: str, extent: Extent, drawn: Sequence[tuple[float, float]]) -> S
     return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if extent.is_log else {}}
 
 
-def _quadrants(divide: QuadrantLines, x: Spec, y: Spec) -> list[Spec]:
-    """Return the two lines that divide the plane, and the names of the quadrants in the corners."""
+def _quadrants(divide: QuadrantLines, x: Spec, y: Spec, lines: Sequence[Line]) -> list[Spec]:
+    """Return the two lines that divide the plane, and the names of the quadrants in the corners.
+
+    A name is visible at the plot widths at which none of ``lines`` crosses it.
+    """
     rule: Spec = {"type": "rule", "color": INK, "opacity": 0.3}
     layers: list[Spec] = [
         {"data": {"values": [{"time": divide.time_s}]}, "mark": rule, "encoding": {"x": {"field": "time", **x}}},
@@ -142,8 +147,9 @@ def _quadrants(divide: QuadrantLines, x: Spec, y: Spec) -> list[Spec]:
             "xOffset": corner.dx,
             "y": corner.y,
         }
-        data = {"values": [{"name": corner.text}]}
-        layers.append({"data": data, "mark": mark, "encoding": {"text": {"field": "name"}}})
+        free = [pair for pair in pairwise(_PLOTS_PX) if not crossed(corner, lines, pair)]
+        data = {"values": [{"name": corner.text, "from": least, "below": most} for least, most in free]}
+        layers.append({"data": data, "mark": mark, "encoding": {"text": _FITTING_NAME}})
     return layers
 
 
@@ -194,7 +200,7 @@ def short_names(points: Sequence[CostEffectivenessPoint]) -> list[str]:
 
 
 def _name_rows(
-    points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, fixed: Sequence[FixedText]
+    points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent, fixed: Sequence[FixedText], lines: Sequence[Line]
 ) -> list[Spec]:
     """Return the names that fit next to their points at each plot width; names on the Pareto front have priority."""
     pairs = zip(points, short_names(points), strict=True)
@@ -213,9 +219,31 @@ def _name_rows(
             "below": most,
         }
         for least, most in pairwise(_PLOTS_PX)
-        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most), fixed), strict=True)
+        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most), fixed, lines), strict=True)
         if side is not None
     ]
+
+
+def _interval_lines(points: Sequence[CostEffectivenessPoint], x: Extent, y: Extent) -> list[Line]:
+    """Return the drawn intervals of the points."""
+
+    def height(cost: float) -> float:
+        return HEIGHT_PX * (1 - y.share(cost))
+
+    lines = []
+    for point in points:
+        share, top = x.share(point.time_s), height(float(point.cost))
+        if point.time_low_s is not None and point.time_high_s is not None:
+            lines.append(Line((x.share(point.time_low_s), x.share(point.time_high_s)), (top, top)))
+        if point.cost_low is not None and point.cost_high is not None:
+            lines.append(Line((share, share), (height(float(point.cost_low)), height(float(point.cost_high)))))
+    return lines
+
+
+def _divide_lines(divide: QuadrantLines, x: Extent, y: Extent) -> tuple[Line, Line]:
+    """Return the lines between the quadrants."""
+    share, top = x.share(divide.time_s), HEIGHT_PX * (1 - y.share(float(divide.cost)))
+    return Line((share, share), (0.0, HEIGHT_PX)), Line((0.0, 1.0), (top, top))
 
 
 def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str, Spec], colour: Spec) -> Spec:
@@ -234,11 +262,10 @@ def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str
 def _names(rows: Sequence[Spec], at: Spec) -> Spec:
     """Return the layer of names; a name is visible only at the plot widths for which it was placed."""
     offsets = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
-    fits = "datum.from <= width && width < datum.below"
     return {
         "data": {"values": list(rows)},
         "mark": {"type": "text", "baseline": "middle", **offsets},
-        "encoding": {**at, "text": {"condition": {"test": fits, "field": "name"}, "value": ""}},
+        "encoding": {**at, "text": _FITTING_NAME},
     }
 
 
@@ -308,7 +335,8 @@ def cost_effectiveness_chart(
     along = extent_of(times, is_log=_is_wide([p.time_s for p in held]))
     up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in held]))
     x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
-    names = _name_rows(points, along, up, _CORNERS if divide is not None else ())
+    lines = [*_interval_lines(points, along, up), *(_divide_lines(divide, along, up) if divide is not None else ())]
+    names = _name_rows(points, along, up, _CORNERS if divide is not None else (), lines)
     is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
     entry_px = _LEGEND_SYMBOL_PX + _LEGEND_CHARACTER_PX * max(len(layout_text(name)) for name in layouts)
     # A page shrinks a wide chart to a phone's width, with the same columns.
@@ -348,7 +376,7 @@ def cost_effectiveness_chart(
         },
         _names(names, at),
     ]
-    beneath = _quadrants(divide, x, y) if divide is not None else []
+    beneath = _quadrants(divide, x, y, lines) if divide is not None else []
     beneath += _previous_positions(before, points, {"x": x, "y": y}) if before else []
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",

@@ -15,6 +15,8 @@ from assay.text import layout_text
 
 HEIGHT_PX = 300
 LABEL_PX = 330
+_HALF_LINE_PX = 7
+"""Distance by which labels of two lines move up, because the chart places their first line at the middle of a bar."""
 """Maximum width of a label of a job, in pixels."""
 _WRAPPED_LABEL = "split(replace(replace(datum.label, ': ', ':\\n'), /(([^,]*, ){1}[^,]*), /g, '$1,\\n'), '\\n')"
 """Label of a job in lines: its workload, then two settings in each line."""
@@ -157,6 +159,12 @@ def _intervals(x: dict[str, str]) -> dict[str, object]:
     }
 
 
+def _option_axis(options: Sequence[str]) -> Spec:
+    """Return the axis of options: the layout with its code in the first line, what it is combined with below it."""
+    lines = {"labelExpr": "split(replace(datum.label, ') + ', ')\\n+ '), '\\n')", "labelLimit": LABEL_PX}
+    return {**lines, "labelOffset": -_HALF_LINE_PX} if all(") + " in option for option in options) else lines
+
+
 def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
     """Return a bar for the cost of the same work on each option, with its interval."""
     values = [
@@ -176,7 +184,7 @@ def over_years_bars(costs: CostsOverYears, width_px: int = FULL_PX) -> Spec:
                     "type": "nominal",
                     "sort": None,
                     "title": None,
-                    "axis": {"labelExpr": "split(datum.label, ' + ')", "labelLimit": LABEL_PX},
+                    "axis": _option_axis([option.option for option in costs.by_work]),
                 }
             },
             "layer": [

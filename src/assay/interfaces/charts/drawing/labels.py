@@ -1,4 +1,4 @@
-"""Place the names of points in a scatter plot so that no name covers another name or a point.
+"""Place the names of points in a scatter plot so that no name covers another name, a point or a line.
 
 In: positions of points and their names, the most important first. Out: the side of each name; None if no side is free.
 Each name, in this order, takes the first free side. This is greedy point-feature labelling as in J. Christensen,
@@ -111,22 +111,47 @@ class FixedText:
     y: float
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A horizontal or vertical line of the plot that names must not cover: x as shares of the width, y in pixels."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def box(self, width_px: float) -> _Box:
+        """Return the line as a box at a width of the plot."""
+        (left, right), (top, bottom) = sorted(self.x), sorted(self.y)
+        return _Box(left * width_px - 1, top - 1, right * width_px + 1, bottom + 1)
+
+
+def crossed(text: FixedText, lines: Sequence[Line], widths_px: tuple[float, float]) -> bool:
+    """Whether a line crosses ``text`` at the smallest or the largest width of the plot."""
+    side = Side(text.align, text.dx, 0)
+    return any(
+        _box_of(text.text, side, text.x * width, text.y).overlaps(line.box(width))
+        for width in widths_px
+        for line in lines
+    )
+
+
 def placed(
     points: Sequence[tuple[float, float]],
     names: Sequence[str],
     widths_px: tuple[float, float],
     fixed: Sequence[FixedText] = (),
+    lines: Sequence[Line] = (),
 ) -> list[Side | None]:
     """Return the side of each name; None if the name is empty or no side is free.
 
     ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: smallest and largest width
-    of the plot; a side must be free at both. ``fixed``: other texts of the plot.
+    of the plot; a side must be free at both. ``fixed``: other texts of the plot. ``lines``: its intervals.
     """
     sides: list[Side | None] = []
     taken = {
         width: [
             *(_around(x * width, y) for x, y in points),
             *(_box_of(text.text, Side(text.align, text.dx, 0), text.x * width, text.y) for text in fixed),
+            *(line.box(width) for line in lines),
         ]
         for width in widths_px
     }

@@ -16,8 +16,10 @@ const NARROW_COLUMNS = 3;
 const PANEL_AXIS_PX = 60;
 const PANEL_EDGE_PX = 22;
 const NARROW_NAMES_PX = 68;
+const NARROW_PADDING_PX = 10; // the first label can begin below the lowest label of the vertical axis
 const NARROW_TICKS = 3; // labels of more ticks touch each other
 const TITLE_LETTER_PX = 7; // widest mean letter of a panel's title
+const STACKED_PX = 800; // several legends next to each other need more
 const NARROW_PX = 520; // narrower legends have one column
 
 const NARROW_LETTERS = 18; // of the longest name of a narrow legend with two columns
@@ -45,7 +47,9 @@ const NAME_GAP_PX = 6;
 
 // On a phone, the names of rows have several lines, so that the plot has at least half of the width.
 function narrowNames(spec) {
-  const longest = Math.max(0, ...rowsOf(spec).map((row) => wrapped(String(row.name ?? ""), NAME_LETTERS).length));
+  const named = [spec, ...spec.layer].map((part) => part.encoding?.y).find((y) => y?.axis?.labelExpr);
+  if (!named) return;
+  const longest = Math.max(0, ...rowsOf(spec).map((row) => wrapped(String(row[named.field] ?? ""), NAME_LETTERS).length));
   const lines = `split(trim(replace(datum.label, regexp('(.{1,${NAME_LETTERS}})(?: +|$)', 'g'), '$1\\n')), '\\n')`;
   const change = (part) => {
     const y = part.encoding?.y;
@@ -54,8 +58,10 @@ function narrowNames(spec) {
     const axis = { ...y.axis, labelExpr: lines, labelBaseline: "middle", labelOffset, labelLineHeight: NAME_LINE_PX };
     return { ...part, encoding: { ...part.encoding, y: { ...y, axis } } };
   };
+  Object.assign(spec, change(spec));
   spec.layer = spec.layer.map(change);
-  if (spec.height?.step) spec.height = { step: Math.max(spec.height.step, NAME_LINE_PX * longest + NAME_GAP_PX) };
+  const bars = spec.encoding?.yOffset?.sort?.length ?? 1; // each bar of a name has the height of a step
+  if (spec.height?.step) spec.height = { step: Math.max(spec.height.step, (NAME_LINE_PX * longest + NAME_GAP_PX) / bars) };
 }
 
 /** Return the lines of a text with at most `most` letters each; a longer word is a line. */
@@ -72,18 +78,25 @@ function wrapped(text, most) {
 const LEGEND_LETTER_PX = 6.5;
 const LEGEND_SYMBOL_PX = 34;
 
-// A legend without a number of columns is one line, which Vega cuts at the edge of the chart.
+// A legend without a number of columns is one line, and one with too many is too wide: Vega cuts it at the chart's edge.
 function fittedLegend(spec, width) {
   const names = spec.encoding?.color?.scale?.domain ?? [];
-  const longest = Math.max(0, ...names.map((name) => String(name).length));
+  const least = spec.encoding?.color?.legend?.columns ?? names.length;
+  spec.encoding = withColumns(spec.encoding, width, least);
+  // Layers have legends of their own only with a stated number of columns.
+  if (spec.layer) spec.layer = spec.layer.map((part) => ({ ...part, encoding: withColumns(part.encoding, width, part.encoding?.color?.legend?.columns ?? 0) }));
+}
+
+// Legends of colour, shape and opacity are one legend only if they have the same number of columns.
+function withColumns(encoding, width, most) {
+  const longest = Math.max(0, ...(encoding?.color?.scale?.domain ?? []).map((name) => String(name).length));
   const columns = Math.max(1, Math.floor(width / (LEGEND_SYMBOL_PX + LEGEND_LETTER_PX * longest)));
-  if (spec.encoding?.color?.legend?.columns || names.length <= columns) return;
-  // Legends of colour and shape are one legend only if both have the same number of columns.
-  const encoding = { ...spec.encoding };
-  for (const channel of ["color", "shape"]) {
-    if (encoding[channel]?.field) encoding[channel] = { ...encoding[channel], legend: { ...encoding[channel].legend, columns } };
+  if (!longest || most <= columns) return encoding;
+  const changed = { ...encoding };
+  for (const channel of ["color", "shape", "opacity"]) {
+    if (changed[channel]?.field === encoding.color.field) changed[channel] = { ...changed[channel], legend: { ...changed[channel].legend, columns } };
   }
-  spec.encoding = encoding;
+  return changed;
 }
 
 function narrowPanel(spec, panelPx, widthPx) {
@@ -123,7 +136,7 @@ export async function draw(figure, spec) {
   }
   if (width < NARROW_PX) {
     // A title that is wider than the plot next to long names would be cut in the middle, and a label at the edge.
-    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS, labelFlush: false };
+    const axisX = { ...spec.config?.axisX, titleAnchor: "end", tickCount: NARROW_TICKS, labelFlush: false, labelPadding: NARROW_PADDING_PX };
     sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
   }
@@ -132,6 +145,8 @@ export async function draw(figure, spec) {
   if (width < NARROW_PX) {
     if (sized.layer) narrowNames(sized);
     narrowLegend(sized);
+  }
+  if (width < STACKED_PX) {
     const legend = sized.config?.legend;
     // Several legends are below each other.
     sized.config = { ...sized.config, legend: { ...legend, layout: { ...legend?.layout, top: { ...legend?.layout?.top, direction: "vertical" } } } };
