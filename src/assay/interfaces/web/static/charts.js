@@ -83,7 +83,7 @@ function fittedLegend(spec, width) {
   const names = spec.encoding?.color?.scale?.domain ?? [];
   const least = spec.encoding?.color?.legend?.columns ?? names.length;
   spec.encoding = withColumns(spec.encoding, width, least);
-  // Layers have legends of their own only with a stated number of columns.
+  // A legend of a layer counts only with a stated number of columns.
   if (spec.layer) spec.layer = spec.layer.map((part) => ({ ...part, encoding: withColumns(part.encoding, width, part.encoding?.color?.legend?.columns ?? 0) }));
 }
 
