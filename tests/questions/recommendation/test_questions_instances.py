@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from assay.execution.planning.plan_files.hardware_file import catalogue_of
-from assay.foundation.errors import SpecificationError
+from assay.foundation.errors import AssayError, FormatError, SpecificationError
 from assay.interfaces.cli.main import assay
 from assay.model import DeviceKind
 from assay.model.clusters.credits import CreditBucket, CreditKind
 from assay.model.clusters.volume_type import VOLUME_TYPES
+from assay.questions.recommendation.catalogues import hardware_and_prices
 from assay.questions.recommendation.instances import CatalogueRequest, InstanceRequest, catalogue_text, list_instances
+from assay.questions.recommendation.request import RecommendRequest
 from assay.specs import load_prices
+from assay.specs.prices import prices_of
+from paths import EXAMPLES
 
 MIB = 2**20
 TIB = 2**40
@@ -231,3 +236,86 @@ def test_a_catalogue_and_prices_of_instances_are_recommended_from(tmp_path: Path
     assert "i4i-2xlarge" in json.dumps(printed)
     assert "not compared: i3.2xlarge, whose local disks have an unknown rate" in printed["assumptions"]
     assert any("x86_64 cores is stated without an interval" in text for text in printed["assumptions"])
+
+
+OFFER_HEAD = """\
+"FormatVersion","v1.0"
+"Disclaimer","for information, without warranty"
+"Publication Date","2026-11-20T16:02:58Z"
+"Version","20261120160258"
+"OfferCode","AmazonEC2"
+"""
+OFFER_COLUMNS = (
+    "SKU,TermType,Unit,PricePerUnit,Currency,Instance Type,Tenancy,Operating System,Pre Installed S/W,"
+    "CapacityStatus,Region Code"
+)
+USUAL = ("s", "OnDemand", "Hrs", "0.6860000000", "USD", "i4i.2xlarge", "Shared", "Linux", "NA", "Used", "us-east-1")
+
+
+def _offer(*rows: tuple[str, ...]) -> str:
+    lines = [OFFER_COLUMNS.split(","), *rows]
+    return OFFER_HEAD + "".join(",".join(f'"{cell}"' for cell in line) + "\n" for line in lines)
+
+
+def test_an_offer_file_gives_the_prices_of_shared_linux_machines_and_its_date(tmp_path: Path) -> None:
+    others = {
+        1: "Reserved",
+        2: "Quantity",
+        3: "0.0000000000",
+        4: "CNY",
+        6: "Dedicated",
+        7: "Windows",
+        8: "SQL Std",
+        9: "AllocatedCapacityReservation",
+        10: "eu-west-1",
+    }
+    changed = [(*USUAL[:at], text, *USUAL[at + 1 :]) for at, text in others.items()]
+    changed = [(*row[:3], "9" if row[3] != "0.0000000000" else row[3], *row[4:]) for row in changed]
+    table = tmp_path / "index.csv"
+    table.write_text(_offer(*changed, USUAL))
+    options = ("prices", "instances", str(table), "--region", "us-east-1", "--type", "i4i.2xlarge")
+    book = prices_of(_assay(*options).output, "book")
+    assert book.date == "2026-11-20"
+    assert {item.name: str(item.amount) for item in book.items if item.node_type} == {"i4i.2xlarge": "0.686"}
+    assert prices_of(_assay(*options, "--date", "2026-11-27").output, "book").date == "2026-11-27"
+    for words, text in (
+        (("--spot",), _offer(USUAL)),
+        (("--region", "us-east-2"), _offer(USUAL)),
+        ((), _offer(USUAL).replace("Tenancy", "Tenant")),
+        ((), _offer((*USUAL[:3], "much", *USUAL[4:]))),
+        ((), OFFER_HEAD.replace("OfferCode", "Offer")),
+    ):
+        table.write_text(text)
+        refused = _assay(*options, *words).exception
+        assert isinstance(refused, FormatError)
+    table.write_text(PRICES)
+    assert isinstance(_assay(*options).exception, SpecificationError), "this form states no date"
+    assert _assay(*options, "--date", "2026-11-27").exit_code == 0
+
+
+def test_a_question_takes_a_price_list_with_its_region() -> None:
+    hardware = catalogue_text(
+        CatalogueRequest(("i4i.2xlarge", "d3.2xlarge"), "3", ("nvme=1.4GB/s:900MB/s", "hdd=190MB/s:190MB/s"))
+    )
+    listed = RecommendRequest(
+        catalogue_text=hardware, prices_text=PRICES, prices_region="us-east-1", prices_date="2026-11-27"
+    )
+    catalogue, book = hardware_and_prices(listed, {})
+    assert [worker.name for worker in catalogue.workers] == ["i4i-2xlarge", "d3-2xlarge"]
+    assert {item.node_type: str(item.amount) for item in book.items if item.node_type} == {
+        "i4i-2xlarge": "0.686",
+        "d3-2xlarge": "0.999",
+    }
+    stored = {"instances": EXAMPLES / "instances", "hardware": EXAMPLES / "hardware"}
+    offer = _offer(*((*USUAL[:5], name, *USUAL[6:]) for name in ("m6id.2xlarge", "i4i.2xlarge", "d3.2xlarge")))
+    of_stored = RecommendRequest(catalogue="instances", prices_text=offer, prices_region="us-east-1")
+    assert hardware_and_prices(of_stored, stored)[1].date == "2026-11-20"
+    assert hardware_and_prices(RecommendRequest(catalogue="instances"), stored)[1].date == "2026-11-27"
+    for request, words in (
+        (replace(listed, prices_date=""), "date"),
+        (replace(listed, prices_region="mars"), "mars"),
+        (replace(listed, prices_spot=True), "no spot price in us-east-1 for: d3.2xlarge"),
+        (replace(of_stored, catalogue="hardware"), "small-server is no instance type"),
+    ):
+        with pytest.raises(AssayError, match=words):
+            hardware_and_prices(request, stored)

@@ -1,10 +1,10 @@
 """Types of network volumes, with their baseline, burst and provisioned rates.
 
 Sources: Amazon EBS User Guide, General Purpose SSD volumes (gp2, gp3), Provisioned IOPS SSD volumes (io2 Block
-Express), and HDD volumes (st1, sc1); Azure documentation, Premium SSD sizes; Google Cloud documentation, Hyperdisk
-Balanced and Persistent Disk performance. Each type has its page as ``source``. A new volume has a full bucket of
-credits. Credits of gp2 count requests of at most 256 KiB. Here they are bytes, as for requests of that size: smaller
-requests use them up sooner.
+Express; its throughput per IOPS also in the Amazon RDS User Guide, Provisioned IOPS SSD storage), and HDD volumes (st1,
+sc1); Azure documentation, Premium SSD sizes; Google Cloud documentation, Hyperdisk Balanced and Persistent Disk
+performance. Each type has its page as ``source``. A new volume has a full bucket of credits. Credits of gp2 count
+requests of at most 256 KiB. Here they are bytes, as for requests of that size: smaller requests use them up sooner.
 """
 
 import math

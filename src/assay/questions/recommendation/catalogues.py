@@ -14,6 +14,7 @@ from assay.foundation.errors import FormatError, SpecificationError
 from assay.foundation.installation import installation
 from assay.foundation.progress import Progress
 from assay.model import HardwareCatalogue, PriceBook
+from assay.model.clusters.instance_type import node_type_name
 from assay.questions.costs.mix import parse_mix
 from assay.questions.forecasts.learning import ProfileRequest
 from assay.questions.recommendation.job_logs import read_job_logs
@@ -22,7 +23,9 @@ from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import SIMULATIONS, RecommendRequest
 from assay.questions.recommendation.size import SizeAnswer, SizeRequest, describe_job, size
 from assay.specs.fields import unknown
-from assay.specs.prices import load_prices, prices_of
+from assay.specs.instances import shipped_instances
+from assay.specs.prices import checked_date, load_prices, prices_of
+from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
 
 CATALOGUE_FILE, PRICES_FILE = "catalogue.yaml", "prices.yaml"
 _NAME_LENGTH_MAX = 300
@@ -50,7 +53,7 @@ def prepare(
     Raises SpecificationError for a request that no search can answer.
     """
     parse_mix(request.workloads)
-    hardware, book = _hardware(request, catalogues)
+    hardware, book = hardware_and_prices(request, catalogues)
     request.constraints(book)
     if not 1 <= request.simulations <= SIMULATIONS:
         raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
@@ -69,8 +72,20 @@ class UploadedLogRequest(SizeRequest):
     catalogue: str = ""
     """Name of a stored catalogue, for requests that carry no ``catalogue_text``."""
     catalogue_text: str = ""
-    """A catalogue as YAML; ``prices_text`` is its price book."""
+    """A catalogue as YAML; ``prices_text`` has its prices."""
     prices_text: str = ""
+    """A price book (YAML), or with ``prices_region`` a price list of instance types (CSV). Empty: the stored
+    prices."""
+    prices_region: str = ""
+    prices_date: str = ""
+    """Date of the price list; empty: the date that it states."""
+    prices_spot: bool = False
+    """Whether the list's spot prices are used."""
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether it has a catalogue or prices as text, which are too long for an address."""
+        return bool(self.catalogue_text.strip() or self.prices_text.strip())
 
     @property
     def names_hardware(self) -> bool:
@@ -90,7 +105,7 @@ def prepare_size(
         raise SpecificationError(f"a server simulates 1 to {SIMULATIONS} clusters per search", where="simulations")
     if not request.names_hardware and (request.deadline or request.budget):
         raise SpecificationError("a deadline or a budget needs a catalogue of hardware: name one", where="catalogue")
-    hardware = _hardware(request, catalogues) if request.names_hardware else None
+    hardware = hardware_and_prices(request, catalogues) if request.names_hardware else None
 
     def answer(pool: SimulatorPool, progress: Progress | None) -> SizeAnswer:
         try:
@@ -103,7 +118,7 @@ def prepare_size(
     return answer
 
 
-def _hardware(
+def hardware_and_prices(
     request: RecommendRequest | UploadedLogRequest, catalogues: Mapping[str, Path]
 ) -> tuple[HardwareCatalogue, PriceBook]:
     """Return the hardware and the prices of a request. Raises SpecificationError."""
@@ -111,9 +126,39 @@ def _hardware(
         if len(text) > _TEXT_LENGTH_MAX:
             raise SpecificationError(f"the text has more than {_TEXT_LENGTH_MAX:,} characters", where=where)
     if request.catalogue_text.strip():
-        return catalogue_of(request.catalogue_text, CATALOGUE_FILE), prices_of(request.prices_text, PRICES_FILE)
+        hardware = catalogue_of(request.catalogue_text, CATALOGUE_FILE)
+        return hardware, _price_book(request, hardware)
     folder = catalogues.get(request.catalogue)
     if folder is None:
         name = request.catalogue[:_NAME_LENGTH_MAX]
         raise SpecificationError(unknown("catalogue", name, catalogues), where="catalogue")
-    return load_catalogue(folder / CATALOGUE_FILE), load_prices(folder / PRICES_FILE)
+    hardware = load_catalogue(folder / CATALOGUE_FILE)
+    if request.prices_text.strip():
+        return hardware, _price_book(request, hardware)
+    return hardware, load_prices(folder / PRICES_FILE)
+
+
+def _price_book(request: RecommendRequest | UploadedLogRequest, hardware: HardwareCatalogue) -> PriceBook:
+    """Return the price book of a request: YAML, or a price list (CSV) if a region is named. Raises AssayError."""
+    region = request.prices_region.strip()
+    if not region:
+        return prices_of(request.prices_text, PRICES_FILE)
+    names = {node_type_name(name): name for name in shipped_instances()}
+    if other := [worker.name for worker in hardware.workers if worker.name not in names]:
+        raise SpecificationError(
+            f"{other[0]} is no instance type: a price list has only prices of instance types",
+            where="prices_region",
+            hint="leave the region empty, and give a price book (YAML)",
+        )
+    types = [names[worker.name] for worker in hardware.workers]
+    lines = request.prices_text.splitlines(keepends=True)
+    prices = parse_instance_prices(lines, "prices_text", region=region, types=types, spot=request.prices_spot)
+    book = instance_price_book(
+        prices.per_h,
+        master=types[0],
+        region=region,
+        spot=request.prices_spot,
+        source="price list",
+        date=checked_date(request.prices_date.strip() or prices.date, "prices_date"),
+    )
+    return prices_of(book, PRICES_FILE)

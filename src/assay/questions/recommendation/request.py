@@ -81,8 +81,20 @@ class RecommendRequest:
     """Costs in addition to the hours of the work, per day: ``storage=2TB,egress=50GB,idle=3h``; and the
     price of surplus CPU credits: ``surplus-credits=$0.05``. Empty: all are off."""
     catalogue_text: str = ""
-    """A catalogue as YAML; ``prices_text`` is its price book."""
+    """A catalogue as YAML; ``prices_text`` has its prices."""
     prices_text: str = ""
+    """A price book (YAML), or with ``prices_region`` a price list of instance types (CSV). Empty: the stored
+    prices."""
+    prices_region: str = ""
+    prices_date: str = ""
+    """Date of the price list; empty: the date that it states."""
+    prices_spot: bool = False
+    """Whether the list's spot prices are used."""
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether it has a catalogue or prices as text, which are too long for an address."""
+        return bool(self.catalogue_text.strip() or self.prices_text.strip())
 
     def constraints(self, book: PriceBook) -> Constraints:
         """Return the constraints; amounts of money in the currency of ``book``. Raises SpecificationError."""

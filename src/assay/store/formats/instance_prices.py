@@ -1,7 +1,9 @@
 """Convert a price list of instance types to a price book.
 
-In: CSV in the public form of the skypilot-catalog repository: a line per instance type, region and zone with the
-columns ``InstanceType``, ``Price``, ``SpotPrice`` (US dollars per hour) and ``Region``. Out: the YAML text of a price
+In: CSV in one of two public forms. That of the skypilot-catalog repository has a line per instance type, region and
+zone, with the columns ``InstanceType``, ``Price``, ``SpotPrice`` (US dollars per hour) and ``Region``. AWS's offer file
+of AmazonEC2 (AWS Price List Bulk API, ``index.csv``) has on-demand and reserved prices of every kind of machine, and
+its date of publication; the on-demand prices of shared machines with Linux are read. Out: the YAML text of a price
 book with one item per instance type and hour.
 
 The on-demand price is equal in all zones of a region. The spot price differs between zones: the item has their median,
@@ -12,11 +14,11 @@ with provisioned IOPS have a second item: the price of the IOPS of one volume.
 """
 
 import csv
-import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from statistics import median
 from types import MappingProxyType
 
@@ -27,6 +29,19 @@ from assay.model.clusters.volume_type import Volumes
 from assay.specs.fields import unknown
 
 _COLUMNS = ("InstanceType", "Price", "SpotPrice", "Region")
+_OFFER_START = '"FormatVersion"'
+_OFFER_HEAD_MAX = 20
+"""Maximum number of lines before the table of an offer file."""
+_OFFER_FILTER = {
+    "TermType": "OnDemand",
+    "Unit": "Hrs",
+    "Currency": "USD",
+    "Tenancy": "Shared",
+    "Operating System": "Linux",
+    "Pre Installed S/W": "NA",
+    "CapacityStatus": "Used",
+}
+_OFFER_COLUMNS = (*_OFFER_FILTER, "Instance Type", "Region Code", "PricePerUnit")
 _PRICE_MAX = Decimal(100_000)
 _GIB = 2**30
 
@@ -51,30 +66,81 @@ class VolumePrice:
         return {name: amount.quantize(Decimal("0.0001")) for name, amount in parts.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class InstancePrices:
+    """The prices of instance types in one region."""
+
+    per_h: Mapping[str, Sequence[Decimal]]
+    """US dollars per hour by type: one price for each zone that the list has."""
+    date: str
+    """Date that the list states; empty if it states none."""
+
+
 def parse_instance_prices(
-    text: str, name: str, *, region: str, types: Sequence[str], spot: bool
-) -> Mapping[str, Sequence[Decimal]]:
-    """Return the prices per hour of each type in the region's zones. Raises FormatError for a type without a price."""
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    column = "SpotPrice" if spot else "Price"
+    lines: Iterable[str], name: str, *, region: str, types: Sequence[str], spot: bool
+) -> InstancePrices:
+    """Return the prices of the types in the region. Only one line is in memory.
+
+    Raises FormatError for a type or region without a price, and for spot prices of an offer file, which has none.
+    """
+    rest = iter(lines)
+    first = next(rest, "")
     prices: dict[str, list[Decimal]] = {wanted: [] for wanted in types}
     regions: set[str] = set()
+    is_offer = first.startswith(_OFFER_START)
+    if is_offer and spot:
+        raise FormatError(
+            "an AWS offer file has no spot prices", where=name, hint="use a list in skypilot-catalog's form"
+        )
+    date, number = _offer_date(rest, name) if is_offer else ("", 0)
+    reader = csv.DictReader(rest if is_offer else chain((first,), rest), restval="", strict=True)
+    rows = _offer_rows(reader) if is_offer else _zone_rows(reader, "SpotPrice" if spot else "Price")
+    columns = _OFFER_COLUMNS if is_offer else _COLUMNS
     try:
-        if missing := [needed for needed in _COLUMNS if needed not in (reader.fieldnames or ())]:
-            raise FormatError(f"missing columns: {', '.join(missing)}", where=f"{name}:1")
-        for row in reader:
-            regions.add(row["Region"])
-            if row["Region"] != region or row["InstanceType"] not in prices or not row[column]:
-                continue
-            prices[row["InstanceType"]].append(_price(row[column], f"{name}:{reader.line_num}"))
+        if missing := [needed for needed in columns if needed not in (reader.fieldnames or ())]:
+            raise FormatError(f"missing columns: {', '.join(missing)}", where=f"{name}:{number + 1}")
+        for instance_type, in_region, price in rows:
+            regions.add(in_region)
+            if in_region == region and instance_type in prices and price:
+                prices[instance_type].append(_price(price, f"{name}:{number + reader.line_num}"))
     except csv.Error as error:
-        raise FormatError(f"this is not CSV: {error}", where=f"{name}:{reader.line_num}") from error
+        raise FormatError(f"this is not CSV: {error}", where=f"{name}:{number + reader.line_num}") from error
     if region not in regions:
         raise FormatError(unknown("region", region, sorted(filter(None, regions))), where=name)
     if unpriced := [wanted for wanted, values in prices.items() if not values]:
         words = f"no {'spot' if spot else 'on-demand'} price in {region} for: {', '.join(unpriced)}"
         raise FormatError(words, where=name)
-    return prices
+    return InstancePrices(prices, date)
+
+
+def _zone_rows(table: Iterable[Mapping[str, str]], column: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the instance type, the region and the price of each line in the form of skypilot-catalog."""
+    for row in table:
+        yield row["InstanceType"], row["Region"], row[column]
+
+
+def _offer_rows(table: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the instance type, the region and the on-demand price of each shared Linux machine of an AWS offer file.
+
+    A machine with pre-installed software, or of a reserved capacity, has other prices.
+    """
+    for row in table:
+        if all(row[name] == value for name, value in _OFFER_FILTER.items()) and row["PricePerUnit"].strip("0."):
+            yield row["Instance Type"], row["Region Code"], row["PricePerUnit"]
+
+
+def _offer_date(lines: Iterator[str], name: str) -> tuple[str, int]:
+    """Return the date of publication in the lines before the header, and the number of these lines."""
+    date = ""
+    for number, line in enumerate(lines, start=2):
+        cells = next(csv.reader([line]), [])
+        if cells[:1] == ["Publication Date"]:
+            date = cells[1][:10] if len(cells) > 1 else ""
+        if cells[:1] == ["OfferCode"]:
+            return date, number
+        if number >= _OFFER_HEAD_MAX:
+            break
+    raise FormatError("an AWS offer file has a line OfferCode before its table", where=f"{name}:{_OFFER_HEAD_MAX}")
 
 
 def _price(text: str, where: str) -> Decimal:

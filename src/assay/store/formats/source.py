@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 from assay.foundation.errors import FormatError
 from assay.foundation.progress import Progress
@@ -38,6 +38,7 @@ _MAGIC: Final[dict[bytes, Callable[[io.BufferedReader], Any]]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
+_WHOLE: Final = "files of this format are read whole: give it in parts, if each part is a complete file"
 _UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """Errors in reading a file that is damaged or not accessible."""
 
@@ -91,10 +92,19 @@ class Source:
         """Return the whole file, decompressed. Raises :class:`FormatError` if it is damaged or too large."""
         content = self._bytes(SIZE_MAX_BYTES + 1)
         if len(content) > SIZE_MAX_BYTES:
-            raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
+            raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint=_WHOLE)
         if self.report is not None:
             self.report(self.path.stat().st_size)
         return content
+
+    @contextmanager
+    def stream(self) -> Iterator[BinaryIO]:
+        """Yield the decompressed content, for a file of any size. Raises :class:`FormatError` if it is damaged."""
+        try:
+            with self._open() as (stored, file):
+                yield file if self.report is None else cast(BinaryIO, _ReportedStream(file, stored, self.report))
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
 
     def lines(self, unpacked: Callable[[BinaryIO, str], BinaryIO] | None = None) -> Iterator[bytes]:
         """Yield the decompressed lines of a file of any size; only one line is in memory.
@@ -139,6 +149,29 @@ class Source:
             raise FormatError(
                 f"is a line of more than {most:,} bytes, which no row of a table has", where=f"{self.name}:{number}"
             )
+
+
+class _ReportedStream:
+    """A stream that reports how many bytes of the stored file were read."""
+
+    def __init__(self, file: BinaryIO, stored: BinaryIO, report: Callable[[int], None]) -> None:
+        self._file, self._stored, self._report = file, stored, report
+        self._unreported = self._reported = 0
+
+    def read(self, size: int) -> bytes:
+        """Return the next ``size`` bytes."""
+        return self._counted(self._file.read(size))
+
+    def readline(self, size: int) -> bytes:
+        """Return the next line, or ``size`` bytes of it."""
+        return self._counted(self._file.readline(size))
+
+    def _counted(self, piece: bytes) -> bytes:
+        self._unreported += len(piece)
+        if self._unreported >= _REPORT_BYTES:
+            self._report(self._stored.tell() - self._reported)
+            self._unreported, self._reported = 0, self._stored.tell()
+        return piece
 
 
 def with_progress(sources: Sequence[Source], progress: Progress) -> list[Source]:

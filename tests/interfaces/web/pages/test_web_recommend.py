@@ -131,6 +131,22 @@ def test_the_address_of_a_key_fills_the_form_with_the_question(client: TestClien
     assert _field(lost, "catalogue_text") == ""
 
 
+@needs_simulator
+def test_a_price_list_replaces_the_prices_of_the_chosen_catalogue(client: TestClient) -> None:
+    listed = (EXAMPLES / "logs" / "prices.csv").read_text()
+    prices = {"prices_text": listed, "prices_region": "us-east-1", "prices_date": "2026-11-20", "prices_spot": "on"}
+    form = {**FORM, "catalogue": "instances", **prices}
+    address = client.post("/recommend", data=form, headers=SAME, follow_redirects=False).headers["location"]
+    answer = over(client, address.partition("=")[2])["answer"]
+    assert (answer["book"], answer["book_date"]) == ("us-east-1-spot", "2026-11-20")
+    page = client.get(address).text
+    assert re.search(r'name="prices_region" value="us-east-1"', page)
+    assert 'name="prices_spot" value="on" checked' in page
+    assert _field(page, "prices_text") == listed.strip()
+    undated = client.post("/recommend", data={**form, "prices_date": ""}, headers=SAME).text
+    assert "prices_date" in undated
+
+
 def _field(page: str, name: str) -> str:
     [text] = re.findall(rf'<textarea name="{name}"[^>]*>(.*?)</textarea>', page, re.DOTALL)
     return unescape(text)

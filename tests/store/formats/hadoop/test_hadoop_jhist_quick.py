@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +160,49 @@ def test_any_names_and_numbers_are_the_same_either_way(records: list[tuple[str, 
         events.insert(-1, ("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
     for content in (samples.binary(events), samples.as_json(events), samples.compact_json(events)):
         assert parse_jhist(content) == slow(content)
+
+
+@contextmanager
+def windows_of(size: int) -> Iterator[None]:
+    """Let histories be read in windows of ``size`` bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jhist_events, "_WINDOW_BYTES", size)
+        patch.setattr(jhist_events, "_MARGIN_BYTES", max(1, size // 4))
+        yield
+
+
+@ENCODINGS
+@pytest.mark.parametrize("size", [1, 7, 300, 5000, 2**20])
+def test_a_history_is_the_same_in_windows_of_any_size(encode: Encode, size: int) -> None:
+    content = encode(long_job(60, host="n" * 90))
+    with windows_of(size):
+        assert parse_jhist(content) == slow(content)
+
+
+def test_damaged_histories_are_the_same_in_small_windows() -> None:
+    content = samples.binary(long_job(3))
+    for damaged in mutations(content, fuzz_count() // 4, seed=2):
+        expected = outcome(parse_jhist, damaged)
+        with windows_of(200):
+            assert outcome(parse_jhist, damaged) == expected
+
+
+@ENCODINGS
+def test_a_stream_is_read_in_parts_and_few_of_them_are_in_memory(encode: Encode) -> None:
+    class Stream(io.BytesIO):
+        longest = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            assert size is not None
+            assert size >= 0, "a stream of any size is never read whole"
+            self.longest = max(self.longest, size)
+            return super().read(size)
+
+    content = encode(long_job(200))
+    stream = Stream(content)
+    with windows_of(4096):
+        assert parse_jhist(stream) == slow(content)
+    assert stream.longest <= 4096 < len(content) / 10
 
 
 @pytest.mark.skipif(not REAL, reason="the real job histories are not available: NOT tested")

@@ -144,7 +144,7 @@ def _price_list(path: Path) -> tuple[Path, str]:
 @click.option("--type", "types", multiple=True, required=True, help="Instance type to price; repeatable.")
 @click.option("--master", default=None, metavar="TYPE", help="Instance type of masters. Default: the first --type.")
 @click.option("--spot", is_flag=True, help="Spot instead of on-demand prices.")
-@click.option("--date", required=True, help="Date of the prices, which the table does not record: 2026-11-27.")
+@click.option("--date", default="", help="Date of the prices: 2026-11-27. Default: that of an AWS offer file.")
 @click.option(
     "--volumes", default="", metavar="TYPE:SIZE:COUNT[:IOPS]", help="Network volumes of each worker: gp3:1TB:4."
 )
@@ -155,6 +155,7 @@ def _price_list(path: Path) -> tuple[Path, str]:
 def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date: str, **options: str) -> None:
     """Print a price list of instance types (CSV) as a price book with prices per hour.
 
+    TABLE is a list in the form of skypilot-catalog (vms.csv), or AWS's offer file of AmazonEC2 (index.csv).
     The list has no network volumes: state their price with --volumes and --volume-price. Storage that outlives the job
     and egress are paid where --extra-costs of a question switches them on.
     """
@@ -164,7 +165,6 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     from assay.store.formats.instance_prices import instance_price_book, parse_instance_prices
     from assay.store.formats.source import Source
 
-    day = checked_date(date, "--date")
     volumes = volume_price_of(
         options["volumes"],
         options["volume_price"],
@@ -174,10 +174,19 @@ def instances(table: Path, region: str, types: tuple[str, ...], spot: bool, date
     extras = extra_prices_of({name: options[f"{name}_price"] for name in EXTRAS})
     master = options["master"] or types[0]
     wanted = list(dict.fromkeys([*types, master]))
-    rows = parse_instance_prices(Source(table, table.name).text(), table.name, region=region, types=wanted, spot=spot)
+    lines = (line.decode("utf-8-sig", "replace") for line in Source(table, table.name).lines())
+    prices = parse_instance_prices(lines, table.name, region=region, types=wanted, spot=spot)
+    day = checked_date(date or prices.date, "--date")
     click.echo(
         instance_price_book(
-            rows, master=master, region=region, spot=spot, source=table.name, date=day, volumes=volumes, extras=extras
+            prices.per_h,
+            master=master,
+            region=region,
+            spot=spot,
+            source=table.name,
+            date=day,
+            volumes=volumes,
+            extras=extras,
         ),
         nl=False,
     )

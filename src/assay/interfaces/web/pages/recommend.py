@@ -83,7 +83,7 @@ def _start_search(request: Request, context: Context, form: Mapping[str, Sequenc
         key = api_recommend.start_search(context, search_request)
     except AssayError as error:
         return page_of(request, "recommend", **{**_values(context, form), "problem": error})
-    query = urlencode([("key", key)]) if search_request.catalogue_text.strip() else _query(search_request)
+    query = urlencode([("key", key)]) if search_request.has_texts else _query(search_request)
     return RedirectResponse(f"/recommend?{query}", status_code=303)
 
 
@@ -111,7 +111,7 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> RecommendRequest:
         text = next((value.strip() for value in values if value.strip()), "")
         if option.name in ("workloads", "where") or not text:
             continue
-        if option.name == "learn":
+        if option.name in ("learn", "prices_spot"):
             given[option.name] = text in _CHECKED
             continue
         if option.name == "minimize":

@@ -155,4 +155,5 @@ if (document.getElementById("plan-form")) import("./plan.js");
 if (document.getElementById("whatif-form")) import("./whatif.js");
 if (document.getElementById("size-form")) import("./size.js");
 if (document.querySelector(".flame")) import("./flame.js");
+if (document.getElementById("price-list")) import("./prices.js");
 if (document.getElementById("searching")) import("./search.js");

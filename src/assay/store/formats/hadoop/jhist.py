@@ -1,17 +1,18 @@
 """Read a MapReduce job from its job history file: outcome, counters, task attempts and phases.
 
-In: the bytes of a ``.jhist`` file (Hadoop 2 or 3, JSON or binary) and the origin of times. Out: a :class:`JobHistory`,
-and from it the job's :class:`~assay.model.runs.phase.Phase` intervals. Times in the file are milliseconds of the
-ApplicationMaster's clock; here they are seconds. Unneeded events and fields are skipped, so histories of later versions
-stay readable.
+In: a ``.jhist`` file (Hadoop 2 or 3, JSON or binary), as bytes or a stream, and the origin of times. Out: a
+:class:`JobHistory`, and from it the job's :class:`~assay.model.runs.phase.Phase` intervals. Times in the file are
+milliseconds of the ApplicationMaster's clock; here they are seconds. Unneeded events and fields are skipped, so
+histories of later versions stay readable.
 
 Phases are the intervals of ALOJA's execution charts, from the first task that enters a phase to the last that leaves
 it. They overlap where tasks do: reducers copy map output while other maps still run.
 """
 
+import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 from msgspec.structs import replace as struct_replace
@@ -67,14 +68,19 @@ class JobHistory:
         return hadoop_counter(self.counters, name)
 
 
-def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str = "job history") -> JobHistory:
-    """Return the job in ``content``. Task times count from ``start_unix_s``; if it is None, from the job's submission.
+def parse_jhist(
+    content: bytes | BinaryIO, *, start_unix_s: float | None = 0.0, source: str = "job history"
+) -> JobHistory:
+    """Return the job in ``content``. Of a stream, only the task attempts are kept in memory.
+
+    Task times count from ``start_unix_s``; if it is None, from the job's submission.
 
     Raises :class:`FormatError` with the line or byte offset if the file is damaged or cut off, or if the job had not
     ended when the file was copied.
     """
     job = _HistoryEvents()
-    for event in read_events(content, _WANTED, source=source):
+    stream = io.BytesIO(content) if isinstance(content, bytes) else content
+    for event in read_events(stream, _WANTED, source=source):
         if isinstance(event, AttemptStarted):
             job.on_attempt_started(event)
         elif isinstance(event, AttemptEnded):

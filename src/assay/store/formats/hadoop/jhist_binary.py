@@ -1,8 +1,8 @@
 """Decode the task attempt events of a binary job history without building every field.
 
-In: the events' bytes and the file's Avro schema. Out: the attempts' events as in ``jhist_attempts.py``, and the offset
-where each event ends. Only unambiguous events are decoded. Any other event (an unknown layout, texts outside ASCII,
-damage) is left to ``jhist_events.py``, which decodes it with fastavro or reports the damage.
+In: windows of the events' bytes, and the file's Avro schema. Out: the attempts' events as in ``jhist_attempts.py``, and
+the offset where each event ends. Only unambiguous events are decoded. Any other event (an unknown layout, texts outside
+ASCII, damage) is left to ``jhist_events.py``, which decodes it with fastavro or reports the damage.
 
 Avro records have no frame, so every field must be scanned. A regular expression built from the file's schema scans a
 record: a number is bytes with the high bit set and one byte without it; a text is its length and that many characters.
@@ -84,15 +84,21 @@ class _CounterPattern:
 class BinaryScanner:
     """A scanner of single events. ``event``: the last event if it is of an attempt, else None."""
 
-    def __init__(self, content: bytes, schema: Any, wanted: Collection[str]) -> None:
+    def __init__(self, schema: Any, wanted: Collection[str]) -> None:
         self.event: AttemptStarted | AttemptEnded | None = None
-        self._content = content
+        self._content = b""
         self._event_patterns = _EventPatterns(schema, wanted)
         self._counter_patterns: list[_CounterPattern] = []
         self._counter_spans: dict[bytes, tuple[int, int]] = {}
         """Where the counters of a task's attempt begin and end."""
         self._repeated_texts: dict[bytes, str] = {}
         self._counter_values = _VarintCache()
+
+    def move(self, content: bytes, dropped: int) -> None:
+        """Continue in ``content``, which begins after the first ``dropped`` bytes of the content before."""
+        self._content = content
+        spans = ((task, begin - dropped, end - dropped) for task, (begin, end) in self._counter_spans.items())
+        self._counter_spans = {task: (begin, end) for task, begin, end in spans if begin >= 0}
 
     def scan(self, start: int) -> int | None:
         """Return the end of the event at ``start``; None if it can't be decoded here."""
@@ -149,7 +155,7 @@ class BinaryScanner:
     def _skip_repeated_counters(self, task: bytes, begin: int) -> int:
         """Return the end of the counters at ``begin`` if they equal those of the task's attempt; else 0."""
         first, last = self._counter_spans.pop(task, (0, 0))
-        return begin + last - first if first and self._content.startswith(self._content[first:last], begin) else 0
+        return begin + last - first if last and self._content.startswith(self._content[first:last], begin) else 0
 
     def _counters(self, begin: int) -> tuple[int, Counts | None]:
         """Return the end of the counters at ``begin``, and the kept counters; 0 if they can't be decoded."""

@@ -1,6 +1,6 @@
 """Read the events of a MapReduce job history file, in JSON or binary encoding.
 
-In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: events of task attempts
+In: a stream of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: events of task attempts
 as in ``jhist_attempts.py``, others as :class:`Event`. ``jhist_json.py`` and ``jhist_binary.py`` decode most events of
 task attempts fast. All other events, and damaged events, are decoded here field by field.
 
@@ -12,7 +12,7 @@ encoding without framing. In Avro's JSON a value of a union is wrapped as ``{"ty
 import io
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -28,9 +28,16 @@ from assay.store.formats.hadoop.jhist_attempts import (
 )
 from assay.store.formats.hadoop.jhist_binary import BinaryScanner
 from assay.store.formats.hadoop.jhist_json import attempt_of, is_event, type_of
+from assay.store.formats.source import EVENT_BYTES_MAX
 
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
+_FIRST_LINE_MAX: Final = 101
+"""Maximum length of the first line, in bytes."""
+_WINDOW_BYTES = 2**23
+"""Bytes of a binary history that are read at once."""
+_MARGIN_BYTES = 2**20
+"""Minimum number of bytes after the start of an event, so that few events are cut off by the end of the window."""
 _LONG_MAX = 2**63 - 1
 """Maximum of a Java long."""
 
@@ -131,34 +138,36 @@ def ended(event: Event) -> AttemptEnded:
     )
 
 
-def read_events(content: bytes, wanted: Collection[str], *, source: str = "job history") -> Iterator[HistoryEvent]:
-    """Yield the events in ``content`` whose type is among ``wanted``, in the order of the file.
+def read_events(stream: BinaryIO, wanted: Collection[str], *, source: str = "job history") -> Iterator[HistoryEvent]:
+    """Yield the events of a history whose type is among ``wanted``, in the order of the file.
 
-    Raises :class:`FormatError` with the line (JSON) or byte offset (binary) of damage.
+    The memory holds one line (JSON) or one window of the file (binary). Raises :class:`FormatError` with the line
+    (JSON) or byte offset (binary) of damage.
     """
-    first = content.find(b"\n")
-    second = content.find(b"\n", first + 1)
-    magic = content[: max(first, 0)].strip() if first < 100 else b""
+    first = stream.readline(_FIRST_LINE_MAX)
+    magic = first.strip() if first.endswith(b"\n") else b""
     if magic not in (_JSON, _BINARY):
         raise FormatError(
-            f"a job history begins with Avro-Json or Avro-Binary, not {content[:20]!r}",
+            f"a job history begins with Avro-Json or Avro-Binary, not {first[:20]!r}",
             where=f"{source}:1",
             hint="job histories of Hadoop 2 and 3 (.jhist) are read; those of Hadoop 1 are not",
         )
-    if second < 0:
+    schema = stream.readline(EVENT_BYTES_MAX)
+    if not schema.endswith(b"\n"):
         raise FormatError("the file ends before its first event", where=f"{source}:2")
     if magic == _JSON:
-        yield from _read_json(content, second + 1, wanted, source)
+        yield from _read_json(stream, wanted, source)
     else:
-        yield from _read_binary(content, second + 1, content[first + 1 : second], wanted, source)
+        yield from _read_binary(stream, len(first) + len(schema), schema, wanted, source)
 
 
-def _read_json(content: bytes, start: int, wanted: Collection[str], source: str) -> Iterator[HistoryEvent]:
-    """Yield the events in the lines from ``start`` on."""
+def _read_json(stream: BinaryIO, wanted: Collection[str], source: str) -> Iterator[HistoryEvent]:
+    """Yield the events in the lines of a stream after the first two."""
     number = 2
-    while start < len(content):
-        end = content.find(b"\n", start) + 1 or len(content)
-        line, number, start = content[start:end], number + 1, end
+    while line := stream.readline(EVENT_BYTES_MAX + 1):
+        number += 1
+        if len(line) > EVENT_BYTES_MAX:
+            raise FormatError(f"holds more than {EVENT_BYTES_MAX // 2**20} MiB", where=f"{source}:{number}")
         if line == b"\n":
             continue
         event_type = type_of(line)
@@ -181,10 +190,27 @@ def _decoded(line: bytes, where: str) -> Event:
     return _event(value.get("type"), next(iter(event.values())), where)
 
 
+class _HistoryWindow:
+    """The part of a stream that is in memory: ``content`` begins at ``offset``, in bytes from the file's start."""
+
+    def __init__(self, stream: BinaryIO, offset: int) -> None:
+        self._stream = stream
+        self.content, self.offset, self.is_last = b"", offset, False
+
+    def move(self, start: int, size: int) -> None:
+        """Drop the bytes before ``start``, and read ``size`` more."""
+        more = self._stream.read(size)
+        self.content, self.offset, self.is_last = self.content[start:] + more, self.offset + start, len(more) < size
+
+
 def _read_binary(
-    content: bytes, start: int, schema: bytes, wanted: Collection[str], source: str
+    stream: BinaryIO, offset: int, schema: bytes, wanted: Collection[str], source: str
 ) -> Iterator[HistoryEvent]:
-    """Yield the events in the bytes from ``start`` on."""
+    """Yield the events of a stream whose next byte is at ``offset``.
+
+    An event that can't be decoded may be cut off by the end of the window: the window then grows before the event
+    counts as damaged.
+    """
     import fastavro  # imported here, so that commands that read no job history start faster
 
     # For a damaged schema or record, fastavro raises many unrelated types and documents none of them.
@@ -193,24 +219,36 @@ def _read_binary(
         parsed = fastavro.parse_schema(decoded_schema)
     except Exception as error:
         raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
-    scanner = BinaryScanner(content, decoded_schema, wanted)
-    stream = io.BytesIO(content)
-    while start < len(content):
+    window = _HistoryWindow(stream, offset)
+    scanner = BinaryScanner(decoded_schema, wanted)
+    start, whole = 0, io.BytesIO()
+    while True:
+        if not window.is_last and len(window.content) - start < _MARGIN_BYTES:
+            window.move(start, _WINDOW_BYTES)
+            scanner.move(window.content, start)
+            start, whole = 0, io.BytesIO(window.content)
+        if start >= len(window.content):
+            return
         end = scanner.scan(start)
         if end is not None:
             if scanner.event is not None:
                 yield scanner.event
             start = end
             continue
-        where = f"{source}: byte {start}"
-        stream.seek(start)
+        where = f"{source}: byte {window.offset + start}"
+        whole.seek(start)
         try:
-            value = fastavro.schemaless_reader(stream, parsed, None)
+            value = fastavro.schemaless_reader(whole, parsed, None)
         except Exception as error:
+            if not window.is_last and len(window.content) - start < EVENT_BYTES_MAX:
+                window.move(start, max(_WINDOW_BYTES, len(window.content) - start))
+                scanner.move(window.content, start)
+                start, whole = 0, io.BytesIO(window.content)
+                continue
             raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_CUT) from error
-        if not isinstance(value, dict) or stream.tell() == start:
+        if not isinstance(value, dict) or whole.tell() == start:
             raise FormatError("there is no event here", where=where)
-        start = stream.tell()
+        start = whole.tell()
         yield from _typed(_event(value.get("type"), value.get("event"), where), wanted)
 
 

@@ -55,7 +55,8 @@ def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
         if _conf_of(source.name):
             continue
         try:
-            history = parse_jhist(source.content(), start_unix_s=None, source=source.name)
+            with source.stream() as stream:
+                history = parse_jhist(stream, start_unix_s=None, source=source.name)
         except FormatError as error:
             yield SkippedItem(error.where or source.name, error.message)
             continue

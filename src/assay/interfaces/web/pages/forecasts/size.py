@@ -109,7 +109,7 @@ def _start(request: Request, context: Context, form: Mapping[str, Sequence[str]]
         key = api_size.start_size(context, log_request)
     except AssayError as error:
         return page_of(request, "size", **{**_values(context, form), "problem": error})
-    query = urlencode([("key", key)]) if log_request.catalogue_text.strip() else _query(log_request)
+    query = urlencode([("key", key)]) if log_request.has_texts else _query(log_request)
     return RedirectResponse(f"/size?{query}", status_code=303)
 
 
@@ -130,6 +130,9 @@ def _request_of(form: Mapping[str, Sequence[str]]) -> UploadedLogRequest:
             continue
         if option.name in _WHOLE and not text.isdecimal():
             raise SpecificationError(f"{text[:40]!r} is not a whole number", where=option.name)
+        if option.name == "prices_spot":
+            given[option.name] = True  # a form sends a ticked box only
+            continue
         given[option.name] = int(text[:9]) if option.name in _WHOLE else text.replace("\r\n", "\n")
     return UploadedLogRequest(**given)
 
