@@ -31,6 +31,9 @@ COLUMN_TITLES = {
     "disks": "Disks per worker",
     "workers": "Workers",
     "containers": "Containers per worker",
+    "layout_devices": "Devices of the layout",
+    "duration_low_s": "Lower end of the time (s)",
+    "duration_high_s": "Upper end of the time (s)",
     **PARAMETER_TITLES,
 }
 _SOURCE_TITLES = {"bayes": "Bayes", "hivebench_agregation": "Hive aggregation", "hivebench_join": "Hive join"}

@@ -200,6 +200,13 @@ def test_a_correlation_of_zero_is_not_printed(tmp_path: Path) -> None:
     assert "correlation" not in output
 
 
+def test_too_few_runs_for_a_change_are_stated(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "repository")
+    repository.publish(make_run(0, started_at="2026-03-01T00:00:00Z"))
+    output = invoke(changes, "--repository", str(repository.root)).output
+    assert "No change can be found yet: no configuration has 12 valid runs." in output
+
+
 def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
     answer = json.loads(invoke(decide, "layout", *GROUPS, "--json", "--repository", str(folder)).output)["results"]
     tested = [item for item in answer if item["runs"]["rank_test"] is not None]

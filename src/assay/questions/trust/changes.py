@@ -51,6 +51,8 @@ def changes_of(table: RunTable) -> ChangesView:
 
 def changes_sentence(view: ChangesView) -> str:
     """Return the number of changes and of configurations searched."""
+    if not view.searched:
+        return f"No change can be found yet: no configuration has {RUNS_MIN} valid runs."
     changes = plural(sum(len(history.changes) for history in view.histories), "change")
     return f"{changes} in {plural(view.searched, 'configuration')} with at least {RUNS_MIN} valid runs."
 
