@@ -28,7 +28,7 @@ from assay.interfaces.cli.main import assay
 from assay.model.clusters.price_book import Amortisation, LineItem, PriceBook
 from assay.questions.forecasts.learning import shipped_profile
 from assay.questions.recommendation.measured_types import TimeSources
-from assay.questions.recommendation.recommend import recommend
+from assay.questions.recommendation.recommend import Recommendation, recommend
 from assay.questions.recommendation.request import Objective, RecommendRequest
 from assay.questions.recommendation.search import start_search
 from assay.questions.recommendation.sensitivity import AnswerChange
@@ -63,9 +63,21 @@ def pool() -> Iterator[SimulatorPool]:
         yield simulators
 
 
+@pytest.fixture(scope="module")
+def unlimited(pool: SimulatorPool, tmp_path_factory: pytest.TempPathFactory) -> Recommendation:
+    """Return the answer without a limit."""
+    return answer(pool, book(tmp_path_factory.mktemp("unlimited")))
+
+
+@pytest.fixture(scope="module")
+def in_time(pool: SimulatorPool, tmp_path_factory: pytest.TempPathFactory) -> Recommendation:
+    """Return the answer with a deadline of 10 minutes."""
+    return answer(pool, book(tmp_path_factory.mktemp("in-time")), deadline="10min")
+
+
 @needs_simulator
-def test_an_answer_has_a_pareto_front_and_its_confidence(pool: SimulatorPool, tmp_path: Path) -> None:
-    result = answer(pool, book(tmp_path), deadline="10min")
+def test_an_answer_has_a_pareto_front_and_its_confidence(in_time: Recommendation) -> None:
+    result = in_time
     assert result.origin == "simulated"
     assert result.objective is Objective.PRICE
     assert result.chosen is not None
@@ -92,14 +104,15 @@ def test_an_answer_has_a_pareto_front_and_its_confidence(pool: SimulatorPool, tm
 
 
 @needs_simulator
-def test_the_same_seed_gives_the_same_answer(pool: SimulatorPool, tmp_path: Path) -> None:
-    assert answer(pool, book(tmp_path)) == answer(pool, book(tmp_path))
+def test_the_same_seed_gives_the_same_answer(pool: SimulatorPool, unlimited: Recommendation, tmp_path: Path) -> None:
+    assert answer(pool, book(tmp_path)) == unlimited
 
 
 @needs_simulator
-def test_a_cheaper_identical_option_never_raises_the_cost(pool: SimulatorPool, tmp_path: Path) -> None:
-    asked = {"deadline": "10min"}
-    dear, cheap = (answer(pool, book(tmp_path, ssd), **asked) for ssd in (400, 100))
+def test_a_cheaper_identical_option_never_raises_the_cost(
+    pool: SimulatorPool, in_time: Recommendation, tmp_path: Path
+) -> None:
+    dear, cheap = in_time, answer(pool, book(tmp_path, ssd=100), deadline="10min")
     assert dear.chosen is not None
     assert cheap.chosen is not None
     assert cheap.chosen.bill <= dear.chosen.bill
@@ -330,8 +343,9 @@ def test_a_search_without_a_budget_is_no_worse_than_with_one(pool: SimulatorPool
     assert lowest[""] < 1.15 * lowest["100k"]
 
 
-def test_extrapolation_is_stated_first_and_withholds_shares(pool: SimulatorPool, tmp_path: Path) -> None:
-    result = answer(pool, book(tmp_path))
+@needs_simulator
+def test_extrapolation_is_stated_first_and_withholds_shares(unlimited: Recommendation) -> None:
+    result = unlimited
     assert result.chosen is not None
     assert result.runner_up is not None
     assert all(finalist.keeps_probability >= result.confidence for finalist in result.front), (
@@ -409,8 +423,8 @@ def test_purchased_hardware_is_chosen_by_its_price(per: str, deadline: str, obje
 
 
 @needs_simulator
-def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(pool: SimulatorPool, tmp_path: Path) -> None:
-    result = answer(pool, book(tmp_path))
+def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(unlimited: Recommendation) -> None:
+    result = unlimited
     assert result.purchased
     assert result.chosen is not None
     chosen, table = result.chosen, clusters_table(result)
@@ -427,7 +441,7 @@ def test_the_price_per_day_of_purchased_hardware_counts_idle_hours(pool: Simulat
 
 
 @needs_simulator
-def test_a_choice_beyond_the_learned_data_is_an_estimate(pool: SimulatorPool, tmp_path: Path) -> None:
-    result = replace(answer(pool, book(tmp_path)), runner_up=None, confidence=0.5)
+def test_a_choice_beyond_the_learned_data_is_an_estimate(unlimited: Recommendation) -> None:
+    result = replace(unlimited, runner_up=None, confidence=0.5)
     titles = {choice_title(replace(result, extrapolation=times)) for times in (1.0, 94.0)}
     assert titles == {"Recommended", "Rough estimate"}
