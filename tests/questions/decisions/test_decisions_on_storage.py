@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from click.testing import CliRunner
 
 from answer_repositories import repository_of, text_of
 from assay.analysis.comparison.factors.device_classes import DeviceClass
+from assay.analysis.statistics import Verdict
 from assay.interfaces.cli.main import assay
 from assay.model.runs.run import Run
 from assay.questions.claims.findings import findings_view
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.decision import DecisionRequest
+from assay.questions.decisions.decision import CaveatKind, CostVerdict, DecisionRequest
 from assay.questions.decisions.sentences.amount_sentences import amount_sentences
+from assay.questions.decisions.sentences.cost_sentences import cost_headline, storage_advice
 from assay.questions.decisions.sentences.decision_sentences import headline
 from assay.questions.decisions.sentences.years_sentences import costs_over_years
 from assay.questions.trust.flags import flags_in
@@ -23,6 +26,17 @@ from assay.specs import load_prices
 from assay.store import Repository
 from builders import build_repository, make_run
 from web_support import client_of
+
+PRICES = """\
+prices: rack
+currency: USD
+date: 2026-01-05
+source: list prices
+items:
+  - {name: Rack, price: $5, per: cluster-hour, covers: [nodes, devices]}
+  - {name: Ethernet, price: $0, per: cluster-hour, covers: [network], when: {network: [ETH]}}
+  - {name: InfiniBand, price: $1, per: cluster-hour, covers: [network], when: {network: [IB]}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +170,61 @@ def test_conditions_do_not_change_the_variance_between_sessions_of_claims(cluste
     for item, storage in zip(evidence, (DeviceClass.SSD, DeviceClass.HARD_DISKS), strict=True):
         assert (item["ratio"], item["low"], item["high"]) == pytest.approx(of_class[storage])
     assert headline(decision)
+
+
+def test_verdicts_on_cost_by_storage_class_are_stated_where_they_differ(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES)
+    repository = build_repository(tmp_path / "r", network_runs({"HD2": ("rack", 1.0), "SS2": ("rack", 1.5)}))
+    request = DecisionRequest("network", prices=load_prices(prices))
+    decision = decisions_of(repository, flags_in(repository).table, request)[0]
+    effects = decision.storage_effects
+    assert effects is not None
+    same_time = replace(decision, storage_effects=replace(effects, differs_on=()))
+    assert same_time.storage_difference is None
+    assert {effect.cost.verdict for effect in effects.effects if effect.cost} == {
+        CostVerdict.CHEAPER,
+        CostVerdict.DEARER,
+    }
+    assert same_time.storage_costs == same_time.storage_effects
+    stated = cost_headline(same_time) or ""
+    assert "With hard disks, a job on InfiniBand costs 20 % more than on Ethernet" in stated
+    assert "With SSDs, a job on InfiniBand costs 20 % less than on Ethernet" in stated
+    advice = "By cost per job, InfiniBand is not worth it with hard disks; worth it with SSDs."
+    assert storage_advice(same_time) == advice
+    alike = tuple(
+        replace(effect, cost=replace(effect.cost, verdict=CostVerdict.DEARER))
+        for effect in effects.effects
+        if effect.cost
+    )
+    assert replace(same_time, storage_effects=replace(effects, differs_on=(), effects=alike)).storage_costs is None
+
+
+def test_a_filter_that_changes_a_verdict_through_the_number_of_comparisons_says_so(tmp_path: Path) -> None:
+    noise = (0.0, 3.0, -2.0, 1.0, -1.0, 2.5, -3.0, 0.5)
+    runs = [
+        make_run(
+            40 * number + 2 * repetition + (layout == "SS2"),
+            workload=workload,
+            layout=layout,
+            levels={"layout": layout},
+            duration_s=100.0 + offset - (2.8 if layout == "SS2" and workload == "terasort" else 0.0),
+        )
+        for number, workload in enumerate(("terasort", "sort", "wordcount", "kmeans", "bayes", "pagerank"))
+        for layout in ("HD2", "SS2")
+        for repetition, offset in enumerate(noise)
+    ]
+    repository = build_repository(tmp_path / "r", runs)
+    table = flags_in(repository).table
+    [every] = decisions_of(repository, table, DecisionRequest("layout"))
+    [filtered] = decisions_of(repository, table, DecisionRequest("layout", where=("workload=terasort",)))
+    notes = [caveat.text for caveat in filtered.caveats if caveat.kind is CaveatKind.COMPARISONS]
+    of_terasort = [row for decision in (every, filtered) for row in decision.results if row.workload == "terasort"]
+    assert [row.verdict for row in of_terasort] == [Verdict.NOT_DISTINGUISHABLE, Verdict.FASTER]
+    assert notes == [
+        f"1 comparison with this filter, {every.family} without it: the verdict on 2 SSDs per worker (SS2) on TeraSort "
+        f'is "faster" instead of "faster, not confirmed among {every.family} comparisons".'
+    ]
+    assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in every.caveats)
+    [other] = decisions_of(repository, table, DecisionRequest("layout", where=("workload=sort",)))
+    assert not any(caveat.kind is CaveatKind.COMPARISONS for caveat in other.caveats)

@@ -12,10 +12,12 @@ from assay.analysis.comparison.factors.device_classes import DEVICE_CLASS, with_
 from assay.analysis.comparison.matched import session_spread
 from assay.analysis.outliers.anomaly_column import time_outliers
 from assay.analysis.statistics import ABSENT, RunTable, counts_by, has_level, usable
+from assay.analysis.statistics.sessions import SessionVariance
 from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.clusters.cluster_facts import facts_by_hardware, implausible_runs
 from assay.questions.decisions.buyer import CHEAPEST, STORAGE, factors_to_decide, question_named, varied
 from assay.questions.decisions.caveats import in_order, options_of_answer
+from assay.questions.decisions.corrections import OF_LAYOUTS, WITH_FILTER, with_corrections
 from assay.questions.decisions.costs.run_costs import RunCosts, run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.decision import Caveat, CaveatKind, Decision, DecisionRequest, OptionResult
@@ -58,10 +60,23 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
             )
         if len(apart):
             factor_decisions = tuple(_with_implausible(decision, counted) for decision in factor_decisions)
+        if request.where:
+            unfiltered = _of_all_runs(repository, table, of_factor, spread)
+            factor_decisions = tuple(with_corrections(item, unfiltered, WITH_FILTER) for item in factor_decisions)
+        if factor == LAYOUT_FACTOR:
+            factor_decisions = tuple(with_corrections(item, decisions, OF_LAYOUTS) for item in factor_decisions)
         decisions += factor_decisions
     if request.factor == CHEAPEST:
         decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)
+
+
+def _of_all_runs(
+    repository: Repository, table: RunTable, request: DecisionRequest, spread: SessionVariance
+) -> tuple[Decision, ...]:
+    """Return the decisions on times without the conditions of the request."""
+    counted = counted_runs(repository, table, None).table
+    return decide(counted, replace(request, where=(), prices=None), None, spread)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ class CaveatKind(StrEnum):
     UNPRICED = "unpriced"
     EXCLUDED_UNEVENLY = "runs excluded unevenly"
     OUTLIERS = "outliers"
+    COMPARISONS = "number of comparisons"
     TESTED_ONLY = "tested settings only"
     LAB_SCALE = "lab scale"
     ONE_CLUSTER = "one cluster"
@@ -254,6 +255,11 @@ class StorageEffects:
     Empty where the effect is not shown to differ between the classes."""
     effects: tuple[StorageEffect, ...]
 
+    @property
+    def over_all(self) -> tuple[StorageEffect, ...]:
+        """The effect with each class over all workloads that the classes share."""
+        return tuple(effect for effect in self.effects if not effect.workload or self.workloads == 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
@@ -339,6 +345,19 @@ class Decision:
     def storage_difference(self) -> StorageEffects | None:
         """The effects by storage class, where they are shown to differ; else None."""
         return self.storage_effects if self.storage_effects and self.storage_effects.differs_on else None
+
+    @property
+    def storage_costs(self) -> StorageEffects | None:
+        """The effects by storage class, where the effect on time differs or the verdicts on cost do; else None.
+
+        Verdicts on cost differ if the option is shown to cost more, or less, with some of the classes only.
+        """
+        if self.storage_effects is None or self.storage_difference is not None:
+            return self.storage_difference
+        over_all = [effect.cost for effect in self.storage_effects.over_all]
+        verdicts = {cost.verdict for cost in over_all if cost}
+        shown = verdicts & {CostVerdict.CHEAPER, CostVerdict.DEARER}
+        return self.storage_effects if all(over_all) and shown and len(verdicts) > 1 else None
 
     @property
     def workloads(self) -> tuple[str, ...]:

@@ -40,11 +40,11 @@ def cost_sentence(decision: Decision, level: str, cost: CostRatio, where: str = 
 
 def costs_by_storage(decision: Decision) -> tuple[tuple[str, CostRatio], ...]:
     """Return each storage class in words with the cost ratio of the headline's option over all workloads that the
-    classes share; empty unless the effect is shown to depend on the storage, and each class has a cost."""
-    by_storage = decision.storage_difference
-    if by_storage is None:
+    classes share; empty unless the effect on time or the verdict on cost depends on the storage, and each class has a
+    cost."""
+    if decision.storage_costs is None:
         return ()
-    over_all = [effect for effect in by_storage.effects if not effect.workload or by_storage.workloads == 1]
+    over_all = decision.storage_costs.over_all
     known = [(option_text(DEVICE_CLASS, effect.storage), effect.cost) for effect in over_all if effect.cost]
     return tuple(known) if len(known) == len(over_all) else ()
 
@@ -161,17 +161,28 @@ def _where_text(decision: Decision, option: str) -> str:
 
 
 def _cheaper_on(decision: Decision, option: str) -> str:
-    """Return on how many workloads of the mean the option is shown to cost less and to be faster.
+    """Return the workloads of the mean on which the option is shown to cost less, and on which it may cost more.
 
-    Empty if all are shown to cost less.
+    A higher cost is named if its interval excludes 1, also where the correction leaves no verdict. Empty if all are
+    shown to cost less.
     """
     workloads = decision.option(option).workloads
     of_mean = [r for r in decision.results if r.option == option and r.workload in workloads]
-    cheaper = sum(result.cost is not None and result.cost.verdict is CostVerdict.CHEAPER for result in of_mean)
-    if cheaper == len(of_mean):
+    costs = [(workload_title(result.workload), result.cost) for result in of_mean if result.cost]
+    cheaper = [title for title, cost in costs if cost.verdict is CostVerdict.CHEAPER]
+    if len(cheaper) == len(of_mean):
         return ""
     faster = sum(result.verdict is Verdict.FASTER for result in of_mean)
-    return f"; a lower cost is shown on {cheaper} of the {len(of_mean)} workloads, a shorter time on {faster}"
+    names = f" ({joined(cheaper)})" if cheaper else ""
+    text = (
+        f"; a lower cost is shown on {len(cheaper)} of the {len(of_mean)} workloads{names}, a shorter time on {faster}"
+    )
+    open_costs = [
+        f"{title}: {cost_text(cost)}"
+        for title, cost in costs
+        if cost.verdict is CostVerdict.NOT_DISTINGUISHABLE and cost.ratio > 1 and excludes_one(cost)
+    ]
+    return f"{text}, a higher cost, not confirmed, on {joined(open_costs)}" if open_costs else text
 
 
 def _exceptions(decision: Decision, option: str) -> str:
@@ -206,7 +217,8 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
         text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
     if len(ties) == len(costs) and len(costs) > 1:
         return f"{text}. Each of the {len(ties)} other options may be cheaper"
-    return f"{text}. Not ruled out: {named_options([compared_option(decision, name) for name in ties])}"
+    names = [name_of(name) if name in costs else compared_option(decision, name) for name in ties]
+    return f"{text}. Not distinguishable from it in cost: {named_options(names)}"
 
 
 def runs_below_minimum(decision: Decision) -> int | None:
@@ -283,7 +295,7 @@ def cost_headline(decision: Decision) -> str | None:
     if chosen is None or chosen.cost is None:
         return None
     by_storage = costs_by_storage(decision)
-    if by_storage and decision.storage_difference and decision.storage_difference.option == chosen.option:
+    if by_storage and decision.storage_costs and decision.storage_costs.option == chosen.option:
         shown = sorted(by_storage, key=lambda named: not excludes_one(named[1]))
         return " ".join(cost_sentence(decision, chosen.option, cost, f"with {name}, ") for name, cost in shown)
     sentence = cost_sentence(decision, chosen.option, chosen.cost)

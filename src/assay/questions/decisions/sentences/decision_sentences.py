@@ -252,7 +252,7 @@ def _storage_claim(by_storage: StorageEffects) -> str:
 
 def _storage_means(by_storage: StorageEffects) -> str:
     """Return the mean effect on time and cost over the workloads with each storage class."""
-    over_all = [effect for effect in by_storage.effects if not effect.workload or by_storage.workloads == 1]
+    over_all = by_storage.over_all
     names = [option_text(DEVICE_CLASS, effect.storage) for effect in over_all]
     times = [
         f"{format_ratio(effect.time.ratio)}× with {name} ({interval_text(effect.time)})"

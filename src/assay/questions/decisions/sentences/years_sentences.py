@@ -168,7 +168,7 @@ def _answer(decision: Decision, costs: BaselineCosts) -> str:
         others = named_options([compared_option(decision, name) for name in ties])
         return (
             f"{over}, the cheapest option is open: {compared_option(decision, cheapest)} {_has(decision)} the lowest "
-            f"mean, and {others} {'is' if len(ties) == 1 else 'are'} not ruled out."
+            f"mean, and no difference in cost from {others} is shown."
         )
     verb = "costs" if option_verb(decision.factor, cheapest) == "is" else "cost"
     return f"{over}, {compared_option(decision, cheapest)} {verb} least for the same work."
