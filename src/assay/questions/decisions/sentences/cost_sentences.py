@@ -217,8 +217,8 @@ def _undecided_cheapest(decision: Decision, costs: Mapping[str, CostRatio], wher
         text += f": {cost_text(costs[cheapest])} that of {of_baseline}"
     if len(ties) == len(costs) and len(costs) > 1:
         return f"{text}. Each of the {len(ties)} other options may be cheaper"
-    names = [name_of(name) if name in costs else compared_option(decision, name) for name in ties]
-    return f"{text}. Not distinguishable from it in cost: {named_options(names)}"
+    tied = [name_of(name) if name in costs else compared_option(decision, name) for name in ties]
+    return f"{text}. Not distinguishable from it in cost: {named_options(tied)}"
 
 
 def runs_below_minimum(decision: Decision) -> int | None:
