@@ -133,8 +133,8 @@ class Forecasts:
         ``workloads``: texts ``NAME:SIZE[:HOW OFTEN[:OPTIONS]]``. ``minimize``: ``price``, ``job`` or ``time``.
         ``jobs``: number of simulators. ``learn``: learn the simulation profile from the measured runs of this
         repository that match ``where``, and predict times from its runs on instance types; otherwise the profile
-        shipped with assay applies. ``extra_costs``: data kept, data sent and idle time per day,
-        ``storage=2TB,egress=50GB,idle=3h``.
+        shipped with assay applies. ``extra_costs``: data kept, data sent and idle time per day, and the price of
+        surplus CPU credits, ``storage=2TB,egress=50GB,idle=3h,surplus-credits=$0.05``.
         """
         from assay.estimation.simulator.pool import SimulatorPool
         from assay.execution.planning.plan_files.hardware_file import load_catalogue

@@ -33,7 +33,8 @@ def size_from_logs(
 
     ``logs``: MapReduce histories or Spark event logs of one job, or folders with them. ``budget``: a price per hour,
     ``$20/h``. ``interruptions``: share of spot workers that are taken away per hour, ``5%/h``. ``jobs``: number of
-    simulators. ``extra_costs``: data kept, data sent and idle time per day, ``storage=2TB,egress=50GB,idle=3h``.
+    simulators. ``extra_costs``: data kept, data sent and idle time per day, and the price of surplus CPU credits,
+    ``storage=2TB,egress=50GB,idle=3h,surplus-credits=$0.05``.
     """
     from assay.estimation.simulator.pool import SimulatorPool
     from assay.execution.planning.plan_files.hardware_file import load_catalogue

@@ -90,7 +90,7 @@ class SizeRequest:
     seed: int = SEED
     extra_costs: str = ""
     """Costs in addition to the hours of the job, per day: ``storage=2TB,egress=50GB,idle=3h``; the job runs once a
-    day."""
+    day. ``surplus-credits=$0.05`` runs burstable machines in unlimited mode, at this price of a vCPU-hour."""
 
     @property
     def growth(self) -> float:
