@@ -277,5 +277,5 @@ class Index:
         if path is not None and not rebuild:
             return path
         older = [] if rebuild else index_files(self.folders, self.temporary)
-        with connection() as opened:  # a separate connection, because the builder changes its settings
+        with self.reading() as opened:
             return IndexBuilder(self.folders, self.temporary, self.problems, rebuild).build(opened, names, older)

@@ -92,7 +92,7 @@ NEWEST_RUNS_WITHOUT_ENVIRONMENT = NEWEST_RUNS.replace("run_json, environment_jso
 
 NO_ROWS = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in RUN_TEXTS)} WHERE false"
 
-ANY_ORDER = "SET preserve_insertion_order = false"
+ANY_ORDER = "SET SESSION preserve_insertion_order = false"
 ROW_GROUP = 16_384
 """Number of rows that each writing thread buffers. It is small because a run's JSON is long."""
 ROW_GROUP_LOOKED_UP = 2_048
